@@ -1,0 +1,28 @@
+"""Fixtures that find the real data and the vectors of the original systems."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def _folder(variable: str) -> Path:
+    value = os.environ.get(variable)
+    if not value:
+        pytest.skip(f"{variable} is not set: it names a folder that is not part of this project")
+    return Path(value)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder with the official data (`webshop/` ...), from IAD_REAL_DATA."""
+    return _folder("IAD_REAL_DATA")
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Any:
+    """Loader of a vector file by name, from IAD_VECTORS."""
+    folder = _folder("IAD_VECTORS")
+    return lambda name: json.loads((folder / name).read_text(encoding="utf-8"))

@@ -1,0 +1,1 @@
+"""An online shop for agents: catalogue, goals, search, pages and reward. Needs no Gymnasium."""
