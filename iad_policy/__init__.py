@@ -1,1 +1,38 @@
-"""How an action is chosen: agents, verifiers, strategies, and how that is measured."""
+"""How an action is chosen, and how that is measured: agents, verifiers, strategies, and the wrapper that runs them."""
+
+from iad_policy.budget import Budget
+from iad_policy.requests import All, Ask, Commit, Propose, Simulate, Verify
+from iad_policy.strategies import per_step
+from iad_policy.types import (
+    Agent,
+    Candidate,
+    Decision,
+    Feedback,
+    Outcome,
+    State,
+    Usage,
+    Verdict,
+    Verifier,
+)
+from iad_policy.wrapper import IADPolicyWrapper
+
+__all__ = [
+    "Agent",
+    "All",
+    "Ask",
+    "Budget",
+    "Candidate",
+    "Commit",
+    "Decision",
+    "Feedback",
+    "IADPolicyWrapper",
+    "Outcome",
+    "Propose",
+    "Simulate",
+    "State",
+    "Usage",
+    "Verdict",
+    "Verifier",
+    "Verify",
+    "per_step",
+]

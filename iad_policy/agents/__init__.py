@@ -1,0 +1,76 @@
+"""Base agents: what proposes. To add one: write its file, and name it in `AGENTS` if it needs a name."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.errors import UnknownName
+from iad_policy.types import Agent, Candidate, Feedback, State
+
+AGENTS: Mapping[str, str] = {
+    "random": "iad_policy.agents.random:RandomAgent",
+    "shopper": "iad_policy.agents.shopper:Shopper",
+    "litellm": "iad_policy.agents.language:language_agent",
+}
+"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+
+
+class FunctionAgent:
+    """A plain function `f(observation, info) -> action` as an agent.
+
+    It is given the optional keywords its signature names: `feedback`, `temperature`, `rng`.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            parameters = {}.values()  # a builtin without a signature takes no keywords
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+        names = {parameter.name for parameter in parameters}
+        self._keywords = [name for name in ("feedback", "temperature", "rng") if takes_any or name in names]
+        self.takes_feedback = "feedback" in self._keywords
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Call the function."""
+        offered = {"feedback": feedback, "temperature": temperature, "rng": rng}
+        answer = self._function(state.observation, state.info, **{name: offered[name] for name in self._keywords})
+        return answer if isinstance(answer, Candidate) else Candidate(answer)
+
+
+def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any]) -> Agent:
+    """Return an agent.
+
+    Args:
+        agent: A name (`"shopper"`, `"litellm:gpt-4o-mini"`, `"module:Class"`), an object with `propose`, or a function.
+        env: The environment it will act in.
+
+    Raises:
+        UnknownName: No such name.
+        TypeError: Neither a name nor something that proposes.
+    """
+    if isinstance(agent, str):
+        name, _, argument = agent.partition(":")
+        if name in AGENTS:
+            return load_object(AGENTS[name])(env, *([argument] if argument else []))  # type: ignore[no-any-return]
+        if "." in name and argument:
+            return load_object(agent)(env)  # type: ignore[no-any-return]
+        raise UnknownName("agent", agent, [*AGENTS, "litellm:<model>", "package.module:Class"])
+    if hasattr(agent, "propose"):
+        return agent
+    if callable(agent):
+        return FunctionAgent(agent)
+    raise TypeError(
+        f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}"
+    )
+
+
+def load_object(path: str) -> Any:
+    """Return what a "module:name" path names."""
+    module, name = path.split(":")
+    return getattr(import_module(module), name)

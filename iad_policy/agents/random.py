@@ -1,0 +1,28 @@
+"""An agent that knows nothing: the floor under every comparison."""
+
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.types import Candidate, Feedback, State
+
+
+class RandomAgent:
+    """Picks any available action; fills the pattern of an open one (`search[...]`) with words of the instruction."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        self._space = env.action_space
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Return a random action."""
+        available = state.info.get("available_actions", ())
+        if not available:
+            self._space.seed(rng.getrandbits(32))
+            return Candidate(self._space.sample())
+        action = rng.choice(available)
+        if isinstance(action, str) and action.endswith("[...]"):
+            words = str(state.info.get("instruction", "")).split()
+            chosen = rng.sample(words, min(len(words), 3))
+            action = f"{action.removesuffix('[...]')}[{' '.join(chosen)}]"
+        return Candidate(action)

@@ -1,0 +1,320 @@
+"""How each request is answered: a request becomes tasks, and their answers become the request's answer.
+
+An answering generator yields batches of tasks and is sent their results; the driver performs a batch.
+"""
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from iad_policy.budget import Meter
+from iad_policy.digest import digest
+from iad_policy.episode import Episode
+from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
+from iad_policy.records import (
+    candidate_of,
+    candidate_record,
+    outcome_of,
+    outcome_record,
+    verdict_of,
+    verdict_record,
+)
+from iad_policy.requests import Ask, Propose, Simulate, Verify
+from iad_policy.tasks import Cut, Item, Result, Task
+from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Usage, Verdict, Verifier
+
+Answering = Generator[list[Task], list[Result], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who answers: the base agent, the verifier (if there is one), and the roles."""
+
+    agent: Agent
+    verifier: Verifier | None
+    roles: Roles
+
+
+class Answerer:
+    """Answers the requests of one decision.
+
+    Args:
+        cast: Who answers.
+        episode: What lasts longer than the decision.
+        meter: The decision's budget.
+    """
+
+    def __init__(self, cast: Cast, episode: Episode, meter: Meter) -> None:
+        self._cast = cast
+        self._episode = episode
+        self._world = episode.world
+        self._meter = meter
+        self._n_requests = 0
+        self.candidates: dict[str, Candidate] = {}
+        self.cut = ""
+        self.notes: dict[str, None] = {}
+
+    def answer(self, request: Any) -> Answering:
+        """Return the generator that answers a request."""
+        name = f"{self._episode.n_committed}.{self._n_requests}"
+        self._n_requests += 1
+        if isinstance(request, Propose):
+            return self._propose(request, name)
+        if isinstance(request, Verify):
+            return self._verify(request, name)
+        if isinstance(request, Simulate):
+            return self._simulate(request, name)
+        if isinstance(request, Ask):
+            return self._ask(request, name)
+        raise ContractError(
+            f"expected a strategy to yield Propose, Verify, Simulate, Ask, All or Commit, got {request!r:.200}; "
+            "Commit is for the strategy itself, not for generators inside All"
+        )
+
+    def _propose(self, request: Propose, name: str) -> Answering:
+        if request.n < 1:
+            raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
+        granted, axis = self._grant("agent", "proposals", request.n, name=name)
+        if granted == 0 and not self.candidates and request.feedback is None:
+            # Without it a per-decision budget of nothing would end the episode.
+            self._meter.charge("agent", Usage(proposals=1))
+            self.notes[f"overdraft: one proposal beyond {axis}"] = None
+            granted = 1
+        if granted == 0:
+            raise BudgetExhausted(axis)
+        at, feedback = request.at, request.feedback
+        told = "" if feedback is None else feedback.text
+        prompt = digest("propose", at.id, at.notes, told, request.temperature)
+        tasks = [self._proposal(request, prompt, f"{name}.{place}") for place in range(granted)]
+        answers: list[Candidate] = []
+        for task, (answer,) in zip(tasks, (yield tasks), strict=True):
+            if isinstance(answer, Cut):
+                self.cut = answer.axis
+                self._meter.charge("agent", Usage(proposals=-1))
+                continue
+            usage = answer.value.usage + answer.usage + Usage(proposals=1)
+            candidate = replace(answer.value, usage=usage, feedback=feedback, id=task.items[0].name)
+            self.candidates[candidate.id] = candidate
+            answers.append(candidate)
+        if not answers:
+            raise BudgetExhausted(self.cut)
+        return answers
+
+    def _proposal(self, request: Propose, prompt: str, name: str) -> Task:
+        call = self._episode.call(prompt)
+
+        def work(known: Mapping[int, Any]) -> list[Candidate]:
+            with self._world.guard():
+                candidate = self._cast.agent.propose(
+                    request.at,
+                    feedback=request.feedback,
+                    temperature=request.temperature,
+                    rng=Random(call.seed),
+                )
+            if not isinstance(candidate, Candidate):
+                raise ContractError(
+                    f"expected propose() of {type(self._cast.agent).__name__} to return a Candidate, got "
+                    f"{candidate!r:.200}; a plain function may return an action"
+                )
+            call.report(candidate.usage)
+            error = candidate.error or self._world.complaint(candidate.action)
+            key = "" if error else self._world.key(candidate.action)
+            return [replace(candidate, error=error, key=key, usage=Usage())]
+
+        item = Item(name, digest(prompt, call.sample_index))
+        return Task([item], "agent", call, work, candidate_record, candidate_of)
+
+    def _verify(self, request: Verify, name: str) -> Answering:
+        usable = [candidate for candidate in request.candidates if not candidate.error]
+        verified: dict[str, Candidate] = {}
+        if usable:
+            among = [candidate for candidate in request.among if not candidate.error]
+            verified = yield from self._verified(request.at, usable, among, name=name)
+        results = [
+            verified.get(candidate.id) or replace(candidate, verdict=Verdict(-math.inf, candidate.error))
+            for candidate in request.candidates
+        ]
+        self.candidates.update((candidate.id, candidate) for candidate in results)
+        return results
+
+    def _verified(
+        self, at: State, usable: list[Candidate], among: list[Candidate], *, name: str
+    ) -> Generator[list[Task], list[Result], dict[str, Candidate]]:
+        verifier = self._cast.verifier
+        if verifier is None:
+            raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
+        granted, axis = self._grant("verifier", "verifications", len(usable), name=name, whole=True)
+        if not granted:
+            raise BudgetExhausted(axis)
+        if verifier.needs_preview or verifier.information == "oracle":
+            try:
+                previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview")
+            except BudgetExhausted:
+                self._meter.charge("verifier", Usage(verifications=-granted))
+                raise
+            usable, among = previewed[: len(usable)], previewed[len(usable) :]
+        apart = getattr(verifier, "per_candidate", False)
+        groups = [[candidate] for candidate in usable] if apart else [usable]
+        tasks = []
+        for place, group in enumerate(groups):
+            others = [*among, *(candidate for candidate in usable if candidate not in group)]
+            tasks.append(self._verification(verifier, at, (group, others), f"{name}.{place}"))
+        verdicts: dict[str, Candidate] = {}
+        for group, result in zip(groups, (yield tasks), strict=True):
+            for candidate, answer in zip(group, result, strict=True):
+                if isinstance(answer, Cut):
+                    self.cut = answer.axis
+                    raise BudgetExhausted(answer.axis)
+                verdicts[candidate.id] = replace(candidate, verdict=answer.value)
+        return verdicts
+
+    def _verification(
+        self, verifier: Verifier, at: State, sides: tuple[list[Candidate], list[Candidate]], name: str
+    ) -> Task:
+        group, among = sides
+        seen = sorted(candidate.key for candidate in (*group, *among))
+        prompt = digest("verify", at.id, at.notes, seen)
+        call = self._episode.call(prompt)
+
+        def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
+            known = [replace(group[place], verdict=verdict) for place, verdict in recorded.items()]
+            new = [candidate for place, candidate in enumerate(group) if place not in recorded]
+            return self._ask_verifier(verifier, at, new, [*among, *known])
+
+        items = [
+            Item(f"{name}.{place}", digest(prompt, candidate.key, candidate.thought, call.sample_index))
+            for place, candidate in enumerate(group)
+        ]
+        return Task(items, "verifier", call, work, verdict_record, verdict_of)
+
+    def _ask_verifier(
+        self, verifier: Verifier, at: State, new: list[Candidate], among: list[Candidate]
+    ) -> Sequence[Verdict]:
+        if verifier.information == "oracle":
+            new, among = self._with_gold(new), self._with_gold(among)
+        try:
+            with self._world.guard():
+                verdicts = list(verifier.verify(at, new, among))
+        except Exception as error:
+            if isinstance(error, IADError) and not isinstance(error, ModelError):
+                raise
+            kind = getattr(error, "kind", "crash")
+            failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
+            return [failed] * len(new)
+        if len(verdicts) != len(new):
+            raise ContractError(
+                f"expected {len(new)} verdicts from {type(verifier).__name__}, one per candidate, got {len(verdicts)}"
+            )
+        return [
+            replace(verdict, score=-math.inf, critique=f"the score was not a number. {verdict.critique}".strip())
+            if math.isnan(verdict.score)
+            else verdict
+            for verdict in verdicts
+        ]
+
+    def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
+        shown = []
+        for candidate in candidates:
+            preview = candidate.preview
+            if preview is not None:
+                gold = self._world.oracle(self._episode.token(preview))
+                candidate = replace(candidate, preview=replace(preview, gold=gold))
+            shown.append(candidate)
+        return shown
+
+    def _simulate(self, request: Simulate, name: str) -> Answering:
+        candidate = request.candidate
+        if candidate.error:
+            candidate = self.usable(request.at, candidate)
+        (previewed,) = yield from self._previewed(
+            request.at, [replace(candidate, preview=None)], name, draw=request.draw
+        )
+        return previewed.preview
+
+    def _previewed(
+        self, at: State, candidates: list[Candidate], name: str, *, draw: int = 0
+    ) -> Generator[list[Task], list[Result], list[Candidate]]:
+        """Attach the simulated state to each candidate; equal actions are simulated once."""
+        new: dict[str, Candidate] = {}
+        for candidate in candidates:
+            if candidate.preview is None and self._episode.known(at, candidate.key, draw) is None:
+                new.setdefault(candidate.key, candidate)
+        if new:
+            granted, axis = self._grant("agent", "simulations", len(new), name=name, whole=True)
+            if not granted:
+                raise BudgetExhausted(axis)
+            tasks = [
+                self._simulation(at, candidate, draw, f"{name}.{place}") for place, candidate in enumerate(new.values())
+            ]
+            for candidate, (answer,) in zip(new.values(), (yield tasks), strict=True):
+                if isinstance(answer, Cut):
+                    self.cut = answer.axis
+                    raise BudgetExhausted(answer.axis)
+                self._episode.after(at, candidate, draw, answer.value)
+        return [
+            candidate
+            if candidate.preview is not None
+            else replace(candidate, preview=self._episode.known(at, candidate.key, draw))
+            for candidate in candidates
+        ]
+
+    def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> Task:
+        question = digest("simulate", at.id, candidate.key, draw)
+        log = self._episode.log
+
+        def work(known: Mapping[int, Any]) -> list[Outcome]:
+            return [self._world.simulate(self._episode.token(at), candidate.action, draw)]
+
+        def record(outcome: Outcome) -> Mapping[str, Any]:
+            return {} if log is None else outcome_record(outcome, log)
+
+        def read(line: Mapping[str, Any]) -> Outcome | None:
+            return None if log is None else outcome_of(line, log)
+
+        return Task([Item(name, question)], "agent", self._episode.call(question), work, record, read)
+
+    def _ask(self, request: Ask, name: str) -> Answering:
+        granted, axis = self._grant(request.role, "asks", 1, name=name)
+        if not granted:
+            raise BudgetExhausted(axis)
+        prompt = digest("ask", request.role, request.at.id, request.at.notes, request.subject)
+        call = self._episode.call(prompt)
+        roles = self._cast.roles
+        self.notes[f"{request.role} answered by {roles.source}"] = None
+
+        def work(known: Mapping[int, Any]) -> list[str]:
+            with self._world.guard():
+                return [roles.answer(request.role, request.at, request.subject)]
+
+        def record(text: str) -> Mapping[str, Any]:
+            return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
+
+        item = Item(f"{name}.0", digest(prompt, call.sample_index))
+        ((answer,),) = yield [Task([item], request.role, call, work, record, lambda line: line["text"])]
+        if isinstance(answer, Cut):
+            self.cut = answer.axis
+            raise BudgetExhausted(answer.axis)
+        return answer.value
+
+    def _grant(self, role: str, axis: str, n: int, *, name: str, whole: bool = False) -> tuple[int, str]:
+        """Reserve from the budget, or as the log says it was cut; `whole` is all or nothing."""
+        log, item = self._episode.log, f"{name}.cut"
+        question = digest("cut", role, axis, n)
+        record = None if log is None else log.recorded(item, question)
+        if record is not None:
+            granted, limit = record["granted"], record["axis"]
+            self._meter.charge(role, replace(Usage(), **{axis: granted}))
+        else:
+            granted, limit = self._meter.grant(role, axis, n, whole=whole)
+            if granted < n and log is not None:
+                log.write(item, question, {"kind": "cut", "axis": limit, "granted": granted})
+        if granted < n:
+            self.cut = limit
+        return granted, limit
+
+    def usable(self, at: State, candidate: Candidate) -> Candidate:
+        """Return what is done instead of a candidate that is no action: the first legal action, the error kept."""
+        action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
+        return replace(candidate, action=action, key=self._world.key(action))

@@ -1,0 +1,135 @@
+"""Budgets: limits on what a decision, an episode or a run may spend, in all or for one role.
+
+A limit is named `scope[.role].axis`: `decision.proposals`, `episode.judge.prompt_tokens`, `run.usd`. Counts are
+granted before the work is done. Tokens, seconds and dollars are known only afterwards, so such a limit may be passed by one call.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Literal
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.types import AXES, Usage
+
+Scope = Literal["decision", "episode", "run"]
+SCOPES: tuple[Scope, ...] = ("decision", "episode", "run")
+COUNTED = ("proposals", "verifications", "simulations", "asks", "env_steps")
+MEASURED = ("prompt_tokens", "completion_tokens", "tokens", "seconds", "usd")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits by name, such as `Budget({"decision.proposals": 3, "run.tokens": 1_000_000})`.
+
+    Raises:
+        ValueError: For a name that is no limit, or a limit that is negative or no number.
+    """
+
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, limit in self.limits.items():
+            scope, *role, axis = name.split(".")
+            if scope not in SCOPES or axis not in (*COUNTED, *MEASURED) or len(role) > 1:
+                raise ValueError(
+                    f"expected a limit named scope[.role].axis, got {name!r}; scopes: {', '.join(SCOPES)}; "
+                    f"axes: {', '.join((*COUNTED, *MEASURED))}"
+                )
+            if not isinstance(limit, int | float) or math.isnan(limit) or limit < 0:
+                raise ValueError(f"expected a limit of 0 or more for {name}, got {limit!r}")
+
+    def of(self, scope: Scope) -> "tuple[Limit, ...]":
+        """Return the limits of one scope."""
+        found = []
+        for name, limit in self.limits.items():
+            where, *role, axis = name.split(".")
+            if where == scope:
+                found.append(Limit(name, role[0] if role else "", axis, limit))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit: its full name, the role it is for ("" for all), its axis and its value."""
+
+    name: str
+    role: str
+    axis: str
+    value: float
+
+
+class Meter:
+    """What one scope has spent, by role; passes every charge on to the scope around it.
+
+    Args:
+        limits: The limits of this scope.
+        parent: The meter of the scope around it, if any.
+    """
+
+    def __init__(self, limits: tuple[Limit, ...] = (), parent: "Meter | None" = None) -> None:
+        self._limits = limits
+        self._parent = parent
+        self._lock = Lock()
+        self.spent: dict[str, Usage] = {}
+        self.is_measured: bool = any(limit.axis in MEASURED for limit in limits) or (
+            parent is not None and parent.is_measured
+        )
+
+    @property
+    def total(self) -> Usage:
+        """What all roles have spent."""
+        return sum(self.spent.values(), Usage())
+
+    def charge(self, role: str, usage: Usage) -> None:
+        """Add what a role spent, here and in every scope around."""
+        with self._lock:
+            before = self.spent.get(role)
+            self.spent[role] = usage if before is None else before + usage
+        if self._parent is not None:
+            self._parent.charge(role, usage)
+
+    def grant(self, role: str, axis: str, n: int, *, whole: bool = False) -> tuple[int, str]:
+        """Reserve up to `n` on a counted axis; with `whole`, all of them or none.
+
+        Returns:
+            How many were granted (and charged), and the name of the limit that cut it short ("" for none).
+        """
+        room, name = self._room(role, axis)
+        granted = n if room >= n else 0 if whole else max(0, int(room))
+        if granted:
+            self.charge(role, replace(Usage(), **{axis: granted}) if granted != 1 else _ONE[axis])
+        return granted, name if granted < n else ""
+
+    def exhausted(self, role: str) -> str:
+        """Return the name of a measured limit that is already reached, or ""."""
+        return self._first_met(role, MEASURED) if self.is_measured else ""
+
+    def refuse_if_spent(self, role: str) -> None:
+        """Raise `BudgetExhausted` where nothing more can be proposed by the role."""
+        name = self._first_met(role, (*MEASURED, "proposals", "env_steps"))
+        if name:
+            raise BudgetExhausted(name)
+
+    def _room(self, role: str, axis: str) -> tuple[float, str]:
+        room, name = (math.inf, "") if self._parent is None else self._parent._room(role, axis)
+        for limit in self._limits:
+            if limit.axis == axis and limit.role in ("", role):
+                left = limit.value - self._spent_on(limit)
+                if left < room:
+                    room, name = left, limit.name
+        return room, name
+
+    def _first_met(self, role: str, axes: tuple[str, ...]) -> str:
+        for limit in self._limits:
+            if limit.axis in axes and limit.role in ("", role) and self._spent_on(limit) >= limit.value:
+                return limit.name
+        return "" if self._parent is None else self._parent._first_met(role, axes)
+
+    def _spent_on(self, limit: Limit) -> float:
+        spent = self.spent.get(limit.role, Usage()) if limit.role else self.total
+        return float(getattr(spent, limit.axis))
+
+
+_ONE = {axis: Usage(**{axis: 1}) for axis in AXES if axis in COUNTED}

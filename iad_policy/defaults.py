@@ -1,0 +1,57 @@
+"""Which agent, verifier and prompts an environment gets when nothing else is asked for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.agents import load_object
+from iad_policy.errors import UnknownName
+from iad_policy.types import Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """An environment's defaults.
+
+    Attributes:
+        agent: The keyless agent's name.
+        proxy: Its proxy verifier, as "module:factory".
+        prompts: The folder in `iad_policy/prompts/`.
+    """
+
+    agent: str = "random"
+    proxy: str = ""
+    prompts: str = "any"
+
+
+DEFAULTS = {
+    "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
+}
+
+
+def defaults_of(env: gym.Env[Any, Any]) -> Defaults:
+    """Return the defaults of an environment, by its id."""
+    return DEFAULTS.get(env_id(env), Defaults())
+
+
+def env_id(env: gym.Env[Any, Any]) -> str:
+    """Return an environment's id, without the module to import; its class's name where it was made without one."""
+    return type(env.unwrapped).__name__ if env.spec is None else env.spec.id.rpartition(":")[2]
+
+
+def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
+    """Return the environment's proxy verifier.
+
+    Raises:
+        UnknownName: It has none.
+    """
+    path = defaults_of(env).proxy
+    if not path:
+        raise UnknownName(
+            "verifier",
+            f"proxy of {env_id(env)}",
+            [f"proxy of {name}" for name, own in DEFAULTS.items() if own.proxy],
+        )
+    made: Verifier = load_object(path)(env)
+    return made

@@ -1,0 +1,89 @@
+"""Names for values: a digest is the same in every process, for every run with the same inputs."""
+
+import json
+import math
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+_SIMPLE = (str, int, float, bool, type(None), bytes)
+
+
+def digest(*parts: Any) -> str:
+    """Return 32 hex digits that name the parts: text, numbers, arrays, and nested sequences and mappings of them.
+
+    An object that has `named_by()` is named by what that returns, so that costs and times need not change its name.
+    """
+    plain = tuple(part if type(part) in _SIMPLE else _plain(part) for part in parts)
+    return blake2b(repr(plain).encode(), digest_size=16).hexdigest()
+
+
+def seed_of(*parts: Any) -> int:
+    """Return a 64-bit seed named by the parts."""
+    return int(digest(*parts)[:16], 16)
+
+
+def _plain(value: Any) -> Any:
+    if type(value) in _SIMPLE:
+        return value
+    if isinstance(value, Mapping):
+        return ("map", *sorted((str(key), _plain(part)) for key, part in value.items()))
+    if isinstance(value, list | tuple):
+        return tuple(_plain(part) for part in value)
+    if isinstance(value, set | frozenset):
+        return ("set", *sorted(map(repr, map(_plain, value))))
+    if isinstance(value, np.ndarray):
+        data = np.ascontiguousarray(value)
+        return ("array", str(data.dtype), data.shape, blake2b(data.tobytes(), digest_size=16).hexdigest())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if hasattr(value, "named_by"):
+        return (type(value).__qualname__, _plain(value.named_by()))
+    return (type(value).__qualname__, repr(value))
+
+
+def encode(value: Any) -> Any:
+    """Return a JSON-able form of an action or observation; `decode` gives the value back."""
+    if type(value) is float and not math.isfinite(value):
+        return {"__float__": repr(value)}
+    if type(value) in (str, int, float, bool, type(None)):
+        return value
+    if isinstance(value, np.generic):
+        return encode(value.item())
+    if isinstance(value, np.ndarray):
+        return {"__array__": value.tolist(), "dtype": str(value.dtype)}
+    if isinstance(value, tuple):
+        return {"__tuple__": [encode(part) for part in value]}
+    if isinstance(value, list):
+        return [encode(part) for part in value]
+    if isinstance(value, Mapping):
+        return {"__map__": [[encode(key), encode(part)] for key, part in value.items()]}
+    if isinstance(value, set | frozenset):
+        return {"__set__": sorted((encode(part) for part in value), key=repr)}
+    return {"__repr__": repr(value)}
+
+
+def decode(value: Any) -> Any:
+    """Return what `encode` was given (numpy scalars come back as Python numbers, unknown objects as their text)."""
+    if isinstance(value, list):
+        return [decode(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "__float__" in value:
+        return float(value["__float__"])
+    if "__array__" in value:
+        return np.asarray(value["__array__"], dtype=value["dtype"])
+    if "__tuple__" in value:
+        return tuple(decode(part) for part in value["__tuple__"])
+    if "__map__" in value:
+        return {decode(key): decode(part) for key, part in value["__map__"]}
+    if "__set__" in value:
+        return {decode(part) for part in value["__set__"]}
+    return value["__repr__"]
+
+
+def dumps(record: Mapping[str, Any]) -> str:
+    """Return one line of JSON; lone surrogates are escaped, so every text can be written."""
+    return json.dumps(record, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

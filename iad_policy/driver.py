@@ -1,0 +1,202 @@
+"""Drives a strategy: runs its generator, answers what it asks, and stops at each commit.
+
+Generators inside `All` advance in rounds: every one that is not waiting is brought to its next batch of tasks, the
+batches are performed together, and the answers are handed back in order. So indices, seeds and budgets do not depend on
+how many threads perform them.
+"""
+
+from collections.abc import Callable, Generator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+from iad_policy.answering import Answerer, Answering, Cast
+from iad_policy.budget import Meter
+from iad_policy.episode import Episode
+from iad_policy.errors import BudgetExhausted, ContractError
+from iad_policy.requests import All, Asking, Commit
+from iad_policy.tasks import Performer, Task
+from iad_policy.types import Candidate, Decision, State, Usage, score
+
+
+@dataclass(slots=True, eq=False)
+class _Branch:
+    """A generator being run: the strategy itself, or one inside `All`."""
+
+    generator: Generator[Any, Any, Any]
+    parent: "_Branch | None" = None
+    place: int = 0
+    send: Any = None
+    throw: BudgetExhausted | None = None
+    answering: Answering | None = None
+    batch: list[Task] | None = None
+    results: list[Any] = field(default_factory=list)
+    n_running: int = 0
+
+
+class Driver:
+    """Drives one strategy through one episode.
+
+    Args:
+        strategy: Given the first state, the generator to run.
+        cast: The agent, the verifier and the roles that answer.
+        episode: The environment to simulate beside, the budget and the log.
+        decision_limits: The budget of a single decision.
+        executor: Performs tasks side by side; None performs them one after another.
+    """
+
+    def __init__(
+        self,
+        strategy: Callable[[State], Asking[Any]],
+        cast: Cast,
+        episode: Episode,
+        *,
+        meter: Callable[[], Meter],
+        executor: Executor | None = None,
+    ) -> None:
+        self._strategy = strategy
+        self._cast = cast
+        self._episode = episode
+        self._meter = meter
+        self._executor = executor
+        self._main: _Branch | None = None
+
+    def decide(self, here: State) -> Decision:
+        """Run the strategy from the state after its last commit to its next one.
+
+        Raises:
+            BudgetExhausted: The budget of the episode or the run is spent; nothing was asked.
+            ContractError: The strategy ended, or asked for what no request is.
+        """
+        self._episode.meter.refuse_if_spent("agent")
+        if self._main is None:
+            self._main = _Branch(self._strategy(here))
+        else:
+            self._main.send = here
+        meter = self._meter()
+        answerer = Answerer(self._cast, self._episode, meter)
+        performer = Performer(meter, self._episode.log, self._executor)
+        committed = self._run(answerer, performer)
+        committed = answerer.candidates.get(committed.id, committed)
+        if committed.error:
+            committed = self._instead(here, committed, answerer)
+        meter.charge("agent", Usage(env_steps=1))
+        self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, answerer.cut)
+        return Decision(
+            state=here,
+            candidates=tuple(answerer.candidates.values()),
+            committed=committed,
+            budget=dict(meter.spent),
+            cut=answerer.cut,
+            notes=tuple(answerer.notes),
+        )
+
+    def close(self) -> None:
+        """Close the strategy's generator; closing twice is harmless."""
+        if self._main is not None:
+            self._main.generator.close()
+
+    def _instead(self, here: State, committed: Candidate, answerer: Answerer) -> Candidate:
+        usable = [candidate for candidate in answerer.candidates.values() if not candidate.error]
+        if usable:
+            answerer.notes["the strategy committed no action: its best usable candidate was taken"] = None
+            return max(usable, key=score)
+        answerer.notes["no usable candidate: the first legal action was taken"] = None
+        return answerer.usable(here, committed)
+
+    def _run(self, answerer: Answerer, performer: Performer) -> Candidate:
+        main = self._main
+        if main is None:
+            raise ContractError("expected decide() to have started the strategy")
+        waiting = [main]
+        while True:
+            ready: list[_Branch] = []
+            for branch in waiting:
+                ready.extend(_advance(branch, answerer))
+            if len(ready) == 1 and ready[0].batch is None:
+                return _committed(ready[0])
+            batch = [task for branch in ready for task in branch.batch or ()]
+            results = performer.perform(batch)
+            start = 0
+            for branch in ready:
+                size = len(branch.batch or ())
+                branch.send = results[start : start + size]
+                start += size
+            waiting = ready
+
+
+def _committed(branch: _Branch) -> Candidate:
+    candidate = branch.send
+    branch.send = None
+    if not isinstance(candidate, Candidate):
+        raise ContractError(f"expected Commit of a Candidate, got {candidate!r:.200}")
+    return candidate
+
+
+def _advance(branch: _Branch, answerer: Answerer) -> list[_Branch]:
+    """Run a branch up to its next batches of tasks (its own, or those of the branches it starts), or to its commit."""
+    while True:
+        request = _next_request(branch)
+        if request is _BATCH:
+            return [branch]
+        if isinstance(request, _Returned):
+            if branch.parent is None:
+                raise ContractError("expected the strategy to commit until the episode is over, but it ended before")
+            parent = branch.parent
+            parent.results[branch.place] = request.value
+            parent.n_running -= 1
+            if parent.n_running:
+                return []
+            parent.send, branch = parent.results, parent
+        elif isinstance(request, All):
+            children = [_Branch(generator, branch, place) for place, generator in enumerate(request.generators)]
+            if not children:
+                branch.send = []
+                continue
+            branch.results, branch.n_running = [None] * len(children), len(children)
+            return [ready for child in children for ready in _advance(child, answerer)]
+        elif isinstance(request, Commit) and branch.parent is None:
+            branch.batch, branch.send = None, request.candidate
+            return [branch]
+        else:
+            branch.answering = answerer.answer(request)
+
+
+class _Returned:
+    """A generator's result."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+_BATCH = object()
+
+
+def _next_request(branch: _Branch) -> Any:
+    """Return the generator's next request, its result, or `_BATCH` when tasks have to be performed first."""
+    if branch.answering is not None:
+        try:
+            branch.batch = branch.answering.send(branch.send)
+            return _BATCH
+        except StopIteration as stop:
+            branch.send = stop.value
+        except BudgetExhausted as exhausted:
+            branch.throw = exhausted
+        branch.answering = branch.batch = None
+    try:
+        if branch.throw is not None:
+            thrown, branch.throw = branch.throw, None
+            return branch.generator.throw(thrown)
+        answer, branch.send = branch.send, None
+        return branch.generator.send(answer)
+    except StopIteration as stop:
+        return _Returned(stop.value)
+    except BudgetExhausted as exhausted:
+        if branch.parent is not None:
+            return _Returned(None)
+        raise ContractError(
+            f"expected the strategy to commit its incumbent when the budget is spent, but it let {exhausted.axis} "
+            "through; catch BudgetExhausted around what may be cut"
+        ) from exhausted

@@ -1,0 +1,172 @@
+"""What a driver keeps from reset to the end of an episode: where states are, and how often each question was asked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from iad_policy.adapters import World
+from iad_policy.budget import Meter
+from iad_policy.call import Call
+from iad_policy.digest import digest, seed_of
+from iad_policy.errors import ContractError, ReplayError
+from iad_policy.log import EpisodeLog
+from iad_policy.records import put_observation
+from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
+
+MAX_TOKENS_KEPT = 256
+"""Simulated states kept ready; an older one is simulated again along its path when it is needed."""
+
+
+class Episode:
+    """One episode, as the policy sees it.
+
+    Args:
+        world: The environment, to simulate beside.
+        task: Names the task in seeds.
+        seed: The run's seed.
+        meter: The episode's budget.
+        log: The episode's part of the answer log, if there is one.
+    """
+
+    def __init__(self, world: World, *, task: str, seed: int, meter: Meter, log: EpisodeLog | None) -> None:
+        self.world = world
+        self.meter = meter
+        self.log = log
+        self.state: State | None = None
+        self.n_committed = 0
+        self._stream = f"{task}:{seed}"
+        self._tokens: dict[str, Any] = {}
+        self._ahead: set[str] = set()
+        self._counts: dict[str, int] = {}
+        self._simulated: dict[str, State] = {}
+
+    def call(self, prompt: str) -> Call:
+        """Return the call for the next sample of a prompt: its index is the running count, its seed follows."""
+        index = self._counts.get(prompt, 0)
+        self._counts[prompt] = index + 1
+        return Call(self._stream, index, seed_of(self._stream, prompt, index))
+
+    def seed(self, *parts: Any) -> int:
+        """Return a seed named by the parts, for a choice that is no sample."""
+        return seed_of(self._stream, *parts)
+
+    def start(self, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
+        """Return the episode's first state."""
+        self.world.begin(observation)
+        return self._move_to(observation, info, parent=None, action=None, done=done)
+
+    def advance(self, action: Any, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
+        """Return the state after a committed action."""
+        if self.state is None:
+            raise ContractError("expected a first state before a committed action; call act with the reset observation")
+        self.world.committed(action)
+        return self._move_to(observation, info, parent=self.state, action=action, done=done)
+
+    def _move_to(
+        self, observation: Any, info: Mapping[str, Any], *, parent: State | None, action: Any, done: bool
+    ) -> State:
+        public = PublicInfo(info, self.world.gold_keys)
+        step = self.n_committed if parent is None else self.n_committed + 1
+        self.n_committed = step
+        self.state = State(
+            observation,
+            public,
+            history=() if parent is None else (*parent.history, Turn(parent.observation, action)),
+            steps_left=self.world.max_steps - step,
+            done=done,
+            id=digest(
+                parent.id if parent else self._stream,
+                None if parent is None else self.world.key(action),
+                observation,
+            ),
+        )
+        self._tokens.clear()
+        self._ahead.clear()
+        self._simulated.clear()
+        return self.state
+
+    def known(self, at: State, action_key: str, draw: int) -> State | None:
+        """Return the state after a simulated action, if it was simulated in this decision already."""
+        return self._simulated.get(f"{at.id}:{action_key}:{draw}")
+
+    def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
+        """Return the state of a simulated outcome."""
+        state = State(
+            outcome.observation,
+            PublicInfo(outcome.info, self.world.gold_keys),
+            path=(*at.path, Move(candidate.action, draw)),
+            history=(*at.history, Turn(at.observation, candidate.action)),
+            notes=at.notes,
+            steps_left=at.steps_left - 1,
+            done=outcome.done,
+            id=digest(at.id, candidate.key, draw, outcome.observation),
+        )
+        self._ahead.add(state.id)
+        self._simulated[f"{at.id}:{candidate.key}:{draw}"] = state
+        if outcome.token is not None:
+            self._keep(state.id, outcome.token)
+        return state
+
+    def token(self, state: State) -> Any:
+        """Return the environment's token of a state ahead of the last committed one."""
+        token = self._tokens.get(state.id)
+        if token is not None:
+            return token
+        if self.state is None or (state.id != self.state.id and state.id not in self._ahead):
+            raise ContractError(
+                "expected a state that was simulated from the last committed one, got one from before it: what lies "
+                "behind a commit can't be reached again"
+            )
+        token = self._tokens.get(self.state.id)
+        if token is None:
+            token = self.world.snapshot()
+            self._keep(self.state.id, token)
+        for move in state.path:
+            token = self.world.simulate(token, move.action, move.draw).token
+        self._keep(state.id, token)
+        return token
+
+    def _keep(self, name: str, token: Any) -> None:
+        if len(self._tokens) >= MAX_TOKENS_KEPT:
+            # The root was kept first and every rebuild starts from it, so the second oldest goes.
+            oldest = next(key for key in self._tokens if self.state is None or key != self.state.id)
+            del self._tokens[oldest]
+        self._tokens[name] = token
+
+    def record_commit(self, name: str, candidate: Candidate, cut: str) -> None:
+        """Log which candidate was committed; a replay that commits another one has left the record."""
+        if self.log is None:
+            return
+        question = digest("commit", candidate.key, candidate.error)
+        if self.log.recorded(name, question) is None:
+            self.log.write(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut})
+
+    def record_step(self, reward: float | None, done: bool, info: Mapping[str, Any] | None) -> None:
+        """Log what the real environment answered to the last commit.
+
+        Raises:
+            ReplayError: The record of this step has another observation.
+        """
+        if self.log is None or self.state is None:
+            return
+        name = f"{self.n_committed - 1}.step" if self.n_committed else "reset"
+        question = "step"
+        seen = digest(self.state.observation)
+        record = self.log.recorded(name, question)
+        if record is None:
+            self.log.write(
+                name,
+                question,
+                {
+                    "kind": "step",
+                    "seen": seen,
+                    "observation": put_observation(self.state.observation, self.log),
+                    "reward": reward,
+                    "done": done,
+                    "info": {key: self.log.put(value) for key, value in (info or self.state.info).items()},
+                },
+            )
+        elif record["seen"] != seen:
+            raise ReplayError(
+                f"expected the observation recorded for {name} of episode {self.log.key}, got another one: the "
+                "environment or its data changed; start a new run folder"
+            )

@@ -1,0 +1,75 @@
+"""Errors of the policy side.
+
+IADError
+├── BudgetExhausted    thrown into a strategy at its yield; a strategy answers with its incumbent
+├── GoldError          something that is no oracle verifier reached for gold
+├── SimulationError    an environment can't be simulated, or not through the wrappers around it
+├── ContractError      an agent, a verifier or a strategy did what its contract does not allow
+├── ReplayError        a recorded run does not fit the environment it is replayed in
+├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
+├── MissingExtra       an optional package is not installed; the message names the extra
+└── ModelError         a language model could not answer; `kind` says why
+"""
+
+from collections.abc import Iterable
+
+
+class IADError(Exception):
+    """Base of every error that `iad_policy` raises on purpose."""
+
+
+class BudgetExhausted(IADError):
+    """The budget does not cover what was asked.
+
+    Attributes:
+        axis: The limit that was met, such as `"decision.proposals"`.
+    """
+
+    def __init__(self, axis: str) -> None:
+        super().__init__(f"the budget {axis} is spent; raise its limit or commit what there is")
+        self.axis = axis
+
+
+class GoldError(IADError, KeyError):
+    """Gold (the answer, the score) was asked for by something that is not labelled `oracle`."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class SimulationError(IADError):
+    """The environment can't be simulated as asked."""
+
+
+class ContractError(IADError):
+    """An agent, a verifier or a strategy did what its contract does not allow."""
+
+
+class ReplayError(IADError):
+    """The environment answers a recorded action differently from the record."""
+
+
+class UnknownName(IADError, ValueError):
+    """A name that is in no table."""
+
+    def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
+        super().__init__(f"expected the name of a {kind}, got {given!r}; known: {', '.join(sorted(known))}")
+
+
+class MissingExtra(IADError, ImportError):
+    """A package that only some users need is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"expected the package {package!r}, which is not installed; pip install 'iad[{extra}]'")
+
+
+class ModelError(IADError):
+    """A language model could not answer: an infrastructure failure, never a wrong answer.
+
+    Attributes:
+        kind: One of `rate_limit timeout connection server auth not_found context malformed refusal other`.
+    """
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind

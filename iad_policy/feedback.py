@@ -1,0 +1,88 @@
+"""Feedback forms: what an agent is told of its best and worst candidates before it proposes again.
+
+A form is a generator too: most ask nothing, judge text asks the critic. An agent that is no language model reads
+`Feedback.best` and `.worst`; their verdicts are left out, so only the scalar form shows a score.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from iad_policy.errors import UnknownName
+from iad_policy.requests import Ask, Asking
+from iad_policy.types import Candidate, Feedback, State
+
+FeedbackForm = Callable[[State, Candidate, Candidate | None], Asking[Feedback | None]]
+
+SHOWN_TOKENS = 300
+"""Of a best or worst candidate (arXiv 2504.01931 v2 shows 200-300)."""
+CRITIQUE_TOKENS = 100
+"""Of the judge's text."""
+CHARS_PER_TOKEN = 4
+
+
+def truncated(text: str, n_tokens: int) -> str:
+    """Return the head of a text, in tokens of four characters: needs no tokenizer."""
+    limit = n_tokens * CHARS_PER_TOKEN
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def no_feedback(here: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
+    """Tell nothing: the next proposal is independent of the ones before."""
+    yield from ()
+    return None
+
+
+def scalar(here: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
+    """Tell the incumbent and its score."""
+    yield from ()
+    return Feedback(f"{_block('Best', best)}\nScore: {best.score:.4g}", best=best.shown())
+
+
+def best_and_worst(here: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
+    """Tell the best and the worst candidate (eqs 3-5 of arXiv 2504.01931 v2); the best alone while it is the only."""
+    yield from ()
+    return _best_and_worst(best, worst, "")
+
+
+def judge_text(here: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
+    """Tell the incumbent and what the critic says of it."""
+    critique = truncated((yield from Ask("critic", here, best)), CRITIQUE_TOKENS)
+    return Feedback(f"{_block('Best', best)}\nReview: {critique}", best=best.shown(), critique=critique)
+
+
+def best_worst_and_judge_text(here: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
+    """Tell best, worst and what the critic says of the best: the papers' IAD-fb."""
+    critique = truncated((yield from Ask("critic", here, best)), CRITIQUE_TOKENS)
+    return _best_and_worst(best, worst, critique)
+
+
+FORMS: Mapping[str, FeedbackForm] = {
+    "none": no_feedback,
+    "scalar": scalar,
+    "best-worst": best_and_worst,
+    "judge": judge_text,
+    "best-worst-judge": best_worst_and_judge_text,
+}
+
+
+def load_feedback(name: str) -> FeedbackForm:
+    """Return a feedback form by name."""
+    if name not in FORMS:
+        raise UnknownName("feedback form", name, FORMS)
+    return FORMS[name]
+
+
+def _best_and_worst(best: Candidate, worst: Candidate | None, critique: str) -> Feedback:
+    blocks = [_block("Best", best)]
+    if worst is not None and worst.key != best.key:
+        blocks.append(_block("Worst", worst))
+    else:
+        worst = None
+    if critique:
+        blocks.append(f"Review: {critique}")
+    return Feedback("\n".join(blocks), best.shown(), None if worst is None else worst.shown(), critique)
+
+
+def _block(label: str, candidate: Candidate) -> str:
+    said: Any = candidate.error if candidate.error else candidate.action
+    return f"{label}: {truncated(str(said), SHOWN_TOKENS)}"

@@ -1,0 +1,148 @@
+"""The answer log: the truth of a run, one line per item, flushed as it arrives.
+
+Every line names its episode, its item (`decision.request.item`), what was asked (a digest of the question), the answer
+and what it cost. Running again replays recorded answers until the first that is missing or whose question changed.
+Long observations are kept once, by content, in `blobs/`.
+"""
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO
+
+from iad_policy.digest import decode, digest, dumps, encode
+from iad_policy.types import Usage
+
+ANSWERS = "answers.jsonl"
+BLOBS = "blobs"
+BLOB_CHARS = 1024
+
+
+class AnswerLog:
+    """The answers of one run, in a folder.
+
+    Args:
+        folder: Where `answers.jsonl` and `blobs/` are, or will be. A torn last line is cut off.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._blobs: set[str] = set()
+        self._lock = Lock()
+        self._records: dict[str, dict[str, dict[str, Any]]] = {}
+        path = self.folder / ANSWERS
+        cut_torn_line(path)
+        for record in read_lines(path):
+            self._records.setdefault(record["episode"], {})[record["item"]] = record
+        self._file: BinaryIO = path.open("ab", buffering=0)
+
+    def episode(self, key: str) -> "EpisodeLog":
+        """Return the part of the log that belongs to one episode."""
+        return EpisodeLog(self, key, self._records.get(key, {}))
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Write one line; it is with the operating system when this returns."""
+        line = dumps(record).encode() + b"\n"
+        with self._lock:
+            self._file.write(line)
+
+    def put(self, value: Any) -> Any:
+        """Return a JSON-able form of a value, a long text or large array by reference to its blob."""
+        size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
+        if size <= BLOB_CHARS:
+            return encode(value)
+        name = digest(value)
+        if name not in self._blobs:
+            path = self.folder / BLOBS / f"{name}.json"
+            if not path.exists():
+                path.parent.mkdir(exist_ok=True)
+                part = path.with_suffix(f".{os.getpid()}.part")
+                part.write_text(json.dumps(encode(value)), encoding="utf-8")
+                part.replace(path)
+            self._blobs.add(name)
+        return {"__blob__": name}
+
+    def get(self, value: Any) -> Any:
+        """Return what `put` was given."""
+        if isinstance(value, dict) and "__blob__" in value:
+            value = json.loads((self.folder / BLOBS / f"{value['__blob__']}.json").read_text(encoding="utf-8"))
+        return decode(value)
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless."""
+        self._file.close()
+
+
+class EpisodeLog:
+    """Recorded and new answers of one episode."""
+
+    def __init__(self, log: AnswerLog, key: str, records: dict[str, dict[str, Any]]) -> None:
+        self._log = log
+        self._records = records
+        self.key = key
+        self.put = log.put
+        self.get = log.get
+        self.n_replayed = 0
+
+    def recorded(self, item: str, question: str) -> dict[str, Any] | None:
+        """Return the recorded answer to a question, or None when it has to be asked.
+
+        A record whose question differs belongs to another course of events: it and all that follow are dropped.
+        """
+        if not self._records:
+            return None
+        record = self._records.get(item)
+        if record is None:
+            return None
+        if record["question"] != question:
+            self._records = {}
+            return None
+        self.n_replayed += 1
+        return record
+
+    def cut(self, item: str) -> dict[str, Any] | None:
+        """Return the recorded cut of a request, if it was cut."""
+        return self._records.get(item) if self._records else None
+
+    def write(self, item: str, question: str, record: Mapping[str, Any], *, usage: Usage | None = None) -> None:
+        """Add one answer."""
+        spent = usage.as_dict() if usage else {}
+        self._log.append(
+            {
+                "episode": self.key,
+                "item": item,
+                "question": question,
+                **record,
+                **({"usage": spent} if spent else {}),
+            }
+        )
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Read a file of JSON lines; a line that is no JSON object is left out with a warning that names it."""
+    if not path.exists():
+        return
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            if isinstance(record, dict):
+                yield record
+            else:
+                warnings.warn(f"{path}, line {number}: expected a JSON object; the line is left out", stacklevel=2)
+
+
+def cut_torn_line(path: Path) -> None:
+    """Cut a last line that was not written to its end."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        content = file.read()
+        if content and not content.endswith(b"\n"):
+            file.truncate(content.rfind(b"\n") + 1)

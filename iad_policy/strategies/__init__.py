@@ -1,0 +1,72 @@
+"""Strategies: how a method decides, one file each, as generators without I/O. See `iad_policy.requests`.
+
+To add one: write its file, and name it in `STRATEGIES`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial, update_wrapper
+from importlib import import_module
+from typing import Any, Concatenate, ParamSpec
+
+from iad_policy.errors import UnknownName
+from iad_policy.requests import Asking, Commit
+from iad_policy.types import Candidate, State
+
+STRATEGIES: Mapping[str, str] = {
+    "single": "iad_policy.strategies.single:single",
+    "bon": "iad_policy.strategies.bon:bon",
+    "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
+    "iad": "iad_policy.strategies.iad:iad",
+}
+"""Name -> "module:function"."""
+
+P = ParamSpec("P")
+Strategy = Callable[..., Asking[None]]
+
+
+def per_step(
+    decide: Callable[Concatenate[State, P], Asking[Candidate]],
+) -> Callable[Concatenate[State, P], Asking[None]]:
+    """Lift a method that decides one step at a time to one that runs through the episode."""
+
+    def episode(here: State, /, *args: P.args, **options: P.kwargs) -> Asking[None]:
+        while not here.done:
+            here = yield from Commit((yield from decide(here, *args, **options)))
+
+    update_wrapper(episode, decide)
+    return episode
+
+
+def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State], Asking[None]]:
+    """Return a strategy, by name or as a generator function, ready to be given its first state.
+
+    `n` is passed on if the strategy has it: `single` has not.
+
+    Raises:
+        UnknownName: No such strategy.
+        ValueError: An option that it does not have, or `n` below 1.
+    """
+    if isinstance(strategy, str):
+        if strategy not in STRATEGIES:
+            raise UnknownName("strategy", strategy, STRATEGIES)
+        module, name = STRATEGIES[strategy].split(":")
+        strategy = getattr(import_module(module), name)
+        assert not isinstance(strategy, str)
+    known = options_of(strategy)
+    if "n" not in known:
+        options.pop("n", None)
+    elif not isinstance(options.get("n", 1), int) or options.get("n", 1) < 1:
+        raise ValueError(f"expected n, the proposals per decision, to be an integer of 1 or more, got {options['n']!r}")
+    for option in options:
+        if option not in known:
+            raise ValueError(
+                f"expected an option of the strategy, got {option!r}; it has: {', '.join(known) or 'no options'}"
+            )
+    return partial(strategy, **options)
+
+
+def options_of(strategy: Strategy) -> dict[str, Any]:
+    """Return a strategy's options with their defaults."""
+    parameters = list(inspect.signature(strategy).parameters.values())[1:]
+    return {parameter.name: parameter.default for parameter in parameters}

@@ -1,0 +1,129 @@
+"""Work items: what is asked, performed once, logged, and replayed.
+
+An *item* is one candidate, verdict, text or outcome. A *task* is work that answers one or more items in one go (a
+verifier that looks at all candidates together). A task asks only for the items that the log does not have.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from iad_policy.budget import Meter
+from iad_policy.call import Call, making
+from iad_policy.log import EpisodeLog
+from iad_policy.records import usage_of
+from iad_policy.types import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to be answered: its name (`decision.request.item`) and a digest of the question."""
+
+    name: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Instead of an answer: the limit that was met before the task's turn came."""
+
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An item's value and what it cost beyond the count that was granted: tokens, seconds, dollars."""
+
+    value: Any
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Work that answers items.
+
+    Attributes:
+        items: What it answers, in order.
+        role: Who is charged.
+        call: Tells model clients which sample this is.
+        work: Given the answers that are recorded already, by position, returns those of all other positions in order.
+        record: Turns a value into its log record.
+        read: Turns a log record into the value.
+    """
+
+    items: Sequence[Item]
+    role: str
+    call: Call
+    work: Callable[[Mapping[int, Any]], Sequence[Any]]
+    record: Callable[[Any], Mapping[str, Any]]
+    read: Callable[[Mapping[str, Any]], Any]
+
+
+Result = list[Answer | Cut]
+
+
+class Performer:
+    """Performs batches of tasks: replays what the log has, asks for the rest, and charges the budget.
+
+    Args:
+        meter: Charged with what is known only afterwards.
+        log: Where answers are kept, if anywhere.
+        executor: Runs tasks side by side; None runs them one after another.
+    """
+
+    def __init__(self, meter: Meter, log: EpisodeLog | None, executor: Executor | None) -> None:
+        self._meter = meter
+        self._log = log
+        # A limit on tokens or seconds may be passed by one call only, so calls are then made one at a time.
+        self._executor = None if meter.is_measured else executor
+
+    def perform(self, batch: Sequence[Task]) -> list[Result]:
+        """Return the answers of each task, in order."""
+        if self._executor is None or len(batch) == 1:
+            return [self._charged(task, self._answers(task)) for task in batch]
+        results = self._executor.map(self._answers, batch)
+        return [self._charged(task, result) for task, result in zip(batch, results, strict=True)]
+
+    def _charged(self, task: Task, result: Result) -> Result:
+        for answer in result:
+            if isinstance(answer, Answer) and answer.usage:
+                self._meter.charge(task.role, answer.usage)
+        return result
+
+    def _answers(self, task: Task) -> Result:
+        recorded = self._recorded(task)
+        if len(recorded) == len(task.items):
+            return [recorded[position] for position in range(len(task.items))]
+        missing = [position for position in range(len(task.items)) if position not in recorded]
+        axis = self._meter.exhausted(task.role)
+        if axis:
+            for position in missing:
+                self._write(task.items[position], {"kind": "cut", "axis": axis}, Usage())
+            return [recorded.get(position, Cut(axis)) for position in range(len(task.items))]
+        known = {place: answer.value for place, answer in recorded.items() if isinstance(answer, Answer)}
+        start = perf_counter()
+        with making(task.call) as call:
+            values = task.work(known)
+        usage = call.usage + Usage(seconds=perf_counter() - start)
+        for position, value in zip(missing, values, strict=True):
+            self._write(task.items[position], task.record(value), usage)
+            recorded[position] = Answer(value, usage)
+            usage = Usage()  # a task's cost is told once, with its first new answer
+        return [recorded[position] for position in range(len(task.items))]
+
+    def _recorded(self, task: Task) -> dict[int, Answer | Cut]:
+        found: dict[int, Answer | Cut] = {}
+        if self._log is None:
+            return found
+        for position, item in enumerate(task.items):
+            record = self._log.recorded(item.name, item.question)
+            if record is not None:
+                is_cut = record["kind"] == "cut"
+                found[position] = Cut(record["axis"]) if is_cut else Answer(task.read(record), usage_of(record))
+        return found
+
+    def _write(self, item: Item, record: Mapping[str, Any], usage: Usage) -> None:
+        if self._log is not None:
+            self._log.write(item.name, item.question, {**record}, usage=usage)

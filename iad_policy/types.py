@@ -1,0 +1,281 @@
+"""The values that agents, verifiers and strategies exchange.
+
+All are immutable and know nothing of environments or I/O, so a strategy can be run with canned answers.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from random import Random
+from typing import Any, Literal, NamedTuple, Protocol
+
+from iad_policy.errors import GoldError
+
+Information = Literal["oracle", "proxy", "self", "learned"]
+"""What a verifier knows: gold; no gold, but execution or matching; a model's opinion; a trained model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was spent: a vector that adds up.
+
+    `seconds` is time spent inside calls, summed (not wall time). `usd` counts only calls whose price is known;
+    `n_unpriced` says how many were not.
+    """
+
+    proposals: int = 0
+    verifications: int = 0
+    simulations: int = 0
+    asks: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    env_steps: int = 0
+    seconds: float = 0.0
+    usd: float = 0.0
+    n_unpriced: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(getattr(self, axis) + getattr(other, axis) for axis in AXES))
+
+    def __repr__(self) -> str:
+        spent = ", ".join(f"{axis}={value:.6g}" for axis, value in self.as_dict().items())
+        return f"Usage({spent})"
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, axis) for axis in AXES)
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def as_dict(self) -> dict[str, float]:
+        """The axes that are not zero."""
+        return {axis: value for axis in AXES if (value := getattr(self, axis))}
+
+
+AXES = tuple(axis.name for axis in fields(Usage))
+NOTHING = Usage()
+
+
+class Turn(NamedTuple):
+    """One step that was taken, for real or in a simulation, to the state that holds it."""
+
+    observation: Any
+    action: Any
+
+
+class Move(NamedTuple):
+    """One simulated step: which action, and which of its possible outcomes."""
+
+    action: Any
+    draw: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a decision is made: what an agent may see there.
+
+    Attributes:
+        observation: As the environment gave it.
+        info: The environment's public info; asking it for a gold key raises `GoldError`.
+        path: Simulated steps from the last committed state; empty for the real state.
+        history: The turns that led here, oldest first, simulated ones included.
+        notes: Texts a strategy adds for the agent to read (a summary, a reflection).
+        steps_left: Actions that may still be committed; infinite where the environment has no limit.
+        done: True when the episode is over here.
+        id: Names the state; chained from its parent's.
+        gold: The oracle's findings, only in the preview an `oracle` verifier is given.
+    """
+
+    observation: Any
+    info: Mapping[str, Any]
+    path: tuple[Move, ...] = ()
+    history: tuple[Turn, ...] = ()
+    notes: tuple[str, ...] = ()
+    steps_left: float = math.inf
+    done: bool = False
+    id: str = ""
+    gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    def named_by(self) -> tuple[Any, ...]:
+        """What a digest of it covers."""
+        return (self.id, self.notes)
+
+    def noted(self, *texts: str) -> "State":
+        """This state with more notes for the agent."""
+        return replace(self, notes=(*self.notes, *texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a verifier says of one candidate.
+
+    Attributes:
+        score: Larger is better; -inf when verification failed (`critique` says why).
+        critique: Words an agent can use.
+        passed: True for "finalise", False for "iterate", None when the verifier doesn't say.
+        details: Parts of the score, for reports.
+    """
+
+    score: float
+    critique: str = ""
+    passed: bool | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What an agent is told before it proposes again.
+
+    Attributes:
+        text: The block for a prompt.
+        best: The incumbent, without its verdict.
+        worst: The candidate to keep away from, without its verdict.
+        critique: The judge's words alone.
+    """
+
+    text: str
+    best: "Candidate | None" = None
+    worst: "Candidate | None" = None
+    critique: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A proposed action that is not committed yet.
+
+    Attributes:
+        action: In the environment's action space.
+        thought: The agent's reasoning, if it gave one.
+        error: Why the agent's answer is no action; empty for a usable candidate.
+        key: Canonical form of the action, for votes and de-duplication.
+        usage: What proposing it cost.
+        logprobs: Log-probabilities of the answer's tokens, if the model gave them.
+        feedback: What the agent was told.
+        preview: The simulated state after it, if there was a simulation.
+        verdict: The verifier's word, if it was verified.
+        id: Given by the driver; unique in an episode.
+    """
+
+    action: Any
+    thought: str = ""
+    error: str = ""
+    key: str = ""
+    usage: Usage = NOTHING
+    logprobs: tuple[float, ...] | None = None
+    feedback: Feedback | None = None
+    preview: State | None = None
+    verdict: Verdict | None = None
+    id: str = ""
+
+    @property
+    def score(self) -> float:
+        """The verdict's score; NaN before verification."""
+        return math.nan if self.verdict is None else self.verdict.score
+
+    def named_by(self) -> tuple[Any, ...]:
+        """What a digest of it covers."""
+        verdict = self.verdict and (self.verdict.score, self.verdict.critique)
+        return (self.action, self.thought, self.error, verdict)
+
+    def shown(self) -> "Candidate":
+        """This candidate as feedback shows it: without verdict, preview and its own feedback."""
+        return replace(self, verdict=None, preview=None, feedback=None)
+
+
+def score(candidate: Candidate) -> float:
+    """Sort key: the candidate's score, an unverified one below every verified one."""
+    return -math.inf if math.isnan(candidate.score) else candidate.score
+
+
+class Outcome(NamedTuple):
+    """What `simulate` answers: see `Simulator`."""
+
+    token: Any
+    observation: Any
+    info: Mapping[str, Any]
+    done: bool
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One committed action and how it came about.
+
+    Attributes:
+        state: Where it was decided.
+        candidates: Everything proposed, in order, each as last seen (with verdict, if verified).
+        committed: The candidate whose action went to the environment.
+        budget: What the decision spent, by role.
+        cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
+        notes: What a reader should know (feedback dropped, overdraft, no usable candidate).
+    """
+
+    state: State
+    candidates: tuple[Candidate, ...]
+    committed: Candidate
+    budget: Mapping[str, Usage]
+    cut: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> Usage:
+        """What the decision spent in all."""
+        return sum(self.budget.values(), Usage())
+
+
+class Agent(Protocol):
+    """The base policy: proposes an action for a state."""
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Return one candidate; an answer that is no action is a candidate with `error`."""
+        ...
+
+
+class Verifier(Protocol):
+    """Scores candidates before one is committed.
+
+    A verdict may depend on the state, its candidate, and the union of `candidates` and `among`, but not on which of
+    the two a candidate stands in: after an interruption the recorded ones come back through `among`.
+    """
+
+    information: Information
+    needs_preview: bool
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Return one verdict per candidate, in order."""
+        ...
+
+
+class Roles(Protocol):
+    """Answers `Ask`: the critic, judge, ranker, evaluator, summariser, reflector and paraphraser."""
+
+    source: str
+    """Where answers come from, for the log: a model's name, or `template`."""
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        """Return the role's text about the subject (candidates, states or texts)."""
+        ...
+
+
+class PublicInfo(dict[str, Any]):
+    """An environment's info without its gold; asking for a gold key says so instead of being merely absent."""
+
+    __slots__ = ("_gold",)
+
+    def __init__(self, info: Mapping[str, Any], gold: frozenset[str]) -> None:
+        super().__init__((key, value) for key, value in info.items() if key not in gold)
+        self._gold = gold
+
+    def __missing__(self, key: str) -> Any:
+        if key in self._gold:
+            raise GoldError(
+                f"expected a public info key, got {key!r}, which is gold; only a verifier labelled 'oracle' may use "
+                f"it. Public here: {', '.join(self)}"
+            )
+        raise KeyError(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As `dict.get`, but a gold key raises `GoldError`."""
+        return self[key] if key in self or key in self._gold else default

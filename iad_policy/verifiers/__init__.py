@@ -1,0 +1,52 @@
+"""Verifiers: what scores a candidate before it is committed. To add one: write its file, and name it in `VERIFIERS`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.agents import load_object
+from iad_policy.errors import UnknownName
+from iad_policy.types import Verifier
+
+VERIFIERS: Mapping[str, str] = {
+    "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
+    "proxy": "iad_policy.defaults:proxy_verifier",
+    "judge": "iad_policy.verifiers.judge:judge",
+    "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
+    "finalise": "iad_policy.verifiers.judge:finalising_judge",
+}
+"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+
+INFORMATION = ("oracle", "proxy", "self", "learned")
+
+
+def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
+    """Return a verifier.
+
+    Args:
+        verifier: A name (`"proxy"`, `"oracle"`, `"judge:gpt-4o-mini"`, `"module:Class"`), or an object with `verify`.
+        env: The environment whose actions it will see.
+
+    Raises:
+        UnknownName: No such name, or a label that is none of oracle, proxy, self and learned.
+        TypeError: Neither a name nor something that verifies.
+    """
+    if isinstance(verifier, str):
+        name, _, argument = verifier.partition(":")
+        if name in VERIFIERS:
+            verifier = load_object(VERIFIERS[name])(env, *([argument] if argument else []))
+        elif "." in name and argument:
+            verifier = load_object(verifier)(env)
+        else:
+            raise UnknownName("verifier", verifier, [*VERIFIERS, "judge:<model>", "package.module:Class"])
+    for attribute in ("verify", "information", "needs_preview"):
+        if not hasattr(verifier, attribute):
+            raise TypeError(
+                f"expected a verifier with verify(), information and needs_preview, got {verifier!r:.200} without "
+                f"{attribute}"
+            )
+    assert not isinstance(verifier, str)
+    if verifier.information not in INFORMATION:
+        raise UnknownName("verifier's information label", str(verifier.information), INFORMATION)
+    return verifier

@@ -1,0 +1,233 @@
+"""`IADPolicyWrapper`: any base agent, as one that proposes, verifies and refines before it commits."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.adapters import adapt
+from iad_policy.agents import FunctionAgent, load_agent
+from iad_policy.answering import Cast
+from iad_policy.budget import Budget, Meter
+from iad_policy.digest import digest
+from iad_policy.driver import Driver
+from iad_policy.episode import Episode
+from iad_policy.errors import ContractError, UnknownName
+from iad_policy.feedback import FeedbackForm, load_feedback
+from iad_policy.log import AnswerLog, EpisodeLog
+from iad_policy.roles import TemplateRoles
+from iad_policy.strategies import Strategy, load_strategy
+from iad_policy.strategies.stop import StopRule, load_stop
+from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
+from iad_policy.verifiers import load_verifier
+
+
+class IADPolicyWrapper:
+    """Wraps a policy, not an environment: your loop steps the real environment, the wrapper only ever simulates.
+
+    A new episode is seen by `info["step"] == 0`; call `reset()` on environments without that key.
+
+    Args:
+        agent: The base agent: a name (`"shopper"`, `"litellm:gpt-4o-mini"`), an object with `propose`, or a plain
+            function `f(observation, info) -> action`.
+        env: The environment that the loop steps.
+        strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
+        n: Proposals per decision, for strategies that have it.
+        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`) or an object with `verify`; by default the
+            environment's proxy verifier, if it has one.
+        feedback: A feedback form's name or the form, for strategies that have it.
+        stop: A stop rule's name or the rule, for strategies that have it.
+        roles: Answers the critic, judge and other roles; by default templates.
+        budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
+        seed: Of every sample.
+        threads: How many requests are answered side by side; the answers don't depend on it.
+        log: A run folder, its `AnswerLog`, or a function from task to `EpisodeLog`: answers are kept, and replayed.
+        run_meter: The budget of a run that several wrappers share.
+        options: Further options of the strategy, such as `delta=0.1`.
+    """
+
+    def __init__(
+        self,
+        agent: str | Agent | Callable[..., Any],
+        env: gym.Env[Any, Any],
+        *,
+        strategy: str | Strategy = "iad",
+        n: int = 3,
+        verifier: str | Verifier | None = None,
+        feedback: str | FeedbackForm | None = None,
+        stop: str | StopRule | None = None,
+        roles: Roles | None = None,
+        budget: Budget | Mapping[str, float] | None = None,
+        seed: int = 0,
+        threads: int = 1,
+        log: "AnswerLog | Path | str | Callable[[str], EpisodeLog] | None" = None,
+        run_meter: Meter | None = None,
+        **options: Any,
+    ) -> None:
+        if threads < 1:
+            raise ValueError(f"expected threads of 1 or more, got {threads}")
+        if feedback is not None:
+            options["feedback"] = load_feedback(feedback) if isinstance(feedback, str) else feedback
+        if stop is not None:
+            options["stop"] = load_stop(stop) if isinstance(stop, str) else stop
+        self.env = env
+        self.decisions: list[Decision] = []
+        self._strategy = load_strategy(strategy, n=n, **options)
+        self._cast = Cast(load_agent(agent, env), _verifier(verifier, env), roles or TemplateRoles())
+        self._world = adapt(env)
+        self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
+        self._run_meter = run_meter or Meter(self._budget.of("run"))
+        self._seed = seed
+        self._executor: Executor | None = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._own_log = AnswerLog(log) if isinstance(log, str | Path) else None
+        self._log = self._own_log or log
+        self._n_episodes = 0
+        self._driver: Driver | None = None
+        self._episode: Episode | None = None
+        self._pending: Any = None
+
+    @property
+    def agent(self) -> Agent:
+        """The base agent."""
+        return self._cast.agent
+
+    @property
+    def verifier(self) -> Verifier | None:
+        """The verifier, if there is one."""
+        return self._cast.verifier
+
+    @property
+    def usage(self) -> Usage:
+        """What all episodes of this wrapper spent."""
+        return self._run_meter.total
+
+    @property
+    def spent(self) -> Mapping[str, Usage]:
+        """What the current episode spent, by role."""
+        return {} if self._episode is None else dict(self._episode.meter.spent)
+
+    def reset(self) -> None:
+        """End the episode: the next `act` starts a new one."""
+        if self._driver is not None:
+            self._driver.close()
+        self._driver = self._episode = None
+        self.decisions = []
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """Return the action to commit.
+
+        Args:
+            observation: As `env.reset` or `env.step` returned it.
+            info: Likewise; its gold is removed before anyone sees it.
+
+        Raises:
+            BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
+        """
+        if self._episode is None or self._driver is None or info.get("step") == 0:
+            self.reset()
+            state = self._start(observation, info)
+        else:
+            state = self._arrived(observation, info, done=False)
+        decision = self._required_driver().decide(state)
+        self.decisions.append(self._annotated(decision))
+        self._pending = decision.committed.action
+        return self._pending
+
+    def observe(
+        self, observation: Any, info: Mapping[str, Any], *, reward: float | None = None, done: bool = False
+    ) -> None:
+        """Tell what a commit led to. Optional: `act` takes it from its arguments, but never sees an episode's end.
+
+        Raises:
+            ReplayError: The log has another observation for this step.
+        """
+        episode = self._episode
+        if episode is None:
+            raise ContractError("expected act() before observe(): there is no episode yet")
+        self._arrived(observation, info, done=done, reward=reward)
+        if done and self._driver is not None:
+            self._driver.close()
+
+    def close(self) -> None:
+        """Release threads and files; closing twice is harmless."""
+        self.reset()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+        if self._own_log is not None:
+            self._own_log.close()
+
+    def __enter__(self) -> "IADPolicyWrapper":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start(self, observation: Any, info: Mapping[str, Any]) -> State:
+        task = str(info.get("task_id", self._n_episodes))
+        meter = Meter(self._budget.of("episode"), parent=self._run_meter)
+        episode = Episode(self._world, task=task, seed=self._seed, meter=meter, log=self._episode_log(task))
+        self._n_episodes += 1
+        self._episode = episode
+        self._driver = Driver(
+            self._strategy,
+            self._cast,
+            episode,
+            meter=lambda: Meter(self._budget.of("decision"), parent=meter),
+            executor=self._executor,
+        )
+        self._pending = None
+        state = episode.start(observation, info)
+        episode.record_step(None, False, info)
+        return state
+
+    def _arrived(self, observation: Any, info: Mapping[str, Any], *, done: bool, reward: float | None = None) -> State:
+        episode = self._episode
+        assert episode is not None
+        if self._pending is None:
+            assert episode.state is not None
+            return episode.state  # observe() was called for this step already
+        action, self._pending = self._pending, None
+        state = episode.advance(action, observation, info, done=done)
+        episode.record_step(reward, done, info)
+        return state
+
+    def _required_driver(self) -> Driver:
+        assert self._driver is not None
+        return self._driver
+
+    def _episode_log(self, task: str) -> EpisodeLog | None:
+        if self._log is None:
+            return None
+        if isinstance(self._log, AnswerLog):
+            return self._log.episode(digest(task, self._seed, self._n_episodes))
+        assert callable(self._log)
+        return self._log(task)
+
+    def _annotated(self, decision: Decision) -> Decision:
+        agent = self._cast.agent
+        drops = isinstance(agent, FunctionAgent) and not agent.takes_feedback
+        if not drops or all(candidate.feedback is None for candidate in decision.candidates):
+            return decision
+        note = "feedback dropped: the agent is a function without a `feedback` argument"
+        return Decision(
+            decision.state,
+            decision.candidates,
+            decision.committed,
+            decision.budget,
+            decision.cut,
+            (*decision.notes, note),
+        )
+
+
+def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
+    if verifier is not None:
+        return load_verifier(verifier, env)
+    try:
+        return load_verifier("proxy", env)
+    except UnknownName:
+        return None
