@@ -1,7 +1,8 @@
 """Budgets: limits on what a decision, an episode or a run may spend, in all or for one role.
 
 A limit is named `scope[.role].axis`: `decision.proposals`, `episode.judge.prompt_tokens`, `run.usd`. Counts are
-granted before the work is done. Tokens, seconds and dollars are known only afterwards, so such a limit may be passed by one call.
+granted before the work is done. Tokens, seconds and dollars are known only afterwards, so such a limit may be passed
+by one call.
 """
 
 import math
