@@ -1,1 +1,10 @@
-"""Gymnasium environments `IAD/...`."""
+"""Gymnasium environments `IAD/...`: import this package, or write `gym.make("iad_envs:IAD/WebShop-v0")`."""
+
+from gymnasium.envs.registration import register
+
+register(id="IAD/WebShop-v0", entry_point="iad_envs.webshop:WebShopEnv")
+
+ENVIRONMENTS = ("IAD/WebShop-v0",)
+"""Registered ids."""
+
+__all__ = ["ENVIRONMENTS"]

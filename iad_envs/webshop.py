@@ -1,0 +1,240 @@
+"""`IAD/WebShop-v0`: an online shop, as text."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.errors import UnknownTask
+from iad_envs.spaces import UnicodeText
+from iad_envs.tasks import DataVersion, data_folder, data_version
+from webshop_server.catalog import Catalog, index_text, load_catalog
+from webshop_server.engine import Shop, ShopState, parse_action
+from webshop_server.goals import Goal, Goals, load_goals
+from webshop_server.pages import RENDERERS, render_text, render_text_rich
+from webshop_server.progress import Mode, Progress, advance
+from webshop_server.reward import Scorer
+from webshop_server.search import SearchEngine, load_engine
+from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
+
+MAX_ACTION_CHARS = 1 << 20
+MAX_OBSERVATION_CHARS = 1 << 20
+DATA_FILES = ("items_*.json", "goals.jsonl")
+PARTS = (
+    "r_type",
+    "r_att",
+    "r_option",
+    "r_price",
+    "w_att",
+    "w_option",
+    "w_price",
+    "query_match",
+    "category_match",
+    "title_score",
+)
+TAGGERS: Mapping[str, Callable[[], Tagger]] = {"light": LightTagger, "spacy": SpacyTagger}
+NO_PARTS: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
+
+
+class Store(NamedTuple):
+    """What all environments on the same data share: read-only after loading."""
+
+    catalog: Catalog
+    goals: Goals
+    engine: SearchEngine
+    scorer: Scorer
+
+
+@lru_cache(maxsize=8)
+def load_store(folder: Path, goals: str | None, search: str, tagger: str) -> Store:
+    """Load a data folder once per process."""
+    catalog = load_catalog(folder)
+    engine = load_engine(search, ((product.asin, index_text(product)) for product in catalog))
+    return Store(catalog, load_goals(folder, catalog, goals), engine, Scorer(TAGGERS[tagger]()))
+
+
+class WebShopEnv(IADEnv[str, ShopState]):
+    """An agent reads an instruction, searches a shop, and buys a product with the right options.
+
+    ## Description
+    The online shop of WebShop (Yao et al., 2022): a search page, result pages, product pages with options and tabs. The
+    pages, actions and the reward are the original's, quirks included; see docs/webshop.md for every difference.
+
+    ## Action space
+    Text: `search[keywords]` or `click[button]`, where a button is a clickable of the page: a product id, an option's
+    value, `next >`, `< prev`, `back to search`, `description`, `features`, `reviews`, `buy now`. The argument is
+    lower-cased. Anything else changes nothing, counts as a step, and is answered in words.
+
+    ## Observation space
+    Text: the page, as `text` (strings joined by " [SEP] "), `text_rich` (lines with marked buttons) or `url`.
+
+    ## Rewards
+    0 until `click[buy now]`, then 0-1: how well product, attributes, options and price fit the instruction. Success is
+    a reward of exactly 1.
+
+    ## Starting state
+    The search page, with an instruction.
+
+    ## Episode end
+    Terminated by `click[buy now]`; truncated after `max_steps` actions.
+
+    ## Info
+    See contract 1 in docs/design.md. `page` is the page as data. Gold, from `step` and `reset` only: `progress`
+    (AgentBoard's, of this episode), `success`, `reward_parts`.
+
+    ## Arguments
+        data_dir: Folder with the official files (or in their format); default `$IAD_DATA/webshop`, else the bundled.
+        split: `test`, `dev`, `train`, or None for all goals.
+        goals: `synthetic` or `human` builds goals from official files; None takes `goals.jsonl`, else synthetic.
+        observation_mode: `text`, `text_rich` or `url`.
+        max_steps: Actions per episode.
+        page_size: Products on a results page (AgentBoard: 3).
+        progress: `maximum`; `agentboard` keeps AgentBoard's running-best bug; `off` reports NaN.
+        published: The original's silence on invalid actions, and its done page, which shows the score.
+        search: Search engine, by name.
+        tagger: `light`, or `spacy` (the original's; needs the extra).
+        search_anywhere: Searches on every page, as the original; False only on the first, as AgentBoard.
+        max_pages: Results pages that can be reached (AgentBoard: 6); None for no limit.
+        show_attributes: A tab with the product's attributes, an aid that the original has off.
+        special_queries: `<r> <a> <c> <q>` queries, an unintended shortcut of the original.
+        render_mode: `ansi` or None.
+
+    ## Version history
+        v0: First version.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: str | Path | None = None,
+        split: str | None = "test",
+        goals: str | None = None,
+        observation_mode: Literal["text", "text_rich", "url"] = "text",
+        max_steps: int = 15,
+        page_size: int = 10,
+        progress: Mode | Literal["off"] = "maximum",
+        published: bool = False,
+        search: str = "bm25",
+        tagger: str = "light",
+        search_anywhere: bool = True,
+        max_pages: int | None = None,
+        show_attributes: bool = False,
+        special_queries: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(max_steps=max_steps, render_mode=render_mode)
+        _require("observation_mode", observation_mode, RENDERERS)
+        _require("progress", progress, ("maximum", "agentboard", "off"))
+        _require("tagger", tagger, TAGGERS)
+        self._folder = data_folder("webshop", data_dir).resolve()
+        self._store = load_store(self._folder, goals, search, tagger)
+        _require("split", split, (*self._store.goals.splits, None))
+        self.split = split
+        self._task_ids = [goal.goal_id for goal in self._store.goals if split in (None, goal.split)]
+        self._shop = Shop(
+            self._store.catalog,
+            self._store.engine,
+            page_size=page_size,
+            search_anywhere=search_anywhere,
+            max_pages=max_pages,
+            show_attributes=show_attributes,
+            special_queries=special_queries,
+        )
+        self._mode = observation_mode
+        self._render = RENDERERS[observation_mode]
+        self._progress = progress
+        self._published = published
+        self.action_space = UnicodeText(MAX_ACTION_CHARS)
+        self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
+
+    @property
+    def task_ids(self) -> Sequence[str]:
+        """The ids of the split's goals, in order."""
+        return self._task_ids
+
+    @property
+    def data(self) -> DataVersion:
+        """Which data this environment runs on."""
+        return data_version(self._folder, DATA_FILES)
+
+    def difficulty(self, task_id: str) -> str:
+        """Return `easy`, `hard`, or "" where the data does not say."""
+        return self._task(task_id).difficulty
+
+    def action_key(self, action: str) -> str:
+        """Return `name[argument]` as the shop reads it: the argument in lower case, what follows left out."""
+        name, argument = parse_action(action)
+        return f"{name}[{argument}]" if name else action.strip()
+
+    def irreversible(self, action: str) -> bool:
+        """Say whether the action buys."""
+        return parse_action(action) == ("click", "buy now")
+
+    def _task(self, task_id: str) -> Goal:
+        try:
+            return self._store.goals.by_id(task_id)
+        except KeyError:
+            raise UnknownTask("task_id", task_id, self._task_ids) from None
+
+    def _task_id(self, task: Goal) -> str:
+        return task.goal_id
+
+    def _instruction(self, task: Goal) -> str:
+        return task.instruction
+
+    def _start(self, task: Goal) -> ShopState:
+        return self._shop.start(task.instruction)
+
+    def _transition(self, state: ShopState, action: str, rng: np.random.Generator | None) -> Transition:
+        after, complaint = self._shop.act(state, action)
+        return Transition(after, complaint, after.kind == "done")
+
+    def _view(self, state: ShopState, complaint: str) -> View:
+        page = self._shop.page(state)
+        observation = self._render(page)
+        if complaint and not self._published:
+            observation = self._with_complaint(observation, complaint)
+        actions = [f"click[{name}]" for name in page.clickables if name != "search"]
+        if page.has_search_bar or (self._shop.search_anywhere and page.kind != "done"):
+            actions.append("search[...]")
+        return View(observation, tuple(actions), {"complaint": complaint}, page.public())
+
+    def _with_complaint(self, observation: str, complaint: str) -> str:
+        if self._mode == "text":
+            return f"{observation} [SEP] Invalid action: {complaint}"
+        return f"{observation}\nInvalid action: {complaint}\n" if self._mode == "text_rich" else observation
+
+    def _score(self, task: Goal, now: Snapshot, memory: Progress | None) -> Score:
+        state: ShopState = now.state
+        progress = memory or Progress()
+        if self._progress != "off":
+            progress = advance(progress, self._shop.page(state), task, self._store.scorer, mode=self._progress)
+        seen = math.nan if self._progress == "off" else progress.best
+        if state.kind != "done":
+            return Score(0.0, seen, False, NO_PARTS, progress)
+        reward = self._store.scorer.score(task, *self._shop.purchase(state))
+        parts = dict(NO_PARTS) | {name: float(part) for name, part in reward.parts().items()}
+        return Score(reward.total, seen, reward.total == 1.0, parts, progress)
+
+    def _reveal(self, view: View, score: Score) -> str:
+        if not self._published or self._mode == "url" or self._now is None:
+            return str(view.observation)
+        render = render_text if self._mode == "text" else render_text_rich
+        return render(self._shop.page(self._now.state), score.reward)
+
+    def _reference(self, task: Goal) -> dict[str, Any]:
+        return {"asin": task.asin, "options": list(task.option_values), "title": task.name}
+
+    def _result_key(self, state: ShopState, view: View) -> Hashable:
+        if state.kind == "results":
+            return ("results", tuple(product["asin"] for product in view.page["products"]))
+        return (state.kind, state.asin, tuple(sorted(state.options)))
+
+
+def _require(argument: str, given: object, known: Sequence[object] | Mapping[str, object]) -> None:
+    if given not in known:
+        raise UnknownTask(argument, given, known)
