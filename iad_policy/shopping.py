@@ -3,6 +3,7 @@
 The keyless agent and the proxy verifier of `IAD/WebShop-v0` share this reading: words, no gold.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +12,23 @@ from typing import Any
 
 from iad_policy.types import State
 
-_PRICE = re.compile(
-    r"[,;]?\s*(?:and\s+|with\s+(?:a\s+)?)?(?:the\s+)?(?:priced?|cost(?:ing|s)?|budget|spend(?:ing)?)?\s*(?:is\s+|of\s+)?"
-    r"(?:lower|less|cheaper|under|below|up|at most|no more|not more)\s*(?:than|to)?\s*\$?(\d+(?:\.\d+)?)\s*(?:dollars)?"
-)
+_LIMIT = re.compile(r"\$\s?(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s+dollars?")
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _MONEY = re.compile(r"\$(\d+(?:\.\d+)?)")
-_FILLER = frozenset(
-    ["a", "an", "the", "of", "for", "with", "and", "or", "in", "on", "to", "is", "are", "it", "its", "that", "which", "this", "these", "those", "i", "im", "am", "we", "me", "my", "you", "your", "can", "could", "would", "should", "will", "do", "does", "please", "find", "get", "give", "show", "need", "needs", "want", "wants", "looking", "look", "like", "buy", "some", "any", "pair", "price", "priced", "dollars", "dollar", "than", "lower", "less", "under", "below", "be", "has", "have", "having", "made", "by", "from", "as", "at", "so", "one", "also", "prefer", "preferably", "must", "who", "what", "there", "really", "set", "come", "comes", "color", "colour", "size", "style", "option", "type"]
-)
+_FILLER_WORDS = """
+    a an the of for with and or in on to is are it its that which this these those i im am we me my you your can
+    could would should will do does please find get give show need needs want wants looking look like buy some any
+    pair price priced dollars dollar than lower less under below be has have having made by from as at so one also
+    prefer preferably must who what there really set come comes color colour size style option type shopping budget
+    cost costs costing no more most not above up spend within max maximum something someone thing asked sister
+    brother mother father friend help hoping hope if all only our us d s t ll ve
+"""
+_FILLER = frozenset(_FILLER_WORDS.split())
+"""Words that say nothing of the product."""
+
+
+TELLING_PAGES = ("description", "features")
+"""Sub pages that say something of the product; reviews are always empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +62,10 @@ class Wanted:
 def read_instruction(instruction: str) -> Wanted:
     """Read an instruction: content words and price limit."""
     lowered = instruction.lower()
-    found = _PRICE.search(lowered)
-    rest = lowered if found is None else lowered[: found.start()] + " " + lowered[found.end() :]
-    words = words_of(rest)
+    amounts = [float(dollars or amount) for dollars, amount in _LIMIT.findall(lowered)]
+    words = words_of(_LIMIT.sub(" ", lowered))
     content = tuple(dict.fromkeys(word for word in words if word not in _FILLER))
-    return Wanted(content, f" {' '.join(words)} ", float(found.group(1)) if found else float("inf"))
+    return Wanted(content, f" {' '.join(words)} ", amounts[-1] if amounts else math.inf)
 
 
 @lru_cache(maxsize=16_384)
@@ -113,8 +121,18 @@ def item_of(state: State) -> Mapping[str, Any] | None:
 
 def lines_read(state: State, asin: str) -> list[str]:
     """Return the lines of a product's sub pages that were opened on the way to a state, itself included."""
+    return [line for page in _sub_pages(state, asin) for line in page["lines"]]
+
+
+def unread(state: State, asin: str) -> list[str]:
+    """Return which of a product's telling sub pages were not opened on the way to a state."""
+    opened = {page["kind"] for page in _sub_pages(state, asin)}
+    return [kind for kind in TELLING_PAGES if kind not in opened]
+
+
+def _sub_pages(state: State, asin: str) -> list[Mapping[str, Any]]:
     pages = [turn.info.get("page", {}) for turn in state.history] + [page_of(state)]
-    return [line for page in pages if page.get("asin") == asin for line in page.get("lines", ())]
+    return [page for page in pages if page.get("asin") == asin and "lines" in page]
 
 
 def visited(state: State) -> frozenset[str]:

@@ -15,9 +15,11 @@ import gymnasium as gym
 
 from iad_policy.shopping import (
     Wanted,
+    lines_read,
     page_of,
     price_fits,
     read_instruction,
+    unread,
     visited,
     wanted_values,
     words_of,
@@ -25,7 +27,8 @@ from iad_policy.shopping import (
 from iad_policy.types import Candidate, Feedback, State
 
 BACK, PREVIOUS, NEXT, BUY = "click[back to search]", "click[< prev]", "click[next >]", "click[buy now]"
-SUB_PAGES = ("click[description]", "click[features]")
+STEPS_TO_START_AGAIN = 4
+"""Actions it takes to go back, open another product and buy it."""
 
 
 class Shopper:
@@ -109,25 +112,25 @@ def _result_choices(page: Mapping[str, Any], seen: frozenset[str], wanted: Wante
 
 
 def _item_choices(page: Mapping[str, Any], state: State, wanted: Wanted) -> dict[str, float]:
-    named = wanted_values(page["options"], wanted)
-    selected = page["selected"]
-    fit = wanted.coverage(words_of(page["title"]))
-    choices = {BUY: 0.45, PREVIOUS: 0.0}
+    named, selected = wanted_values(page["options"], wanted), page["selected"]
+    lines = lines_read(state, page["asin"])
+    known = wanted.coverage(words_of(" ".join([page["title"], *lines, *named.values()])))
+    choices = {BUY: 0.3 + 0.4 * known, PREVIOUS: 0.0}
+    to_read = unread(state, page["asin"])
+    for kind in to_read:
+        choices[f"click[{kind}]"] = 0.2 + 0.4 * (1.0 - known)
+    if not to_read and state.steps_left > STEPS_TO_START_AGAIN:
+        choices[PREVIOUS] = 0.3 + 0.7 * (1.0 - known)
     if not price_fits(page["price"], wanted.price_limit):
         choices[PREVIOUS] = 0.9
-    tried = {str(turn.action) for turn in state.history[-8:]}
-    for action in SUB_PAGES:
-        if action not in tried:
-            choices[action] = 0.1
     for name, values in page["options"].items():
         if name in selected:
             continue
         value = named.get(name) or _nearest(values, wanted)
         if value:
-            choices[f"click[{value}]"] = 0.85 if name in named else 0.6
+            choices[f"click[{value}]"] = 0.75 if name in named else 0.55
         elif values:
-            choices[f"click[{values[0]}]"] = 0.15
-    choices[BUY] += 0.25 * fit
+            choices[f"click[{values[0]}]"] = 0.1
     return choices
 
 

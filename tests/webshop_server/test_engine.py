@@ -74,9 +74,7 @@ def test_there_is_no_purchase_before_buy_now(shop: Shop) -> None:
 def test_results_come_in_pages_of_ten_and_go_on_after_the_last(shop: Shop) -> None:
     state = walk(shop, "search[socks]")
     assert shop.page(state).public()["total"] == 20
-    assert [
-        len(shop.page(walk(shop, "search[socks]", *["click[next >]"] * n)).products) for n in range(4)
-    ] == [
+    assert [len(shop.page(walk(shop, "search[socks]", *["click[next >]"] * n)).products) for n in range(4)] == [
         10,
         10,
         0,
@@ -95,16 +93,12 @@ def test_previous_forgets_options_on_the_item_page_and_keeps_them_on_a_sub_page(
 
 
 def test_back_to_search_forgets_all_but_the_instruction(shop: Shop) -> None:
-    assert walk(shop, "search[sneakers]", "click[b000shoe01]", "click[back to search]") == shop.start(
-        "navy shoes"
-    )
+    assert walk(shop, "search[sneakers]", "click[b000shoe01]", "click[back to search]") == shop.start("navy shoes")
 
 
 def test_a_search_is_taken_on_every_page_unless_forbidden(catalog: Catalog, shop: Shop) -> None:
     item = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
-    assert shop.act(item, "search[vase]").state == ShopState(
-        "navy shoes", "results", "vase", 1, visited=item.visited
-    )
+    assert shop.act(item, "search[vase]").state == ShopState("navy shoes", "results", "vase", 1, visited=item.visited)
     strict = Shop(catalog, SharedWords(catalog), search_anywhere=False)
     assert "first page only" in strict.act(item, "search[vase]").invalid
     assert "search[words]" not in strict.act(item, "click[nothing]").invalid
@@ -131,9 +125,7 @@ def test_the_page_limit_takes_next_away(catalog: Catalog) -> None:
         (f"search[{'x' * (MAX_QUERY_LENGTH + 1)}]", "expected at most 4096 characters to search, got 4097"),
     ],
 )
-def test_an_impossible_action_changes_nothing_and_says_what_is_possible(
-    shop: Shop, action: str, message: str
-) -> None:
+def test_an_impossible_action_changes_nothing_and_says_what_is_possible(shop: Shop, action: str, message: str) -> None:
     item = walk(shop, "search[sneakers]", "click[b000shoe01]")
     state, invalid = shop.act(item, action)
     assert state is item
@@ -189,9 +181,7 @@ ACTIONS = st.one_of(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(actions=st.lists(ACTIONS, max_size=12))
-def test_any_actions_are_survived_without_purchase_and_states_are_values(
-    shop: Shop, actions: list[str]
-) -> None:
+def test_any_actions_are_survived_without_purchase_and_states_are_values(shop: Shop, actions: list[str]) -> None:
     state = shop.start("navy shoes")
     for action in actions:
         before = copy.deepcopy(state)
@@ -219,9 +209,7 @@ def test_every_clickable_but_search_can_be_clicked(shop: Shop, choices: list[int
         assert not invalid
 
 
-@pytest.mark.parametrize(
-    "action", ["[" * 2**20, "]" * 2**20, "search[" * 2**17, "click[" + "\x00" * 2**20 + "]"]
-)
+@pytest.mark.parametrize("action", ["[" * 2**20, "]" * 2**20, "search[" * 2**17, "click[" + "\x00" * 2**20 + "]"])
 def test_a_megabyte_of_anything_is_answered_at_once(shop: Shop, action: str) -> None:
     start = time.process_time()
     _, invalid = shop.act(shop.start("navy shoes"), action)

@@ -21,9 +21,7 @@ FROZEN = {
 
 
 def freeze(folder: Path, *records: object) -> None:
-    (folder / "goals.jsonl").write_text(
-        "".join(json.dumps(record) + "\n" for record in records), encoding="utf-8"
-    )
+    (folder / "goals.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
 def test_synthetic_goals_are_all_option_combinations_of_products_with_an_instruction(
@@ -32,9 +30,7 @@ def test_synthetic_goals_are_all_option_combinations_of_products_with_an_instruc
     goals = load_goals(folder, catalog)
     shoes = [goal for goal in goals if goal.asin == "B000SHOE01"]
     assert {goal.options for goal in shoes} == {
-        (("color", colour), ("size", size))
-        for colour in ("navy blue", "black | white")
-        for size in ("8", "9")
+        (("color", colour), ("size", size)) for colour in ("navy blue", "black | white") for size in ("8", "9")
     }
     assert len(goals) == 5
     assert {goal.goal_id for goal in goals} == {f"synthetic-{index}" for index in range(5)}
@@ -119,9 +115,7 @@ def test_unknown_names_list_the_known_ones(folder: Path, catalog: Catalog) -> No
     goals = load_goals(folder, catalog)
     with pytest.raises(KeyError, match="one of test; got 'train'"):
         goals.split("train")
-    with pytest.raises(
-        KeyError, match=r"one of 5 goals \(synthetic-0, .*\.\.\. synthetic-4\); got 'human-0'"
-    ):
+    with pytest.raises(KeyError, match=r"one of 5 goals \(synthetic-0, .*\.\.\. synthetic-4\); got 'human-0'"):
         goals.by_id("human-0")
     with pytest.raises(ValueError, match="one of synthetic, human; got 'robot'"):
         load_goals(folder, catalog, "robot")

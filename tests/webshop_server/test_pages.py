@@ -88,8 +88,7 @@ def test_attributes_are_shown_only_where_switched_on(catalog: Catalog, shop: Sho
     assert "attributes" not in shop.clickables(ITEM)
     assert "Reviews [SEP] Attributes [SEP] Buy Now" in render_text(open_shop.page(ITEM))
     assert render_text(open_shop.page(ITEM._replace(kind="attributes"))).endswith(
-        "< Prev [SEP] rubber sole [SEP] arch support [SEP] fashion [SEP] walking shoes [SEP] "
-        "Clothing › Women › Shoes"
+        "< Prev [SEP] rubber sole [SEP] arch support [SEP] fashion [SEP] walking shoes [SEP] Clothing › Women › Shoes"
     )
 
 

@@ -120,9 +120,7 @@ VALUES = st.sampled_from(["navy blue", "red", "8", "9 wide", "large", "x-large",
     wanted=st.lists(VALUES, max_size=4),
     options=st.dictionaries(st.sampled_from("abc"), st.lists(VALUES, min_size=1, max_size=3), max_size=3),
 )
-def test_the_best_reward_is_that_of_the_best_combination(
-    wanted: list[str], options: dict[str, list[str]]
-) -> None:
+def test_the_best_reward_is_that_of_the_best_combination(wanted: list[str], options: dict[str, list[str]]) -> None:
     scorer = Scorer(LightTagger())
     goal = replace(GOAL, options=tuple(wanted))
     product = replace(SHOE, options={name: tuple(values) for name, values in options.items()})

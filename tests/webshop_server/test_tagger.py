@@ -15,9 +15,7 @@ from webshop_server.tagger import LightTagger, SpacyTagger
         ("", ()),
     ],
 )
-def test_numbers_units_function_words_and_common_adjectives_are_not_nouns(
-    title: str, nouns: tuple[str, ...]
-) -> None:
+def test_numbers_units_function_words_and_common_adjectives_are_not_nouns(title: str, nouns: tuple[str, ...]) -> None:
     assert LightTagger().nouns(title) == nouns
 
 
