@@ -1,0 +1,249 @@
+"""Products and their prices, read from the official WebShop files.
+
+A folder holds `items_shuffle*.json` (products) and `items_ins_v2*.json` (attributes and synthetic
+instructions), with or without the `_1000` of the small set. Every rule here (skipped ids, option text,
+default price) is the original's; the one difference is the price of a product sold at a range: the
+original draws it anew in every process, ours is drawn from a fixed seed and the product's id, so it does
+not depend on the process or on the order of the file.
+"""
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+PRICE_SEED = 233
+DEFAULT_PRICE = 100.0
+UNKNOWN_ATTRIBUTES = ("DUMMY_ATTR",)
+MAX_ASIN_LENGTH = 10
+
+_NOT_A_PRICE = re.compile(r"[^\d.]")
+
+
+class CatalogError(ValueError):
+    """A data file is not in the official format; the message names the file and the record."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """One product as the shop shows, sells and scores it. Compared by identity.
+
+    `price` (dollars) is the one the reward uses, `price_text` the one on the pages. `options` keeps the
+    order of the file; its values are lower-cased, as agents click them.
+    """
+
+    asin: str
+    name: str
+    category: str
+    query: str
+    product_category: str
+    description: str
+    bullets: tuple[str, ...]
+    price: float
+    price_text: str
+    options: Mapping[str, tuple[str, ...]]
+    option_images: Mapping[str, str]
+    attributes: tuple[str, ...]
+    image: str = ""
+    instruction: str | None = None
+    instruction_attributes: tuple[str, ...] = ()
+
+
+class Catalog:
+    """All products, in file order, and by id."""
+
+    __slots__ = ("_by_asin", "products")
+
+    def __init__(self, products: Sequence[Product]) -> None:
+        self.products = tuple(products)
+        self._by_asin = {product.asin: product for product in self.products}
+
+    def __len__(self) -> int:
+        return len(self.products)
+
+    def __iter__(self) -> Iterator[Product]:
+        return iter(self.products)
+
+    def __contains__(self, asin: object) -> bool:
+        return asin in self._by_asin
+
+    def __getitem__(self, asin: str) -> Product:
+        """The product with this id, in the case of the file.
+
+        Raises:
+            KeyError: no such product.
+        """
+        try:
+            return self._by_asin[asin]
+        except KeyError:
+            message = f"expected the id of one of the {len(self)} products, got {asin!r}"
+            raise KeyError(f"{message}; see Catalog.products for the ids") from None
+
+    def get(self, asin: str) -> Product | None:
+        """The product with this id, or None."""
+        return self._by_asin.get(asin)
+
+
+def load_catalog(folder: str | Path) -> Catalog:
+    """Read the products of a folder in the official format.
+
+    Products with the id "nan" or one longer than 10 characters, and repeated ids, are left out, as in
+    the original. A product without an entry in the attributes file gets one dummy attribute.
+
+    Raises:
+        FileNotFoundError: a file is missing, or present twice (two sets in one folder).
+        CatalogError: a file or a record is not in the official format.
+    """
+    path = find_file(folder, "items_shuffle")
+    attributes_path = find_file(folder, "items_ins_v2")
+    records = read_json(path, list)
+    annotations = read_json(attributes_path, dict)
+    products: dict[str, Product] = {}
+    for index, record in enumerate(records):
+        try:
+            asin = _text(record, "asin")
+            if asin == "nan" or len(asin) > MAX_ASIN_LENGTH or asin in products:
+                continue
+            annotation = annotations.get(asin, {})
+        except (TypeError, ValueError) as error:
+            raise CatalogError(f"{path}, record {index}: {error}") from None
+        try:
+            products[asin] = _product(record, annotation)
+        except (TypeError, ValueError) as error:
+            raise CatalogError(f"{path}, record {index} (asin {asin}): {error}") from None
+    return Catalog(tuple(products.values()))
+
+
+def index_text(product: Product) -> str:
+    """The one text field that search engines index: title, description, first bullet, options; lower case."""
+    options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
+    first_bullet = product.bullets[0] if product.bullets else ""
+    return " ".join((product.name, product.description, first_bullet, options)).lower()
+
+
+def find_file(folder: str | Path, stem: str) -> Path:
+    """The one file `<stem>.json` or `<stem>_<suffix>.json` of a folder.
+
+    Raises:
+        FileNotFoundError: there is none, or more than one.
+    """
+    folder = Path(folder)
+    found = sorted(
+        path for path in folder.glob(f"{stem}*.json") if re.fullmatch(rf"{stem}(_\w+)?", path.stem)
+    )
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(path.name for path in found) or "none"
+    message = f"expected one file {stem}.json (or {stem}_1000.json) in {folder}, found {there}"
+    raise FileNotFoundError(f"{message}; put one set of the official WebShop files there")
+
+
+def read_json(path: Path, kind: type) -> Any:
+    """The content of a JSON file whose top level is a list or an object (`kind` list or dict).
+
+    Raises:
+        CatalogError: not JSON, or another top level.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise CatalogError(f"{path}: expected JSON, got text that does not parse: {error}") from None
+    if not isinstance(content, kind):
+        expected = "a JSON list" if kind is list else "a JSON object"
+        raise CatalogError(f"{path}: expected {expected}, got {type(content).__name__}")
+    return content
+
+
+def _product(record: Mapping[str, Any], annotation: Mapping[str, Any]) -> Product:
+    if not isinstance(annotation, dict):
+        raise TypeError(f"expected an object in the attributes file, got {type(annotation).__name__}")
+    asin = _text(record, "asin")
+    prices = _prices(record.get("pricing"))
+    options, option_images = _options(record.get("customization_options"))
+    images = record.get("images") or [""]
+    attributes = annotation.get("attributes")
+    return Product(
+        asin=asin,
+        name=_text(record, "name"),
+        category=_text(record, "category"),
+        query=_text(record, "query").lower().strip(),
+        product_category=_text(record, "product_category"),
+        description=_text(record, "full_description"),
+        bullets=_bullets(record),
+        price=_drawn_price(asin, prices),
+        price_text=" to ".join(f"${price}" for price in prices),
+        options=options,
+        option_images=option_images,
+        attributes=UNKNOWN_ATTRIBUTES if attributes is None else _texts(attributes, "attributes"),
+        image=images[0] if isinstance(images, list) and isinstance(images[0], str) else "",
+        instruction=annotation.get("instruction"),
+        instruction_attributes=_texts(
+            annotation.get("instruction_attributes") or (), "instruction_attributes"
+        ),
+    )
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    if not isinstance(record, dict):
+        raise TypeError(f"expected an object, got {type(record).__name__}")
+    value = record.get(key)
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text {key!r}, got {value!r}")
+    return value
+
+
+def _texts(values: Any, key: str) -> tuple[str, ...]:
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"expected a list of texts {key!r}, got {values!r}")
+    return tuple(values)
+
+
+def _bullets(record: Mapping[str, Any]) -> tuple[str, ...]:
+    bullets = record.get("small_description")
+    return (bullets,) if isinstance(bullets, str) else _texts(bullets, "small_description")
+
+
+def _prices(pricing: Any) -> tuple[float, ...]:
+    """One price, or the two ends of a range, in dollars."""
+    if not pricing:
+        return (DEFAULT_PRICE,)
+    expected = f"expected a price such as '$8.99' or '$8.99 to $14.99', got {pricing!r}"
+    if not isinstance(pricing, str) or "$" not in pricing:
+        raise ValueError(expected)
+    try:
+        return tuple(float(Decimal(_NOT_A_PRICE.sub("", part))) for part in pricing.split("$")[1:3])
+    except InvalidOperation:
+        raise ValueError(expected) from None
+
+
+def _drawn_price(asin: str, prices: tuple[float, ...]) -> float:
+    if len(prices) == 1:
+        return prices[0]
+    return random.Random(f"{PRICE_SEED}:price:{asin}").uniform(*prices)
+
+
+def _options(customization: Any) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Option name -> values, and value -> image for the values that have one."""
+    options: dict[str, tuple[str, ...]] = {}
+    images: dict[str, str] = {}
+    if not customization:
+        return options, images
+    if not isinstance(customization, dict):
+        raise TypeError(f"expected an object 'customization_options', got {customization!r}")
+    for name, contents in customization.items():
+        if contents is None:
+            continue
+        if not isinstance(contents, list):
+            raise TypeError(f"expected a list of values of option {name!r}, got {contents!r}")
+        values = []
+        for content in contents:
+            value = _text(content, "value").strip().replace("/", " | ").lower()
+            values.append(value)
+            if content.get("image"):
+                images[value] = content["image"]
+        options[name.lower()] = tuple(values)
+    return options, images

@@ -1,0 +1,317 @@
+"""What a shopper is asked to buy: goals of the official files, or a frozen list.
+
+Official goals follow the original WebShop: human goals are its collected instructions, synthetic goals
+one instruction for each combination of a product's options, both with a drawn price limit and shuffled
+with seed 233. The original draws the limits before it sets a seed, so they differ between two starts; ours
+are drawn from a fixed seed and the product's id. A file `goals.jsonl` in the folder (one goal a line)
+freezes a list; `python -m webshop_server.goals DIR` writes one.
+"""
+
+import argparse
+import itertools
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, overload
+
+from webshop_server.catalog import Catalog, Product, find_file, load_catalog, read_json
+
+FROZEN_FILE = "goals.jsonl"
+KINDS = ("synthetic", "human")
+DIFFICULTIES = ("easy", "hard", "")
+SPLITS = (("test", 500), ("dev", 1500))
+"""Official splits by position after the shuffle: up to 499, up to 1,499; the rest is "train"."""
+SHUFFLE_SEED = 233
+LIMIT_SEED = 233
+NO_LIMIT = 1_000_000.0
+LIMIT_GRID = tuple(10.0 * step for step in range(1, 100))
+HARD_FROM = 6
+"""Attributes plus options from which an official goal is called hard. Ours: AgentBoard's rule is unknown."""
+
+GoalOption = str | tuple[str, str]
+
+
+class GoalError(ValueError):
+    """A goal can't be read or scored; the message names the file and the line or record."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goal:
+    """One thing to buy. Compared by identity.
+
+    `options` are values (human goals, AgentBoard) or (name, value) pairs (synthetic goals): the original
+    scores the two differently. `price_upper` is in dollars; `weight` is the chance to be drawn, relative.
+    """
+
+    goal_id: str
+    asin: str
+    name: str
+    query: str
+    product_category: str
+    category: str
+    instruction: str
+    attributes: tuple[str, ...]
+    options: tuple[GoalOption, ...]
+    price_upper: float
+    weight: float = 1.0
+    difficulty: str = ""
+    split: str = ""
+
+    @property
+    def option_values(self) -> tuple[str, ...]:
+        """The wanted option values, without names."""
+        return tuple(option if isinstance(option, str) else option[1] for option in self.options)
+
+
+class Goals(Sequence[Goal]):
+    """Goals in order, by id and by split."""
+
+    def __init__(self, goals: Iterable[Goal]) -> None:
+        self._goals = tuple(goals)
+        self._by_id = {goal.goal_id: goal for goal in self._goals}
+        splits: dict[str, list[Goal]] = {}
+        for goal in self._goals:
+            splits.setdefault(goal.split, []).append(goal)
+        self._splits = {name: tuple(members) for name, members in splits.items()}
+
+    @overload
+    def __getitem__(self, index: int) -> Goal: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Goal, ...]: ...
+    def __getitem__(self, index: int | slice) -> Goal | tuple[Goal, ...]:
+        return self._goals[index]
+
+    def __len__(self) -> int:
+        return len(self._goals)
+
+    def __iter__(self) -> Iterator[Goal]:
+        return iter(self._goals)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits that have goals."""
+        return tuple(self._splits)
+
+    def split(self, name: str) -> tuple[Goal, ...]:
+        """The goals of a split, in order.
+
+        Raises:
+            KeyError: no goal has this split; the message lists the known ones.
+        """
+        if name not in self._splits:
+            raise KeyError(f"expected a split, one of {', '.join(self._splits)}; got {name!r}")
+        return self._splits[name]
+
+    def by_id(self, goal_id: str) -> Goal:
+        """The goal with this id.
+
+        Raises:
+            KeyError: no such goal; the message shows the form of the known ids.
+        """
+        if goal_id not in self._by_id:
+            known = list(self._by_id)
+            shown = ", ".join(known[:3]) + (f" ... {known[-1]}" if len(known) > 3 else "")
+            raise KeyError(f"expected the id of one of {len(known)} goals ({shown}); got {goal_id!r}")
+        return self._by_id[goal_id]
+
+
+def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None) -> Goals:
+    """Read the goals of a folder.
+
+    Args:
+        folder: holds `goals.jsonl` or the official files.
+        catalog: the products of the same folder.
+        kind: "synthetic" or "human" builds these from the official files; None takes `goals.jsonl` where
+            there is one, else synthetic goals.
+
+    Raises:
+        FileNotFoundError: `items_human_ins*.json` is missing and human goals are wanted.
+        GoalError: a goal is malformed or can't be scored, or there is none.
+        ValueError: unknown kind.
+    """
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"expected a kind of goals, one of {', '.join(KINDS)}; got {kind!r}")
+    frozen = Path(folder) / FROZEN_FILE
+    if kind is None and frozen.exists():
+        goals = _read_frozen(frozen, catalog)
+    else:
+        made = _human_goals(folder, catalog) if kind == "human" else _synthetic_goals(catalog)
+        random.Random(SHUFFLE_SEED).shuffle(made)
+        goals = [_numbered(goal, index, kind or "synthetic") for index, goal in enumerate(made)]
+    if not goals:
+        raise GoalError(f"expected at least one goal in {folder}, got none; no product has an instruction")
+    return Goals(goals)
+
+
+def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
+    """Freeze goals in a file, one JSON object a line, that `load_goals` reads back."""
+    with Path(path).open("w", encoding="utf-8") as lines:
+        for goal in goals:
+            named = bool(goal.options) and not isinstance(goal.options[0], str)
+            record = {
+                "goal_id": goal.goal_id,
+                "split": goal.split,
+                "difficulty": goal.difficulty,
+                "asin": goal.asin,
+                "instruction": goal.instruction,
+                "attributes": goal.attributes,
+                "options": dict(goal.options) if named else goal.options,  # type: ignore[arg-type]
+                "price_upper": goal.price_upper,
+                "weight": goal.weight,
+            }
+            lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def price_limit(key: str, price: float) -> float:
+    """A drawn limit in dollars: the larger of two of the first four multiples of 10 above the price.
+
+    `NO_LIMIT` where fewer than two of them (up to 990) are left.
+    """
+    above = [limit for limit in LIMIT_GRID if limit > price][:4]
+    return max(random.Random(f"{LIMIT_SEED}:limit:{key}").sample(above, 2)) if len(above) >= 2 else NO_LIMIT
+
+
+def _limit_text(limit: float) -> str:
+    return "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"
+
+
+def _goal(
+    product: Product, instruction: str, attributes: Sequence[str], options: Sequence[GoalOption]
+) -> Goal:
+    return Goal(
+        goal_id="",
+        asin=product.asin,
+        name=product.name,
+        query=product.query,
+        product_category=product.product_category,
+        category=product.category,
+        instruction=instruction,
+        attributes=tuple(attributes),
+        options=tuple(options),
+        price_upper=NO_LIMIT,
+    )
+
+
+def _synthetic_goals(catalog: Catalog) -> list[Goal]:
+    goals = []
+    for product in catalog:
+        if product.instruction is None:
+            continue
+        if not product.instruction_attributes:
+            message = "expected instruction_attributes beside the instruction, got none"
+            raise GoalError(f"items_ins_v2, asin {product.asin}: {message}; add at least one")
+        limit = price_limit(product.asin, product.price)
+        names = sorted(product.options)
+        for values in itertools.product(*(product.options[name] for name in names)):
+            options = tuple(zip(names, values, strict=True))
+            wanted = ", and ".join(f"{name}: {value}" for name, value in options)
+            text = product.instruction + (f" with {wanted}" if wanted else "") + _limit_text(limit)
+            goal = _goal(product, text, product.instruction_attributes, options)
+            goals.append(replace(goal, price_upper=limit))
+    counts = Counter(attribute for goal in goals for attribute in goal.attributes)
+    return [replace(goal, weight=_rarity(goal, counts)) for goal in goals]
+
+
+def _rarity(goal: Goal, counts: Mapping[str, int]) -> float:
+    return sum(1.0 / counts[attribute] for attribute in goal.attributes) / len(goal.attributes)
+
+
+def _human_goals(folder: str | Path, catalog: Catalog) -> list[Goal]:
+    path = find_file(folder, "items_human_ins")
+    annotations = read_json(path, dict)
+    goals = []
+    for product in catalog:
+        for index, annotation in enumerate(annotations.get(product.asin, ())):
+            try:
+                attributes = annotation["instruction_attributes"]
+                if not attributes:
+                    continue
+                limit = price_limit(f"{product.asin}:{index}", product.price)
+                text = annotation["instruction"].strip(".") + _limit_text(limit)
+                goal = _goal(product, text, attributes, annotation["instruction_options"])
+            except (KeyError, TypeError, AttributeError) as error:
+                expected = "instruction, instruction_attributes and instruction_options"
+                raise GoalError(
+                    f"{path}, asin {product.asin}, annotation {index}: expected {expected}, got {error!r}"
+                ) from None
+            goals.append(replace(goal, price_upper=limit))
+    return goals
+
+
+def _numbered(goal: Goal, index: int, kind: str) -> Goal:
+    split = next((name for name, end in SPLITS if index < end), "train")
+    hard = len(goal.attributes) + len(goal.options) >= HARD_FROM
+    return replace(goal, goal_id=f"{kind}-{index}", split=split, difficulty="hard" if hard else "easy")
+
+
+def _read_frozen(path: Path, catalog: Catalog) -> list[Goal]:
+    goals: dict[str, Goal] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            goal = _frozen_goal(json.loads(line), catalog)
+            if goal.goal_id in goals:
+                raise ValueError(f"expected a new goal_id, got {goal.goal_id!r} again")
+        except (KeyError, TypeError, ValueError) as error:
+            reason = error.args[0] if isinstance(error, KeyError) else error
+            raise GoalError(f"{path}, line {number}: {reason}") from None
+        goals[goal.goal_id] = goal
+    return list(goals.values())
+
+
+def _frozen_goal(record: Any, catalog: Catalog) -> Goal:
+    if not isinstance(record, dict):
+        raise TypeError(f"expected an object, got {type(record).__name__}")
+    for key in ("goal_id", "split", "asin", "instruction"):
+        if not isinstance(record.get(key), str):
+            raise TypeError(f"expected a text {key!r}, got {record.get(key)!r}")
+    product = catalog[record["asin"]]
+    attributes = record.get("attributes")
+    if not isinstance(attributes, list) or not attributes or not all(isinstance(a, str) for a in attributes):
+        raise TypeError(f"expected a list of at least one text 'attributes', got {attributes!r}")
+    price_upper, weight = record.get("price_upper"), record.get("weight", 1.0)
+    if not isinstance(price_upper, int | float) or price_upper <= 0:
+        raise TypeError(f"expected a 'price_upper' in dollars above 0, got {price_upper!r}")
+    if not isinstance(weight, int | float) or weight < 0:
+        raise TypeError(f"expected a 'weight' of at least 0, got {weight!r}")
+    difficulty = record.get("difficulty", "")
+    if difficulty not in DIFFICULTIES:
+        raise ValueError(f"expected a 'difficulty' easy, hard or empty, got {difficulty!r}")
+    return replace(
+        _goal(product, record["instruction"], attributes, _frozen_options(record.get("options"))),
+        goal_id=record["goal_id"],
+        price_upper=float(price_upper),
+        weight=float(weight),
+        difficulty=difficulty,
+        split=record["split"],
+    )
+
+
+def _frozen_options(options: Any) -> tuple[GoalOption, ...]:
+    if not isinstance(options, list | dict):
+        raise TypeError(f"expected 'options', a list of values or an object name -> value; got {options!r}")
+    values = options.values() if isinstance(options, dict) else options
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError(f"expected 'options' whose values are texts, got {options!r}")
+    return tuple(options.items()) if isinstance(options, dict) else tuple(options)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Freeze the goals of an official folder: `python -m webshop_server.goals DIR [--kind human]`."""
+    parser = argparse.ArgumentParser(prog="python -m webshop_server.goals", description=main.__doc__)
+    parser.add_argument("folder", type=Path, help="folder with the official WebShop files")
+    parser.add_argument("--kind", choices=KINDS, default="synthetic", help="which goals (default: synthetic)")
+    parser.add_argument("--output", type=Path, help=f"file to write (default: FOLDER/{FROZEN_FILE})")
+    options = parser.parse_args(arguments)
+    goals = load_goals(options.folder, load_catalog(options.folder), options.kind)
+    output = options.output or options.folder / FROZEN_FILE
+    write_goals(output, goals)
+    print(f"{len(goals)} {options.kind} goals written to {output}")
+
+
+if __name__ == "__main__":
+    main()

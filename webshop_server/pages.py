@@ -1,0 +1,235 @@
+"""Pages of the shop as plain data, and the observations made of them.
+
+The texts are those of the original text environment: visible strings joined by " [SEP] " (`text`), lines
+with marked buttons (`text_rich`) or the address (`url`). Everything that depends on a product alone is
+rendered once and kept.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from webshop_server.catalog import Product
+
+SUB_PAGES = ("description", "features", "reviews", "attributes")
+BASE_URL = "http://127.0.0.1:3000"
+SEPARATOR = " [SEP] "
+CACHED_PRODUCTS = 16_384
+
+
+class Page(NamedTuple):
+    """What one page shows.
+
+    `kind` is "index", "results", "item", one of `SUB_PAGES` or "done". `products` are those of a results
+    page, `product` that of an item, sub or done page; `selected` are its chosen options (name, value) in
+    the order of choice. `number` is the results page the shopper is on or came from, `total` the number
+    of results. `visited` are ids of products opened so far. Products carry more than a page shows:
+    agents get `public()` or a rendered text.
+    """
+
+    kind: str
+    instruction: str
+    clickables: tuple[str, ...]
+    query: str = ""
+    number: int = 0
+    total: int = 0
+    products: tuple[Product, ...] = ()
+    product: Product | None = None
+    selected: tuple[tuple[str, str], ...] = ()
+    visited: tuple[str, ...] = ()
+    has_next: bool = False
+    has_attributes: bool = False
+
+    @property
+    def has_search_bar(self) -> bool:
+        """Whether the page shows the search box (the original takes searches on other pages too)."""
+        return self.kind == "index"
+
+    def public(self) -> dict[str, Any]:
+        """The page as JSON-able data: what the observation shows and nothing else."""
+        if self.kind == "results":
+            products = [{"asin": p.asin, "title": p.name, "price": p.price_text} for p in self.products]
+            counts = {"query": self.query, "page": self.number, "total": self.total}
+            return {"kind": "results", **counts, "products": products}
+        if self.product is None or self.kind == "done":
+            return {"kind": self.kind}
+        if self.kind != "item":
+            lines = [line.strip() for line in _sub_page_lines(self.kind, self.product)]
+            return {"kind": self.kind, "asin": self.product.asin, "lines": lines}
+        return {
+            "kind": "item",
+            "asin": self.product.asin,
+            "title": self.product.name,
+            "price": self.product.price_text,
+            "options": {name: list(values) for name, values in self.product.options.items()},
+            "selected": dict(self.selected),
+        }
+
+
+def render_text(page: Page, score: float | None = None) -> str:
+    """The visible strings of a page, joined by " [SEP] ".
+
+    Args:
+        page: the page.
+        score: the reward of the purchase; given, a done page is the original's, which shows it.
+    """
+    instruction = page.instruction.strip()
+    if page.kind == "index":
+        return f"WebShop [SEP] Instruction: [SEP] {instruction} [SEP] Search"
+    if page.kind == "done":
+        return _joined(_done_lines(page, score))
+    head = f"Instruction: [SEP] {instruction} [SEP] Back to Search"
+    if page.kind == "results":
+        turns = (" [SEP] < Prev" if page.number > 1 else "") + (" [SEP] Next >" if page.has_next else "")
+        products = "".join([_result_text(product) for product in page.products])
+        return f"{head} [SEP] Page {page.number} (Total results: {page.total}){turns}{products}"
+    return head + _product_text(page.kind, _shown_product(page), page.has_attributes)
+
+
+def render_text_rich(page: Page, score: float | None = None) -> str:
+    """The visible strings of a page, one a line, with buttons and what was clicked marked.
+
+    Args:
+        page: the page.
+        score: the reward of the purchase; given, a done page is the original's, which shows it.
+    """
+    if page.kind == "index":
+        return _lines(("WebShop", "Instruction: ", page.instruction, _button("Search")))
+    if page.kind == "done":
+        return _lines(_done_lines(page, score))
+    head = _lines(("Instruction:", page.instruction, _button("Back to Search")))
+    if page.kind == "results":
+        turns = _lines(
+            (
+                f"Page {page.number} (Total results: {page.total})",
+                _button("< Prev") if page.number > 1 else "",
+                _button("Next >") if page.has_next else "",
+            )
+        )
+        return head + turns + "".join([_result_rich(p, p.asin in page.visited) for p in page.products])
+    product = _shown_product(page)
+    if page.kind != "item":
+        return head + _lines((_button("< Prev"), *_sub_page_lines(page.kind, product)))
+    # The original looks for the quoted value anywhere in the address, so a quoted query marks options too.
+    address = render_url(page) if page.selected or '"' in page.query else ""
+    values = [value for values in product.options.values() for value in values]
+    clicked = frozenset(value for value in values if f'"{value}"' in address) if address else frozenset()
+    said = "".join([f"You have clicked {value}.\n" for value in reversed(values) if value in clicked])
+    return said + head + _item_rich(product, clicked, page.has_attributes)
+
+
+def render_url(page: Page, session: str = "shop") -> str:
+    """The address of a page as the original text environment forms it."""
+    keywords = page.query.replace(" ", "+")
+    if page.kind == "index":
+        return f"{BASE_URL}/{session}"
+    if page.kind == "results":
+        return f"{BASE_URL}/search_results/{session}/{keywords}/{page.number}"
+    asin, selected = _shown_product(page).asin, dict(page.selected)
+    if page.kind == "done":
+        return f"{BASE_URL}/done/{session}/{asin}/{selected}"
+    place = f"{session}/{asin}/{keywords}/{page.number}"
+    if page.kind == "item":
+        return f"{BASE_URL}/item_page/{place}/{json.dumps(selected)}"
+    return f"{BASE_URL}/item_sub_page/{place}/{page.kind.capitalize()}/{selected}"
+
+
+RENDERERS: dict[str, Callable[[Page], str]] = {
+    "text": render_text,
+    "text_rich": render_text_rich,
+    "url": render_url,
+}
+
+
+def _shown_product(page: Page) -> Product:
+    if page.product is None:
+        raise ValueError(f"expected a {page.kind} page with a product, got none; build pages with Shop.page")
+    return page.product
+
+
+def _nodes(strings: Iterable[str]) -> list[str]:
+    """The strings that are text on a page: an empty one is none, a lone line break is skipped."""
+    return [string for string in strings if string not in ("", "\n")]
+
+
+def _joined(strings: Iterable[str]) -> str:
+    return SEPARATOR.join([string.strip() for string in _nodes(strings)])
+
+
+def _lines(strings: Iterable[str]) -> str:
+    return "".join([f"{string}\n" for string in _nodes(strings)])
+
+
+def _button(name: str) -> str:
+    return f"[button] {name} [button_]"
+
+
+def _tabs(has_attributes: bool) -> tuple[str, ...]:
+    attributes = ("Attributes",) if has_attributes else ()
+    return ("Description", "Features", "Reviews", *attributes, "Buy Now")
+
+
+def _sub_page_lines(kind: str, product: Product) -> tuple[str, ...]:
+    """The lines of a sub page; those of lists start with a blank, as in the original. Reviews: none."""
+    if kind == "description":
+        return (product.description,) if product.description else ()
+    if kind == "features":
+        return tuple(f" {bullet}" for bullet in product.bullets)
+    if kind == "attributes":
+        attributes = tuple(f" {attribute}" for attribute in product.attributes)
+        return (*attributes, product.category, product.query, product.product_category)
+    return ()
+
+
+@lru_cache(maxsize=CACHED_PRODUCTS)
+def _result_text(product: Product) -> str:
+    return SEPARATOR + _joined((product.asin, product.name, product.price_text))
+
+
+@lru_cache(maxsize=CACHED_PRODUCTS)
+def _result_rich(product: Product, is_visited: bool) -> str:
+    mark = "clicked button" if is_visited else "button"
+    return _lines((f"\n[{mark}] {product.asin} [{mark}_]", product.name, product.price_text))
+
+
+@lru_cache(maxsize=CACHED_PRODUCTS)
+def _product_text(kind: str, product: Product, has_attributes: bool) -> str:
+    """What an item or sub page shows after "Back to Search"; chosen options make no difference."""
+    if kind != "item":
+        return SEPARATOR + _joined(("< Prev", *_sub_page_lines(kind, product)))
+    options = [string for name, values in product.options.items() for string in (name, *values)]
+    about = (product.name, f"Price: {product.price_text}", "Rating: N.A.")
+    return SEPARATOR + _joined(("< Prev", *options, *about, *_tabs(has_attributes)))
+
+
+@lru_cache(maxsize=CACHED_PRODUCTS)
+def _item_rich(product: Product, clicked: frozenset[str], has_attributes: bool) -> str:
+    strings = [_button("< Prev")]
+    for name, values in product.options.items():
+        strings.append(name)
+        for value in filter(None, values):
+            mark = "clicked button" if value in clicked else "button"
+            strings.append(f"  [{mark}] {value} [{mark}_]")
+    about = (product.name, f"Price: {product.price_text}", "Rating: N.A.")
+    return _lines((*strings, *about, *map(_button, _tabs(has_attributes))))
+
+
+def _done_lines(page: Page, score: float | None) -> tuple[str, ...]:
+    """The done page; with a score the original's, hidden and empty fields included."""
+    thanks = "Thank you for shopping with us!"
+    if score is None:
+        return (thanks,)
+    options = json.dumps(dict(page.selected), sort_keys=True)
+    for character in "<>&'":
+        options = options.replace(character, f"\\u{ord(character):04x}")
+    # fmt: off
+    return (
+        thanks, "Your code: ", "None", " (Paste it in your MTurk interface.)",
+        "Purchased", "asin", _shown_product(page).asin, "options", options, "attrs", "None",
+        "category", "None", "query", "None", "product category", "None",
+        "Target", "asin", "options", "attrs", "price upper", "instuction text", "category",
+        "product category", "query", "Goal ", "None", "Reward",
+        "Your score (min 0.0, max 1.0)", str(score), "Reward Details ", "None",
+    )
+    # fmt: on

@@ -1,0 +1,282 @@
+"""The reward of a purchase, exactly as the original WebShop computes it, quirks included.
+
+reward = r_type * (matched attributes + matched options + price ok) / (attributes + options + 1)
+
+Two texts match if their token-set similarity, as thefuzz 0.22.1 computes and rounds it, is above 85. Option
+values are first replaced by the first of 102 colour words that is a part of them, so shades and near-equal
+sizes match, extra options are free, and the name of an option does not matter.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rapidfuzz import fuzz, process
+from rapidfuzz.utils import default_process
+
+from webshop_server.catalog import Product
+from webshop_server.goals import Goal, GoalOption
+from webshop_server.tagger import Tagger
+
+SIMILAR_FROM = 85.5
+"""thefuzz rounds to an integer and the original asks for more than 85."""
+CACHED_PAIRS = 65_536
+
+_COLOUR_WORDS = """
+alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
+camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral
+cranberry cream crystal dark denim eggplant elephant espresso fuchsia gold granite grape graphite grass
+gray green grey heather indigo ivory ivy khaki lavender lemon leopard light lilac lime magenta maroon
+mauve merlot midnight mint mocha multicolor mushroom mustard natural navy nude olive orange peach pewter
+pink plum purple rainbow red rose royal rust sand sapphire seashell silver skull slate steel stone
+stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
+"""
+COLOURS = tuple(_COLOUR_WORDS.split())
+"""In the order in which they are tried."""
+
+_LATIN_1 = dict.fromkeys(range(128, 256))
+
+
+class UnscorableError(ValueError):
+    """A purchase has no reward: the original fails on it (no attributes, no price, no positive limit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """The reward of a purchase and its parts; all numbers are from 0 to 1, the three weights sum to 1.
+
+    `total` is r_type * (w_att * r_att + w_option * r_option + w_price * r_price). Without goal options
+    `r_option` is None and `w_option` 0.
+    """
+
+    total: float
+    r_type: float
+    r_att: float
+    r_option: float | None
+    r_price: bool
+    w_att: float
+    w_option: float
+    w_price: float
+    query_match: bool
+    category_match: bool
+    title_score: float
+
+    def parts(self) -> dict[str, float | bool]:
+        """The parts under the original's names; those about options only where the goal has some."""
+        parts = {name: getattr(self, name) for name in self.__slots__ if name != "total"}
+        if self.r_option is None:
+            del parts["r_option"], parts["w_option"]
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class ProductMatch:
+    """What does not depend on the chosen options: kind of product, attributes and price.
+
+    `n_terms` is the divisor of the reward: attributes plus options of the goal plus one.
+    """
+
+    r_type: float
+    query_match: bool
+    category_match: bool
+    title_score: float
+    n_attributes: int
+    r_price: bool
+    n_terms: int
+
+    def total(self, n_options: int) -> float:
+        """The reward when this many goal options are matched."""
+        return (self.n_attributes + n_options + self.r_price) / self.n_terms * self.r_type
+
+
+def score(
+    goal: Goal,
+    product: Product,
+    options: Mapping[str, str],
+    price: float | None,
+    *,
+    goal_nouns: Sequence[str],
+    product_nouns: Sequence[str],
+) -> Reward:
+    """The reward for buying a product with these options (name -> value) at this price in dollars.
+
+    Raises:
+        UnscorableError: the goal has no attributes or no positive limit, or the price is None.
+    """
+    match = match_product(goal, product, price, goal_nouns=goal_nouns, product_nouns=product_nouns)
+    return reward_of(goal, match, n_matched_options(goal.options, options.values()))
+
+
+def match_product(
+    goal: Goal,
+    product: Product,
+    price: float | None,
+    *,
+    goal_nouns: Sequence[str],
+    product_nouns: Sequence[str],
+) -> ProductMatch:
+    """The part of the reward that does not depend on the chosen options.
+
+    Raises:
+        UnscorableError: the goal has no attributes or no positive limit, or the price is None.
+    """
+    if not goal.attributes:
+        raise UnscorableError(f"expected a goal with attributes, got none in goal {goal.goal_id!r}; add one")
+    if not goal.price_upper > 0:
+        given = f"{goal.price_upper!r} in goal {goal.goal_id!r}"
+        raise UnscorableError(f"expected a price limit above 0, got {given}; use 1000000 for no limit")
+    if price is None:
+        raise UnscorableError(f"expected a price in dollars, got None for product {product.asin}")
+    query_match = product.query == goal.query
+    category_match = len(_levels(product.product_category) & _levels(goal.product_category)) >= 2
+    title_score = len(set(goal_nouns) & set(product_nouns)) / len(goal_nouns) if goal_nouns else 0.2
+    return ProductMatch(
+        r_type=_type_reward(query_match or category_match, title_score),
+        query_match=query_match,
+        category_match=category_match,
+        title_score=title_score,
+        n_attributes=_n_matched_attributes(goal, product),
+        r_price=price <= goal.price_upper,
+        n_terms=len(goal.attributes) + len(goal.options) + 1,
+    )
+
+
+def reward_of(goal: Goal, match: ProductMatch, n_options: int) -> Reward:
+    """The reward and its parts when this many goal options are matched."""
+    return Reward(
+        total=match.total(n_options),
+        r_type=match.r_type,
+        r_att=match.n_attributes / len(goal.attributes),
+        r_option=n_options / len(goal.options) if goal.options else None,
+        r_price=match.r_price,
+        w_att=len(goal.attributes) / match.n_terms,
+        w_option=len(goal.options) / match.n_terms,
+        w_price=1 / match.n_terms,
+        query_match=match.query_match,
+        category_match=match.category_match,
+        title_score=match.title_score,
+    )
+
+
+def n_matched_options(wanted: Iterable[GoalOption], chosen: Iterable[str]) -> int:
+    """How many wanted options are matched by any of the chosen values."""
+    values = [comparable_option(value) for value in chosen]
+    return sum(any(similar(option, value) for value in values) for option in map(comparable_option, wanted))
+
+
+@lru_cache(maxsize=CACHED_PAIRS)
+def comparable_option(option: GoalOption) -> str:
+    """An option as it is compared: its first colour word, else its text prepared for comparison.
+
+    In a value a colour word may be any part; a (name, value) pair, which the original compares as the text
+    of a Python tuple, has a colour only where the name or the value is exactly that word.
+    """
+    colour = next((colour for colour in COLOURS if colour in option), None)
+    return colour or _comparable(str(option))
+
+
+@lru_cache(maxsize=CACHED_PAIRS)
+def similar(first: str, second: str) -> bool:
+    """Whether two prepared texts are more than 85 alike."""
+    return fuzz.token_set_ratio(first, second) >= SIMILAR_FROM
+
+
+class Scorer:
+    """Scores purchases under one tagger and keeps what it found, for any number of episodes.
+
+    Args:
+        tagger: finds the nouns of titles.
+        n_cached: how many (goal, product) pairs are kept, of each kind.
+    """
+
+    def __init__(self, tagger: Tagger, *, n_cached: int = CACHED_PAIRS) -> None:
+        self._tagger = tagger
+        self._match = lru_cache(maxsize=n_cached)(self._match_uncached)
+        self.best = lru_cache(maxsize=n_cached)(self._best_uncached)
+        self.last_or_full = lru_cache(maxsize=n_cached)(self._last_or_full_uncached)
+
+    def score(self, goal: Goal, product: Product, options: Mapping[str, str]) -> Reward:
+        """The reward for buying a product with these options (name -> value).
+
+        Raises:
+            UnscorableError: the goal has no attributes or no positive limit.
+        """
+        match = self._match(goal, product)
+        return reward_of(goal, match, n_matched_options(goal.options, options.values()))
+
+    def _match_uncached(self, goal: Goal, product: Product) -> ProductMatch:
+        goal_nouns, product_nouns = self._tagger.nouns(goal.name), self._tagger.nouns(product.name)
+        return match_product(goal, product, product.price, goal_nouns=goal_nouns, product_nouns=product_nouns)
+
+    def _best_uncached(self, goal: Goal, product: Product) -> float:
+        """The highest reward over all combinations of a product's option values.
+
+        Instead of every combination this joins, name by name, the sets of goal options that a choice can
+        match: the same maximum, with at most 2^(goal options) sets.
+        """
+        match = self._match(goal, product)
+        if match.r_type == 0.0:
+            return 0.0
+        wanted = [comparable_option(option) for option in goal.options]
+        reachable = {0}
+        for values in product.options.values():
+            matched = {
+                sum(1 << place for place, option in enumerate(wanted) if similar(option, value))
+                for value in map(comparable_option, values)
+            }
+            reachable = {before | new for before in reachable for new in matched or {0}}
+        return match.total(max(places.bit_count() for places in reachable))
+
+    def _last_or_full_uncached(self, goal: Goal, product: Product) -> float:
+        """1.0 if any combination of option values has it, else the reward of the last combination."""
+        if self.best(goal, product) == 1.0:
+            return 1.0
+        last = [values[-1] for values in product.options.values() if values]
+        return self._match(goal, product).total(n_matched_options(goal.options, last))
+
+
+def _type_reward(same_kind: bool, title_score: float) -> float:
+    if title_score == 0.0:
+        return 0.0
+    if title_score < 0.1:
+        return 0.1
+    return 1.0 if same_kind or title_score > 0.2 else 0.5
+
+
+def _n_matched_attributes(goal: Goal, product: Product) -> int:
+    attributes, title, bullets, description = _searchable(product)
+    return sum(
+        process.extractOne(
+            _comparable(wanted),
+            attributes,
+            scorer=fuzz.token_set_ratio,
+            processor=None,
+            score_cutoff=SIMILAR_FROM,
+        )
+        is not None
+        or wanted in title
+        or wanted in bullets
+        or wanted in description
+        for wanted in goal.attributes
+    )
+
+
+@lru_cache(maxsize=CACHED_PAIRS)
+def _searchable(product: Product) -> tuple[tuple[str, ...], str, str, str]:
+    return (
+        tuple(_comparable(attribute) for attribute in product.attributes),
+        product.name.lower(),
+        " ".join(product.bullets).lower(),
+        product.description.lower(),
+    )
+
+
+@lru_cache(maxsize=CACHED_PAIRS)
+def _levels(product_category: str) -> frozenset[str]:
+    return frozenset(level.strip() for level in product_category.split("›"))
+
+
+@lru_cache(maxsize=CACHED_PAIRS)
+def _comparable(text: str) -> str:
+    """A text as thefuzz prepares it: Latin-1 letters dropped, lower case, letters and digits only."""
+    return default_process(text.translate(_LATIN_1))

@@ -1,0 +1,126 @@
+"""Lucene's English analyser: text to search terms.
+
+Words are found by UAX 29 with the additions of Lucene's StandardTokenizer (each Han or Hiragana character a
+token, runs of South East Asian letters kept together, pictographs are tokens, at most 255 characters), then
+lose a possessive 's, are lower-cased, dropped if they are one of 33 English stop words, and stemmed.
+"""
+
+from functools import lru_cache
+
+import regex
+
+from webshop_server.search.porter import stem
+
+__all__ = ["MAX_TOKEN_LENGTH", "STOP_WORDS", "analyze", "tokenize"]
+
+MAX_TOKEN_LENGTH = 255
+STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these "
+    "they this to was will with".split()
+)
+
+_JOINED = r"[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]*+"
+# Extended_Pictographic of Unicode 14, which Lucene 9 was generated from, with the emoji that it lacks left out
+# (flags, key caps, skin tones have forms of their own). Later versions of Unicode took back many symbols, ★ and ♚
+# among them, so the property of an installed library will not do.
+_PICTOGRAPH = (
+    r"[\xA9\xAE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328\u2388\u23CF\u23E9-\u23F3"
+    r"\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685"
+    r"\u2690-\u2705\u2708-\u2712\u2714\u2716\u271D\u2721\u2728\u2733\u2734\u2744\u2747\u274C\u274E"
+    r"\u2753-\u2755\u2757\u2763-\u2767\u2795-\u2797\u27A1\u27B0\u27BF\u2934\u2935\u2B05-\u2B07\u2B1B\u2B1C"
+    r"\u2B50\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001F0FF\U0001F10D-\U0001F10F\U0001F12F"
+    r"\U0001F16C-\U0001F171\U0001F17E\U0001F17F\U0001F18E\U0001F191-\U0001F19A\U0001F1AD-\U0001F1E5"
+    r"\U0001F201-\U0001F20F\U0001F21A\U0001F22F\U0001F232-\U0001F23A\U0001F23C-\U0001F23F"
+    r"\U0001F249-\U0001F3FA\U0001F400-\U0001F53D\U0001F546-\U0001F64F\U0001F680-\U0001F6FF"
+    r"\U0001F774-\U0001F77F\U0001F7D5-\U0001F7FF\U0001F80C-\U0001F80F\U0001F848-\U0001F84F"
+    r"\U0001F85A-\U0001F85F\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
+    r"\U0001F93C-\U0001F945\U0001F947-\U0001FAFF\U0001FC00-\U0001FFFD]"
+)
+# What may follow a pictograph: not the joiner that ties it to the next one, nor the presentation selectors.
+_TRAILING = (
+    rf"(?:(?!\u200D+(?:{_PICTOGRAPH}|\p{{Emoji_Modifier}}))"
+    r"[[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]--[\uFE0E\uFE0F\p{Emoji_Modifier}]])*+"
+)
+_CLASSES = {
+    "letter": r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]",
+    "hebrew": r"\p{WB=Hebrew_Letter}",
+    "digit": r"[\p{WB=Numeric}\uFF10-\uFF19]",
+    "katakana": r"\p{WB=Katakana}",
+    "in_word": r"[\p{WB=MidLetter}\p{WB=MidNumLet}']",
+    "in_number": r"[\p{WB=MidNum}\p{WB=MidNumLet}']",
+    "link": r"\p{WB=ExtendNumLet}",
+}
+
+
+def _word_pattern() -> str:
+    part = {name: f"(?:{chars}{_JOINED})" for name, chars in _CLASSES.items()}
+    quoted = rf"{part['hebrew']}(?:(?:\"{_JOINED}){part['hebrew']}|'{_JOINED})"
+    letter = rf"(?!{quoted}){part['letter']}"
+    run = (
+        rf"(?:{quoted}"
+        rf"|{part['digit']}(?:{part['in_number']}?{part['digit']})*+"
+        rf"|{letter}(?:{part['in_word']}?{letter})*+)++"
+    )
+    stretch = rf"(?:{part['katakana']}++|{run})"
+    return rf"{part['link']}*+{stretch}(?:{part['link']}++{stretch})*+{part['link']}*+"
+
+
+def _pictograph_pattern() -> str:
+    modifier = rf"\p{{Emoji_Modifier}}{_TRAILING}"
+    one = (
+        rf"(?:(?:\u200D*\p{{Emoji_Modifier_Base}}{_TRAILING})?{modifier}"
+        rf"|\u200D*{_PICTOGRAPH}{_TRAILING}\uFE0F?)"
+    )
+    tag = r"[\U000E0020-\U000E007E]+\U000E007F"
+    key_cap = rf"[0-9#*]{_TRAILING.replace('--[', r'--[' + chr(92) + 'u20E3')}\uFE0F?\u20E3{_TRAILING}"
+    flag = rf"\p{{RI}}{_JOINED}\p{{RI}}{_JOINED}"
+    return rf"{one}(?:{tag}|(?:\u200D{one})*)|{key_cap}|{flag}"
+
+
+_TOKEN = regex.compile(
+    rf"{_word_pattern()}|{_pictograph_pattern()}"
+    rf"|(?:\p{{LB=SA}}{_JOINED})+|[\p{{Script=Han}}\p{{Script=Hiragana}}]{_JOINED}",
+    regex.V1,
+)
+# What the pattern above does to ASCII text, several times faster.
+_ASCII_TOKEN = regex.compile(
+    r"_*+(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++"
+    r"(?:_++(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++)*+_*+"
+)
+
+
+def tokenize(text: str) -> list[str]:
+    """Split `text` into words and pictographs; a longer run than 255 characters is cut there."""
+    pattern = _ASCII_TOKEN if text.isascii() else _TOKEN
+    tokens: list[str] = pattern.findall(text)
+    if all(len(token) <= MAX_TOKEN_LENGTH for token in tokens):
+        return tokens
+    return list(_cut_tokens(pattern, text))
+
+
+def _cut_tokens(pattern: "regex.Pattern[str]", text: str) -> "list[str]":
+    tokens = []
+    position = 0
+    while match := pattern.search(text, position):
+        start, end = match.span()
+        if end - start > MAX_TOKEN_LENGTH:
+            match = pattern.match(text, start, start + MAX_TOKEN_LENGTH)
+            end = match.end() if match else start + 1
+        tokens.append(text[start:end])
+        position = end
+    return tokens
+
+
+@lru_cache(maxsize=1 << 15)
+def _term(token: str) -> str:
+    """Return the search term of a token, empty if it is a stop word."""
+    if token[-1] in "sS" and token[-2:-1] in ("'", "\u2019", "\uff07"):
+        token = token[:-2]
+    # Character by character, as Java does it: no final sigma, and one letter stays one letter.
+    token = token.lower() if token.isascii() else "".join(letter.lower()[0] for letter in token)
+    return "" if token in STOP_WORDS else stem(token)
+
+
+def analyze(text: str) -> list[str]:
+    """Return the search terms of `text` in order, repeated ones included; accepts any text."""
+    return [term for term in map(_term, tokenize(text)) if term]
