@@ -70,7 +70,7 @@ class Episode:
         self.state = State(
             observation,
             public,
-            history=() if parent is None else (*parent.history, Turn(parent.observation, action)),
+            history=() if parent is None else (*parent.history, Turn(parent.observation, action, parent.info)),
             steps_left=self.world.max_steps - step,
             done=done,
             id=digest(
@@ -94,7 +94,7 @@ class Episode:
             outcome.observation,
             PublicInfo(outcome.info, self.world.gold_keys),
             path=(*at.path, Move(candidate.action, draw)),
-            history=(*at.history, Turn(at.observation, candidate.action)),
+            history=(*at.history, Turn(at.observation, candidate.action, at.info)),
             notes=at.notes,
             steps_left=at.steps_left - 1,
             done=outcome.done,

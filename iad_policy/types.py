@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from random import Random
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
@@ -59,10 +60,11 @@ NOTHING = Usage()
 
 
 class Turn(NamedTuple):
-    """One step that was taken, for real or in a simulation, to the state that holds it."""
+    """One step that was taken, for real or in a simulation: what was seen, with its public info, and what was done."""
 
     observation: Any
     action: Any
+    info: Mapping[str, Any] = MappingProxyType({})
 
 
 class Move(NamedTuple):

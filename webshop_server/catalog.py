@@ -132,9 +132,7 @@ def find_file(folder: str | Path, stem: str) -> Path:
         FileNotFoundError: there is none, or more than one.
     """
     folder = Path(folder)
-    found = sorted(
-        path for path in folder.glob(f"{stem}*.json") if re.fullmatch(rf"{stem}(_\w+)?", path.stem)
-    )
+    found = sorted(path for path in folder.glob(f"{stem}*.json") if re.fullmatch(rf"{stem}(_\w+)?", path.stem))
     if len(found) == 1:
         return found[0]
     there = ", ".join(path.name for path in found) or "none"
@@ -181,9 +179,7 @@ def _product(record: Mapping[str, Any], annotation: Mapping[str, Any]) -> Produc
         attributes=UNKNOWN_ATTRIBUTES if attributes is None else _texts(attributes, "attributes"),
         image=images[0] if isinstance(images, list) and isinstance(images[0], str) else "",
         instruction=annotation.get("instruction"),
-        instruction_attributes=_texts(
-            annotation.get("instruction_attributes") or (), "instruction_attributes"
-        ),
+        instruction_attributes=_texts(annotation.get("instruction_attributes") or (), "instruction_attributes"),
     )
 
 

@@ -178,9 +178,7 @@ def _limit_text(limit: float) -> str:
     return "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"
 
 
-def _goal(
-    product: Product, instruction: str, attributes: Sequence[str], options: Sequence[GoalOption]
-) -> Goal:
+def _goal(product: Product, instruction: str, attributes: Sequence[str], options: Sequence[GoalOption]) -> Goal:
     return Goal(
         goal_id="",
         asin=product.asin,

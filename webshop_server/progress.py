@@ -24,9 +24,7 @@ class Progress(NamedTuple):
     best: float = 0.0
 
 
-def advance(
-    progress: Progress, page: Page, goal: Goal, scorer: Scorer, *, mode: Mode = "maximum"
-) -> Progress:
+def advance(progress: Progress, page: Page, goal: Goal, scorer: Scorer, *, mode: Mode = "maximum") -> Progress:
     """Progress after a page has been shown; the argument is not changed."""
     search, item, purchase, best = progress
     if page.products:

@@ -53,7 +53,7 @@ _ADJECTIVES = _words(
     real rechargeable regular reliable removable replaceable retro reusable reversible rich right rough round
     rugged rustic sexy sharp sheer shiny short similar simple single sleek sleeveless slight slim slippery
     small smart smooth soft solid special square stackable standard stiff straight strapless stretchy strong
-    sturdy stylish sugary super superior suitable sweet synthetic tall thick thin tight tiny top tough
+    sturdy stylish sugary super superior suitable sweet synthetic tall thick thin tight tiny tough
     traditional transparent trendy triple true typical ultimate ultra unique universal unisex unscented
     upgraded upholstered useful vegan versatile vibrant vintage virtual warm washable waterproof wet whole
     wide wild wireless wonderful wooden worn wrinkled young
@@ -115,9 +115,7 @@ class SpacyTagger:
         try:
             import spacy
         except ImportError:
-            raise ImportError(
-                "SpacyTagger expects spaCy, which is not installed; pip install 'iad[spacy]'"
-            ) from None
+            raise ImportError("SpacyTagger expects spaCy, which is not installed; pip install 'iad[spacy]'") from None
         try:
             self._parse = spacy.load(model)
         except OSError:
@@ -134,4 +132,9 @@ class SpacyTagger:
 @lru_cache(maxsize=CACHED_TITLES)
 def _light_nouns(title: str) -> tuple[str, ...]:
     words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(title.lower()))
-    return tuple(word for word in words if len(word) > 1 and not word[0].isdigit() and word not in _NOT_NOUNS)
+    return tuple(word for word in words if _is_noun(word))
+
+
+def _is_noun(word: str) -> bool:
+    # "t" is half of a t-shirt; other single letters are sizes and leftovers.
+    return (len(word) > 1 or word == "t") and not word[0].isdigit() and word not in _NOT_NOUNS

@@ -5,6 +5,7 @@ token, runs of South East Asian letters kept together, pictographs are tokens, a
 lose a possessive 's, are lower-cased, dropped if they are one of 33 English stop words, and stemmed.
 """
 
+import re
 from functools import lru_cache
 
 import regex
@@ -15,14 +16,19 @@ __all__ = ["MAX_TOKEN_LENGTH", "STOP_WORDS", "analyze", "tokenize"]
 
 MAX_TOKEN_LENGTH = 255
 STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these "
-    "they this to was will with".split()
-)
+    {
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no",
+        "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this",
+        "to", "was", "will", "with",
+    }
+)  # fmt: skip
 
-_JOINED = r"[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]*+"
-# Extended_Pictographic of Unicode 14, which Lucene 9 was generated from, with the emoji that it lacks left out
-# (flags, key caps, skin tones have forms of their own). Later versions of Unicode took back many symbols, ★ and ♚
-# among them, so the property of an installed library will not do.
+# What may follow any character without breaking the word. Since Unicode 11 skin tones are among the extending
+# characters; to Lucene, which keeps the word breaks of Unicode 9, they are pictographs.
+_EXTENDING = r"[[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]--\p{Emoji_Modifier}]"
+_JOINED = rf"{_EXTENDING}*+"
+# Extended_Pictographic of Unicode 14, as in Lucene 9; flags, key caps and skin tones have forms of their own.
+# Later versions of Unicode took back many symbols, ★ among them, so an installed library's property won't do.
 _PICTOGRAPH = (
     r"[\xA9\xAE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328\u2388\u23CF\u23E9-\u23F3"
     r"\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685"
@@ -36,10 +42,10 @@ _PICTOGRAPH = (
     r"\U0001F85A-\U0001F85F\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
     r"\U0001F93C-\U0001F945\U0001F947-\U0001FAFF\U0001FC00-\U0001FFFD]"
 )
-# What may follow a pictograph: not the joiner that ties it to the next one, nor the presentation selectors.
+# After a pictograph also not the joiner that ties it to the next one, nor a presentation selector.
 _TRAILING = (
-    rf"(?:(?!\u200D+(?:{_PICTOGRAPH}|\p{{Emoji_Modifier}}))"
-    r"[[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]--[\uFE0E\uFE0F\p{Emoji_Modifier}]])*+"
+    rf"(?:(?!\u200D+(?:{_PICTOGRAPH}|\p{{Emoji_Modifier}})|[\uFE0E\uFE0F])"
+    rf"{_EXTENDING})*+"
 )
 _CLASSES = {
     "letter": r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]",
@@ -71,10 +77,10 @@ def _pictograph_pattern() -> str:
         rf"(?:(?:\u200D*\p{{Emoji_Modifier_Base}}{_TRAILING})?{modifier}"
         rf"|\u200D*{_PICTOGRAPH}{_TRAILING}\uFE0F?)"
     )
-    tag = r"[\U000E0020-\U000E007E]+\U000E007F"
-    key_cap = rf"[0-9#*]{_TRAILING.replace('--[', r'--[' + chr(92) + 'u20E3')}\uFE0F?\u20E3{_TRAILING}"
+    # The key of a key cap is itself an extending character, so what stands before it gives back.
+    key_cap = rf"[0-9#*]{_EXTENDING}*?\u20E3{_TRAILING}"
     flag = rf"\p{{RI}}{_JOINED}\p{{RI}}{_JOINED}"
-    return rf"{one}(?:{tag}|(?:\u200D{one})*)|{key_cap}|{flag}"
+    return rf"{one}(?:\u200D{one})*|{key_cap}|{flag}"
 
 
 _TOKEN = regex.compile(
@@ -82,24 +88,29 @@ _TOKEN = regex.compile(
     rf"|(?:\p{{LB=SA}}{_JOINED})+|[\p{{Script=Han}}\p{{Script=Hiragana}}]{_JOINED}",
     regex.V1,
 )
-# What the pattern above does to ASCII text, several times faster.
-_ASCII_TOKEN = regex.compile(
-    r"_*+(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++"
-    r"(?:_++(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++)*+_*+"
-)
+# What the pattern above does to ASCII text, several times faster; no token holds a space or a line end.
+_ASCII_RUN = r"(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++"
+_ASCII_TOKEN = regex.compile(rf"_*+{_ASCII_RUN}(?:_++{_ASCII_RUN})*+_*+")
+_ASCII_STRETCH_OR_WORD = re.compile(r"[\x00-\x7F]+(?![^ \n])|[^ \n]+")
 
 
 def tokenize(text: str) -> list[str]:
     """Split `text` into words and pictographs; a longer run than 255 characters is cut there."""
-    pattern = _ASCII_TOKEN if text.isascii() else _TOKEN
+    if text.isascii():
+        return _tokenize_with(_ASCII_TOKEN, text)
+    tokens: list[str] = []
+    for stretch in _ASCII_STRETCH_OR_WORD.findall(text):
+        tokens += _tokenize_with(_ASCII_TOKEN if stretch.isascii() else _TOKEN, stretch)
+    return tokens
+
+
+def _tokenize_with(pattern: regex.Pattern[str], text: str) -> list[str]:
     tokens: list[str] = pattern.findall(text)
-    if all(len(token) <= MAX_TOKEN_LENGTH for token in tokens):
-        return tokens
-    return list(_cut_tokens(pattern, text))
+    return _cut_tokens(pattern, text) if max(map(len, tokens), default=0) > MAX_TOKEN_LENGTH else tokens
 
 
-def _cut_tokens(pattern: "regex.Pattern[str]", text: str) -> "list[str]":
-    tokens = []
+def _cut_tokens(pattern: regex.Pattern[str], text: str) -> list[str]:
+    tokens: list[str] = []
     position = 0
     while match := pattern.search(text, position):
         start, end = match.span()

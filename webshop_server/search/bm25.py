@@ -32,14 +32,14 @@ class BM25:
     """The shop's default engine: term statistics in flat arrays, built once.
 
     A query is a bag of words: terms are or-ed and a repeated term counts again. A term adds
-    ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length)), where the length
-    is the stored one and the mean is exact. Equal scores are ordered by id. k1 and b are those of pyserini,
-    which the original WebShop searches with.
+    ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length)), where the
+    length is the stored one and the mean is exact. Equal scores are ordered by id. k1 and b are those of
+    pyserini, which the original WebShop searches with.
 
     Args:
         documents: Pairs of (asin, text).
         analyze: Text to terms, for documents and queries alike.
-        lengths: Number of terms by asin where it is not to be counted from the text.
+        lengths: Number of terms by asin, for those where it is not to be counted from the text.
         k1: How slowly a repeated term saturates.
         b: How much long documents are held back, 0 to 1.
     """
@@ -76,7 +76,7 @@ class BM25:
         number = np.empty(len(asins), np.int32)
         number[by_id] = np.arange(len(asins), dtype=np.int32)
         if lengths is not None:
-            counted = array("q", (lengths[asin] for asin in asins))
+            counted = array("q", map(lengths.get, asins, counted))
         slope = _length_slopes(counted, k1, b)
 
         order = np.argsort(np.frombuffer(terms, np.int32), kind="stable") if terms else np.empty(0, np.int64)
@@ -134,7 +134,7 @@ def _idf(n_documents: int, document_frequency: int) -> float:
 
 
 def _length_slopes(lengths: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
-    """Return 1 / (k1 * (1 - b + b * length / mean length)) of each document, in single precision throughout."""
+    """Return 1 / (k1 * (1 - b + b * length / mean length)) by document, in single precision throughout."""
     n_documents = sum(1 for length in lengths if length)
     mean = np.float32(sum(lengths) / max(n_documents, 1)) or np.float32(1)
     stored = np.array([stored_length(length) for length in lengths], np.float32)

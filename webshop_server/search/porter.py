@@ -26,9 +26,11 @@ _STEP_3 = {
     "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
 }  # fmt: skip
 # "ion" needs an s or t before it, which stays.
-_STEP_4 = dict.fromkeys(
-    "al ance ence er ic able ible ant ement ment ent ou ism ate iti ous ive ize".split(), ""
-) | {"sion": "s", "tion": "t"}  # fmt: skip
+_STEP_4 = {
+    "al": "", "ance": "", "ence": "", "er": "", "ic": "", "able": "", "ible": "", "ant": "", "ement": "",
+    "ment": "", "ent": "", "sion": "s", "tion": "t", "ou": "", "ism": "", "ate": "", "iti": "", "ous": "",
+    "ive": "", "ize": "",
+}  # fmt: skip
 
 
 class _Regions(NamedTuple):

@@ -1,0 +1,66 @@
+# make demo    set up, and compare single, bon-sc and iad on 100 shopping tasks
+# make test    set up, and run the tests
+# make check   lint, types and tests
+# make bench   print every figure as a line of JSON
+# make test-full   also the tests that take long
+
+SHELL := /bin/bash
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+# Real data and recorded vectors of the original systems lie beside a checkout, if at all; they are not ours to ship.
+ifneq ($(wildcard ../shared/data),)
+export IAD_REAL_DATA ?= $(abspath ../shared/data)
+endif
+ifneq ($(wildcard ../shared/vectors),)
+export IAD_VECTORS ?= $(abspath ../shared/vectors)
+endif
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-full check lint bench setup clean
+
+demo: $(READY)
+	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
+		--agent shopper --verifier proxy --out runs/demo --fresh
+
+test: $(READY)
+	$(PY) -m pytest -n auto -m "not slow"
+
+test-full: $(READY)
+	$(PY) -m pytest -n auto
+
+check: lint test
+
+lint: $(READY)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+bench: $(READY)
+	@for file in benchmarks/*.py; do \
+		case $$file in benchmarks/figures.py) ;; *) $(PY) $$file || exit 1 ;; esac; \
+	done
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@set -e; \
+	for python in python3.13 python3.12 python3.11 python3; do \
+		if command -v $$python >/dev/null && $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then echo "iad needs Python 3.11 or newer, and found none; install one and run make again." >&2; exit 1; fi; \
+	if ! $$found -c 'import venv, ensurepip' 2>/dev/null; then \
+		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			echo "Installing python3-venv ..."; apt-get update -qq && apt-get install -y -qq python3-venv; \
+		else \
+			echo "iad needs the Python module venv: sudo apt-get install python3-venv, then run make again." >&2; exit 1; \
+		fi; \
+	fi; \
+	echo "Setting up $(VENV) with $$($$found --version) ..."; \
+	$$found -m venv $(VENV); \
+	$(PY) -m pip install --quiet --editable ".[dev]"; \
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,141 @@
+"""What an instruction asks for and what a shop page offers, read from what an agent may see.
+
+The keyless agent and the proxy verifier of `IAD/WebShop-v0` share this reading: words, no gold.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from iad_policy.types import State
+
+_LIMIT = re.compile(r"\$\s?(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s+dollars?")
+_WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
+_MONEY = re.compile(r"\$(\d+(?:\.\d+)?)")
+_FILLER_WORDS = """
+    a an the of for with and or in on to is are it its that which this these those i im am we me my you your can
+    could would should will do does please find get give show need needs want wants looking look like buy some any
+    pair price priced dollars dollar than lower less under below be has have having made by from as at so one also
+    prefer preferably must who what there really set come comes color colour size style option type shopping budget
+    cost costs costing no more most not above up spend within max maximum something someone thing asked sister
+    brother mother father friend help hoping hope if all only our us d s t ll ve
+"""
+_FILLER = frozenset(_FILLER_WORDS.split())
+"""Words that say nothing of the product."""
+
+
+TELLING_PAGES = ("description", "features")
+"""Sub pages that say something of the product; reviews are always empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An instruction, read.
+
+    Attributes:
+        words: Its content words in order, each once.
+        text: Its words as one text, to look phrases up in.
+        price_limit: In dollars; infinite where none is named.
+    """
+
+    words: tuple[str, ...]
+    text: str
+    price_limit: float
+
+    def names(self, phrase: str) -> bool:
+        """Say whether the instruction contains a phrase, word for word."""
+        said = plain(phrase)
+        return said != "" and f" {said} " in self.text
+
+    def coverage(self, words: Iterable[str]) -> float:
+        """Return which share of the content words is among `words`."""
+        if not self.words:
+            return 0.0
+        there = set(words)
+        return sum(word in there for word in self.words) / len(self.words)
+
+
+@lru_cache(maxsize=4096)
+def read_instruction(instruction: str) -> Wanted:
+    """Read an instruction: content words and price limit."""
+    lowered = instruction.lower()
+    amounts = [float(dollars or amount) for dollars, amount in _LIMIT.findall(lowered)]
+    words = words_of(_LIMIT.sub(" ", lowered))
+    content = tuple(dict.fromkeys(word for word in words if word not in _FILLER))
+    return Wanted(content, f" {' '.join(words)} ", amounts[-1] if amounts else math.inf)
+
+
+@lru_cache(maxsize=16_384)
+def words_of(text: str) -> tuple[str, ...]:
+    """Return a text's words in lower case, plurals cut to the singular."""
+    return tuple(_singular(word) for word in _WORD.findall(text.lower().replace("'s", "")))
+
+
+def plain(text: str) -> str:
+    """Return a text's words as `words_of` has them, joined by blanks."""
+    return " ".join(words_of(text))
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def price_fits(price_text: str, limit: float) -> bool:
+    """Say whether the lowest price that a page shows is within a limit; True where it shows none."""
+    prices = [float(price) for price in _MONEY.findall(price_text)]
+    return not prices or min(prices) <= limit
+
+
+def wanted_values(options: Mapping[str, Sequence[str]], wanted: Wanted) -> dict[str, str]:
+    """Return, for each option of a product, the value that the instruction names; the longest of several."""
+    named: dict[str, str] = {}
+    for name, values in options.items():
+        spoken = [value for value in values if wanted.names(value)]
+        if spoken:
+            named[name] = max(spoken, key=lambda value: len(plain(value)))
+    return named
+
+
+def page_of(state: State) -> Mapping[str, Any]:
+    """Return the page an agent is on, as data."""
+    page: Mapping[str, Any] = state.info["page"]
+    return page
+
+
+def item_of(state: State) -> Mapping[str, Any] | None:
+    """Return the product page that the agent is on, or whose sub page it is on; None elsewhere."""
+    page = page_of(state)
+    if page["kind"] == "item":
+        return page
+    if "asin" not in page:
+        return None
+    for turn in reversed(state.history):
+        before: Mapping[str, Any] = turn.info.get("page", {})
+        if before.get("kind") == "item" and before["asin"] == page["asin"]:
+            return before
+    return None
+
+
+def lines_read(state: State, asin: str) -> list[str]:
+    """Return the lines of a product's sub pages that were opened on the way to a state, itself included."""
+    return [line for page in _sub_pages(state, asin) for line in page["lines"]]
+
+
+def unread(state: State, asin: str) -> list[str]:
+    """Return which of a product's telling sub pages were not opened on the way to a state."""
+    opened = {page["kind"] for page in _sub_pages(state, asin)}
+    return [kind for kind in TELLING_PAGES if kind not in opened]
+
+
+def _sub_pages(state: State, asin: str) -> list[Mapping[str, Any]]:
+    pages = [turn.info.get("page", {}) for turn in state.history] + [page_of(state)]
+    return [page for page in pages if page.get("asin") == asin and "lines" in page]
+
+
+def visited(state: State) -> frozenset[str]:
+    """Return the ids of the products whose pages were opened on the way to a state."""
+    pages = [turn.info.get("page", {}) for turn in state.history]
+    return frozenset(page["asin"] for page in pages if "asin" in page)

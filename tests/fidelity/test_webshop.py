@@ -1,0 +1,195 @@
+"""The shop against recorded outputs of the original WebShop and of AgentBoard's version of it.
+
+Each vector carries what its result depends on, so other files of the same form can be checked: rewards
+their noun lists, pages the instruction with its drawn price limit.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webshop_server.catalog import Catalog, Product, index_text, load_catalog
+from webshop_server.engine import Shop
+from webshop_server.goals import Goal, load_goals
+from webshop_server.pages import RENDERERS, render_url
+from webshop_server.progress import Progress, advance
+from webshop_server.reward import COLOURS, Scorer, UnscorableError, score
+from webshop_server.search import SearchEngine, load_engine
+from webshop_server.tagger import LightTagger
+
+Vectors = Callable[[str], Any]
+
+
+@pytest.fixture(scope="module")
+def catalog(real_data: Path) -> Catalog:
+    return load_catalog(real_data / "webshop")
+
+
+@pytest.fixture(scope="module")
+def engine(catalog: Catalog) -> SearchEngine:
+    return load_engine("bm25", ((product.asin, index_text(product)) for product in catalog))
+
+
+def goal_of(facts: dict[str, Any], options: Any, **other: Any) -> Goal:
+    pairs = tuple(options.items()) if isinstance(options, dict) else tuple(options)
+    return Goal(
+        goal_id=str(other.get("goal_id", "")),
+        asin=other["asin"],
+        name=other["name"],
+        query=facts["query"],
+        product_category=facts["product_category"],
+        category="",
+        instruction=other.get("instruction", ""),
+        attributes=tuple(facts["attributes"]),
+        options=pairs,
+        price_upper=facts["price_upper"],
+    )
+
+
+def product_of(facts: dict[str, Any]) -> Product:
+    return Product(
+        asin=facts["asin"],
+        name=facts["name"],
+        category="",
+        query=facts["query"],
+        product_category=facts["product_category"],
+        description=facts["Description"],
+        bullets=tuple(facts["BulletPoints"]),
+        price=0.0,
+        price_text="",
+        options={},
+        option_images={},
+        attributes=tuple(facts["Attributes"]),
+    )
+
+
+def differs(vector: dict[str, Any]) -> str:
+    """What our reward of a vector gets wrong, or ""."""
+    facts = vector["goal"]
+    goal = goal_of(facts, facts["goal_options"], asin=facts["asin"], name=facts["name"], goal_id=vector["id"])
+    nouns = {name: vector[name] for name in ("goal_nouns", "product_nouns")}
+    try:
+        reward = score(goal, product_of(vector["product"]), vector["options"], vector["price"], **nouns)
+    except UnscorableError as error:
+        return "" if "error" in vector else str(error)
+    if "error" in vector:
+        return f"expected an error ({vector['error']}), got {reward}"
+    got = {"reward": reward.total, **reward.parts()}
+    expected = {"reward": vector["reward"], **vector["info"]}
+    same = got.keys() == expected.keys() and got == pytest.approx(expected, abs=1e-12, rel=0)
+    return "" if same else f"expected {expected}, got {got}"
+
+
+def test_every_reward_and_its_parts_are_the_originals(vectors: Vectors) -> None:
+    cases = vectors("webshop_reward.json")["vectors"]
+    wrong = {vector["id"]: reason for vector in cases if (reason := differs(vector))}
+    print(f"{len(cases) - len(wrong)} of {len(cases)} reward vectors agree")
+    assert not wrong
+    assert cases
+
+
+def test_every_page_and_its_clickables_are_the_originals(
+    catalog: Catalog, engine: SearchEngine, vectors: Vectors
+) -> None:
+    shop = Shop(catalog, engine)
+    wrong, n_pages = [], 0
+    for number, episode in enumerate(vectors("webshop_pages.json")["episodes"]):
+        mode, session = episode["mode"], ""
+        state = shop.start(episode["goal"]["instruction_text"])
+        for step in episode["steps"]:
+            if step["action"] is None and mode == "url":
+                session = step["observation"].rpartition("/")[2]
+            if step["action"] is not None:
+                state, _ = shop.act(state, step["action"])
+            page = shop.page(state)
+            assert (state.kind == "done") == step.get("done", False)
+            if state.kind == "done":
+                continue
+            n_pages += 1
+            observation = render_url(page, session) if mode == "url" else RENDERERS[mode](page)
+            available = {"has_search_bar": page.has_search_bar, "clickables": list(page.clickables)}
+            if observation != step["observation"] or available != step["available"]:
+                wrong.append((number, mode, step["action"], observation, step["observation"]))
+    print(f"{n_pages - len(wrong)} of {n_pages} pages agree")
+    assert not wrong
+    assert n_pages
+
+
+def test_every_step_of_agentboard_has_its_progress_and_grounding(
+    catalog: Catalog, engine: SearchEngine, vectors: Vectors
+) -> None:
+    shop = Shop(catalog, engine, page_size=3, max_pages=6, search_anywhere=False)
+    n_steps = 0
+    for episode in vectors("agentboard_progress.json"):
+        facts = episode["goal"]["additional_info"]
+        named = {"asin": facts["product_id"], "name": facts["product_name"]}
+        goal = goal_of(facts, facts["product_options"], instruction=episode["goal"]["goal"], **named)
+        scorer, progress, state = Scorer(LightTagger()), Progress(), shop.start(goal.instruction)
+        n_accepted = 0
+        for step in episode["steps"]:
+            invalid = ""
+            if step["action"] != "reset[]":
+                state, invalid = shop.act(state, step["action"])
+            page = shop.page(state)
+            progress = advance(progress, page, goal, scorer, mode="agentboard")
+            n_accepted += not invalid
+            n_steps += 1
+            if "error" in step:
+                assert invalid
+                continue
+            if page.products:
+                assert [product.asin for product in page.products] == step["asins"]
+            assert (not invalid) == step["grounded"]
+            assert progress.best == pytest.approx(step["progress_best"], abs=1e-12)
+            if not step["done"]:  # AgentBoard clears its three parts after a purchase
+                parts = {"search": progress.search, "item": progress.item, "buy": progress.purchase}
+                assert parts == pytest.approx(step["internal"], abs=1e-12)
+            else:
+                assert progress.purchase == pytest.approx(step["reward"], abs=1e-12)
+        assert progress.best == pytest.approx(episode["final_progress"], abs=1e-12)
+        assert n_accepted / len(episode["steps"]) == pytest.approx(episode["grounding_acc"])
+    print(f"{n_steps} AgentBoard steps agree")
+    assert n_steps
+
+
+def test_the_official_small_set_has_its_6910_synthetic_goals(real_data: Path, catalog: Catalog) -> None:
+    goals = load_goals(real_data / "webshop", catalog, "synthetic")
+    assert len(goals) == 6910
+    assert {split: len(goals.split(split)) for split in goals.splits} == {
+        "test": 500,
+        "dev": 1000,
+        "train": 5410,
+    }
+    assert sum(goal.price_upper == 1_000_000 for goal in goals) == 15
+    assert len(load_goals(real_data / "webshop", catalog, "human")) == 13
+
+
+def test_goal_numbers_are_the_originals(real_data: Path, catalog: Catalog, vectors: Vectors) -> None:
+    goals = load_goals(real_data / "webshop", catalog, "synthetic")
+    checked = 0
+    for episode in vectors("webshop_pages.json")["episodes"]:
+        if episode["mode"] == "url":
+            goal = goals[int(episode["steps"][0]["observation"].rpartition("/")[2])]
+            recorded = episode["goal"]["instruction_text"]
+            assert goal.instruction.partition(", and price")[0] == recorded.partition(", and price")[0]
+            checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize(("kind", "n_below"), [("synthetic", 458), ("human", 0)])
+def test_buying_the_goal_product_scores_one_but_for_the_colour_rule(
+    real_data: Path, catalog: Catalog, kind: str, n_below: int
+) -> None:
+    """The original takes colour words out of a bought value ("rectangular" is "tan"), not out of a pair."""
+    scorer = Scorer(LightTagger())
+    below = 0
+    for goal in load_goals(real_data / "webshop", catalog, kind):
+        bought = {str(place): value for place, value in enumerate(goal.option_values)}
+        reward = scorer.score(goal, catalog[goal.asin], bought)
+        if reward.total != 1.0:
+            below += 1
+            assert (reward.r_type, reward.r_att, reward.r_price) == (1.0, 1.0, True)
+            assert any(colour in value for value in goal.option_values for colour in COLOURS)
+    assert below == n_below

@@ -1,0 +1,217 @@
+import copy
+import json
+import pickle
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_shop import ANNOTATIONS, SharedWords, record, write_folder
+
+from webshop_server.catalog import Catalog, load_catalog
+from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState, parse_action
+from webshop_server.pages import RENDERERS
+
+
+def walk(shop: Shop, *actions: str) -> ShopState:
+    """The state after actions that must all be possible."""
+    state = shop.start("navy shoes")
+    for action in actions:
+        state, invalid = shop.act(state, action)
+        assert not invalid, invalid
+    return state
+
+
+@pytest.mark.parametrize(
+    ("action", "parsed"),
+    [
+        ("search[Red Shoes]", ("search", "red shoes")),
+        ("click[Next >]", ("click", "next >")),
+        ("search[x]y", ("search", "x")),
+        ("search[a]b]", ("search", "a]b")),
+        ("click[a [b] c]", ("click[a ", "b] c")),
+        ("search[x]\nsecond line]", ("search", "x")),
+        (" search[x]", (" search", "x")),
+        ("search[]", ("", "")),
+        ("[x]", ("", "")),
+        ("search[x", ("", "")),
+        ("\nsearch[x]", ("", "")),
+        ("search[a\nb]", ("", "")),
+        ("", ("", "")),
+    ],
+)
+def test_actions_are_read_as_by_the_original_pattern(action: str, parsed: tuple[str, str]) -> None:
+    assert parse_action(action) == parsed
+
+
+def test_a_shopping_trip_ends_in_the_purchase_of_the_chosen_product(shop: Shop) -> None:
+    state = walk(
+        shop,
+        "search[sneakers]",
+        "click[B000SHOE01]",
+        "click[Navy Blue]",
+        "click[9]",
+        "click[8]",
+        "click[Buy Now]",
+    )
+    product, options = shop.purchase(state)
+    assert (product.asin, options) == ("B000SHOE01", {"color": "navy blue", "size": "8"})
+    assert shop.clickables(state) == ()
+
+
+def test_nothing_can_be_done_after_the_purchase(shop: Shop) -> None:
+    done = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[buy now]")
+    for action in ("search[sneakers]", "click[back to search]", "click[buy now]"):
+        assert shop.act(done, action) == (done, "no action is possible: the purchase is made")
+
+
+def test_there_is_no_purchase_before_buy_now(shop: Shop) -> None:
+    with pytest.raises(ValueError, match=r"after click\[buy now\], got one on the item page"):
+        shop.purchase(walk(shop, "search[sneakers]", "click[b000shoe01]"))
+
+
+def test_results_come_in_pages_of_ten_and_go_on_after_the_last(shop: Shop) -> None:
+    state = walk(shop, "search[socks]")
+    assert shop.page(state).public()["total"] == 20
+    assert [len(shop.page(walk(shop, "search[socks]", *["click[next >]"] * n)).products) for n in range(4)] == [
+        10,
+        10,
+        0,
+        0,
+    ]
+    assert "< prev" not in shop.clickables(state)
+    assert walk(shop, "search[socks]", "click[next >]", "click[< prev]") == state
+
+
+def test_previous_forgets_options_on_the_item_page_and_keeps_them_on_a_sub_page(shop: Shop) -> None:
+    chosen = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
+    back = shop.act(shop.act(chosen, "click[features]").state, "click[< prev]").state
+    assert back == chosen
+    results = shop.act(chosen, "click[< prev]").state
+    assert (results.kind, results.options, results.visited) == ("results", (), ("B000SHOE01",))
+
+
+def test_back_to_search_forgets_all_but_the_instruction(shop: Shop) -> None:
+    assert walk(shop, "search[sneakers]", "click[b000shoe01]", "click[back to search]") == shop.start("navy shoes")
+
+
+def test_a_search_is_taken_on_every_page_unless_forbidden(catalog: Catalog, shop: Shop) -> None:
+    item = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
+    assert shop.act(item, "search[vase]").state == ShopState("navy shoes", "results", "vase", 1, visited=item.visited)
+    strict = Shop(catalog, SharedWords(catalog), search_anywhere=False)
+    assert "first page only" in strict.act(item, "search[vase]").invalid
+    assert "search[words]" not in strict.act(item, "click[nothing]").invalid
+
+
+def test_the_page_limit_takes_next_away(catalog: Catalog) -> None:
+    shop = Shop(catalog, SharedWords(catalog), page_size=3, max_pages=2)
+    state = walk(shop, "search[socks]", "click[next >]")
+    assert "next >" not in shop.clickables(state)
+    assert "Next >" not in RENDERERS["text"](shop.page(state))
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (
+            "click[foo]",
+            "click['foo'] is not possible here; you can click: back to search, < prev, description",
+        ),
+        ("think[hm]", "expected search[words] or click[button], got 'think[hm]'"),
+        ("Search[x]", "expected search[words] or click[button], got 'Search[x]'"),
+        ("click[" + "x" * 99 + "]", "click['" + "x" * 60 + "...'] is not possible"),
+        ("\x00\x07", r"got '\x00\x07'"),
+        (f"search[{'x' * (MAX_QUERY_LENGTH + 1)}]", "expected at most 4096 characters to search, got 4097"),
+    ],
+)
+def test_an_impossible_action_changes_nothing_and_says_what_is_possible(shop: Shop, action: str, message: str) -> None:
+    item = walk(shop, "search[sneakers]", "click[b000shoe01]")
+    state, invalid = shop.act(item, action)
+    assert state is item
+    assert message in invalid
+
+
+def test_clicking_search_does_nothing_on_the_first_page(shop: Shop) -> None:
+    start = shop.start("navy shoes")
+    assert shop.clickables(start) == ("search",)
+    assert shop.act(start, "click[search]") == (start, "click['search'] is not possible here; search[words]")
+
+
+def test_a_long_list_of_clickables_is_cut(tmp_path: Path) -> None:
+    values = {"size": [{"value": str(number)} for number in range(60)]}
+    catalog = load_catalog(write_folder(tmp_path, [record("B1", "Cup", customization_options=values)]))
+    shop = Shop(catalog, SharedWords(catalog))
+    _, invalid = shop.act(walk(shop, "search[cup]", "click[b1]"), "click[foo]")
+    assert invalid.endswith("8 and 51 more or search[words]")
+
+
+def test_a_value_under_two_option_names_belongs_to_the_last(tmp_path: Path) -> None:
+    both = {"top": [{"value": "red"}, {"value": "blue"}], "bottom": [{"value": "red"}]}
+    catalog = load_catalog(write_folder(tmp_path, [record("B1", "Cup", customization_options=both)]))
+    shop = Shop(catalog, SharedWords(catalog))
+    assert walk(shop, "search[cup]", "click[b1]", "click[red]").options == (("bottom", "red"),)
+    assert shop.clickables(walk(shop, "search[cup]", "click[b1]")).count("red") == 1
+
+
+def test_special_queries_work_only_where_switched_on(catalog: Catalog, shop: Shop) -> None:
+    special = Shop(catalog, SharedWords(catalog), special_queries=True)
+    totals = {
+        query: special.page(walk(special, f"search[{query}]")).total
+        for query in ("<r>", "<c> garden", "<q> walking shoes", "<a> arch support", "<c>")
+    }
+    assert totals == {"<r>": 23, "<c> garden": 1, "<q> walking shoes": 2, "<a> arch support": 1, "<c>": 0}
+    assert shop.page(walk(shop, "search[<c> garden]")).total == 0
+
+
+def test_hits_outside_the_catalogue_are_dropped(folder: Path, catalog: Catalog) -> None:
+    smaller = load_catalog(write_folder(folder, [record("B000SHOE01", "Acme Sneakers")], ANNOTATIONS))
+    shop = Shop(smaller, SharedWords(catalog))
+    assert [product.asin for product in shop.page(walk(shop, "search[sneakers]")).products] == ["B000SHOE01"]
+
+
+CLICKS = ["next >", "< prev", "b000shoe01", "8", "navy blue", "description", "features", "back to search"]
+ACTIONS = st.one_of(
+    st.text(),
+    st.binary().map(lambda raw: raw.decode("latin-1")),
+    st.sampled_from(["search", "click", "think"]).flatmap(lambda n: st.text().map(lambda a: f"{n}[{a}]")),
+    st.sampled_from(["search[sneakers]", "search[socks vase]", *(f"click[{name}]" for name in CLICKS)]),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(actions=st.lists(ACTIONS, max_size=12))
+def test_any_actions_are_survived_without_purchase_and_states_are_values(shop: Shop, actions: list[str]) -> None:
+    state = shop.start("navy shoes")
+    for action in actions:
+        before = copy.deepcopy(state)
+        step = shop.act(state, action)
+        assert state == before
+        assert step == shop.act(state, action)
+        assert step.state is state if step.invalid else True
+        state = step.state
+        assert hash(state) == hash(pickle.loads(pickle.dumps(state)))
+        page = shop.page(state)
+        json.dumps(page.public())
+        assert all(isinstance(render(page), str) for render in RENDERERS.values())
+        assert state.kind != "done"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(choices=st.lists(st.integers(0, 99), max_size=15))
+def test_every_clickable_but_search_can_be_clicked(shop: Shop, choices: list[int]) -> None:
+    state = walk(shop, "search[sneakers socks]")
+    for choice in choices:
+        clickables = shop.clickables(state)
+        if clickables in ((), ("search",)):
+            return
+        state, invalid = shop.act(state, f"click[{clickables[choice % len(clickables)]}]")
+        assert not invalid
+
+
+@pytest.mark.parametrize("action", ["[" * 2**20, "]" * 2**20, "search[" * 2**17, "click[" + "\x00" * 2**20 + "]"])
+def test_a_megabyte_of_anything_is_answered_at_once(shop: Shop, action: str) -> None:
+    start = time.process_time()
+    _, invalid = shop.act(shop.start("navy shoes"), action)
+    assert time.process_time() - start < 0.5
+    assert 0 < len(invalid) < 1000

@@ -1,0 +1,134 @@
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from webshop_server.catalog import Catalog
+from webshop_server.goals import NO_LIMIT, GoalError, Goals, load_goals, main, price_limit, write_goals
+
+FROZEN = {
+    "goal_id": "g1",
+    "split": "test",
+    "difficulty": "hard",
+    "asin": "B000SHOE01",
+    "instruction": "navy shoes",
+    "attributes": ["rubber sole"],
+    "options": ["navy"],
+    "price_upper": 50,
+    "weight": 2,
+}
+
+
+def freeze(folder: Path, *records: object) -> None:
+    (folder / "goals.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def test_synthetic_goals_are_all_option_combinations_of_products_with_an_instruction(
+    folder: Path, catalog: Catalog
+) -> None:
+    goals = load_goals(folder, catalog)
+    shoes = [goal for goal in goals if goal.asin == "B000SHOE01"]
+    assert {goal.options for goal in shoes} == {
+        (("color", colour), ("size", size)) for colour in ("navy blue", "black | white") for size in ("8", "9")
+    }
+    assert len(goals) == 5
+    assert {goal.goal_id for goal in goals} == {f"synthetic-{index}" for index in range(5)}
+
+
+def test_a_synthetic_instruction_names_options_and_limit(folder: Path, catalog: Catalog) -> None:
+    goal = next(goal for goal in load_goals(folder, catalog) if goal.option_values == ("navy blue", "8"))
+    assert goal.instruction == (
+        "Find me walking shoes with rubber sole with color: navy blue, and size: 8"
+        f", and price lower than {goal.price_upper:.2f} dollars"
+    )
+    assert goal.price_upper in (50.0, 60.0, 70.0)
+    assert goal.weight == pytest.approx(1 / 4)
+
+
+def test_human_goals_have_lists_of_values_and_skip_annotations_without_attributes(
+    folder: Path, catalog: Catalog
+) -> None:
+    (goal,) = load_goals(folder, catalog, "human")
+    assert goal.options == goal.option_values == ("navy",)
+    assert goal.instruction.startswith("i need navy shoes, and price lower than")
+    assert (goal.split, goal.weight, goal.name) == ("test", 1.0, "Acme Women Canvas Sneakers")
+
+
+def test_limits_are_above_the_price_and_the_same_every_time() -> None:
+    limits = [price_limit(f"B{index}", 34.5) for index in range(50)]
+    assert limits == [price_limit(f"B{index}", 34.5) for index in range(50)]
+    assert set(limits) == {50.0, 60.0, 70.0}
+    assert price_limit("B1", 970.0) == 990.0
+    assert price_limit("B1", 980.0) == NO_LIMIT
+
+
+def test_a_frozen_file_wins_unless_a_kind_is_named(folder: Path, catalog: Catalog) -> None:
+    freeze(folder, FROZEN)
+    (goal,) = load_goals(folder, catalog)
+    assert (goal.goal_id, goal.difficulty, goal.price_upper, goal.query) == (
+        "g1",
+        "hard",
+        50.0,
+        "walking shoes",
+    )
+    assert len(load_goals(folder, catalog, "synthetic")) == 5
+
+
+def test_written_goals_are_read_back_unchanged(folder: Path, catalog: Catalog) -> None:
+    made = [*load_goals(folder, catalog, "synthetic"), *load_goals(folder, catalog, "human")]
+    write_goals(folder / "goals.jsonl", made)
+    assert [asdict(goal) for goal in load_goals(folder, catalog)] == [asdict(goal) for goal in made]
+
+
+def test_the_command_freezes_the_goals_of_a_folder(
+    folder: Path, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([str(folder), "--kind", "human"])
+    assert "1 human goals written to" in capsys.readouterr().out
+    assert [goal.goal_id for goal in load_goals(folder, catalog)] == ["human-0"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"attributes": []}, "expected a list of at least one text 'attributes'"),
+        ({"price_upper": 0}, "expected a 'price_upper' in dollars above 0, got 0"),
+        ({"asin": "B1"}, "expected the id of one of the 23 products, got 'B1'"),
+        ({"difficulty": "medium"}, "expected a 'difficulty' easy, hard or empty, got 'medium'"),
+        ({"options": "navy"}, "expected 'options', a list of values or an object"),
+        ({"options": [1]}, "expected 'options' whose values are texts"),
+        ({"weight": -1}, "expected a 'weight' of at least 0, got -1"),
+        ({"goal_id": "g1"}, "expected a new goal_id, got 'g1' again"),
+        ({"instruction": None}, "expected a text 'instruction', got None"),
+    ],
+)
+def test_a_goal_that_cannot_be_scored_is_an_error_that_names_file_and_line(
+    folder: Path, catalog: Catalog, change: dict[str, object], message: str
+) -> None:
+    freeze(folder, FROZEN, {**FROZEN, "goal_id": "g2", **change})
+    with pytest.raises(GoalError, match=rf"goals\.jsonl, line 2: {message}"):
+        load_goals(folder, catalog)
+
+
+def test_unknown_names_list_the_known_ones(folder: Path, catalog: Catalog) -> None:
+    goals = load_goals(folder, catalog)
+    with pytest.raises(KeyError, match="one of test; got 'train'"):
+        goals.split("train")
+    with pytest.raises(KeyError, match=r"one of 5 goals \(synthetic-0, .*\.\.\. synthetic-4\); got 'human-0'"):
+        goals.by_id("human-0")
+    with pytest.raises(ValueError, match="one of synthetic, human; got 'robot'"):
+        load_goals(folder, catalog, "robot")
+
+
+def test_goals_are_a_sequence_found_by_id_and_split(folder: Path, catalog: Catalog) -> None:
+    goals = load_goals(folder, catalog)
+    assert goals.by_id("synthetic-3") is goals[3]
+    assert goals.split("test") == goals[:] == tuple(goals)
+    assert goals.splits == ("test",)
+    assert Goals([]).splits == ()
+
+
+def test_a_folder_without_instructions_has_no_goals_and_says_so(folder: Path) -> None:
+    with pytest.raises(GoalError, match="expected at least one goal"):
+        load_goals(folder, Catalog([]))

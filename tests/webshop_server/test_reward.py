@@ -1,0 +1,132 @@
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webshop_server.catalog import Product
+from webshop_server.goals import Goal, GoalOption
+from webshop_server.reward import COLOURS, Scorer, UnscorableError, n_matched_options, score
+from webshop_server.tagger import LightTagger
+
+SHOE = Product(
+    asin="B000SHOE01",
+    name="Acme Women Canvas Sneakers",
+    category="fashion",
+    query="walking shoes",
+    product_category="Clothing › Women › Shoes",
+    description="Great for the park.",
+    bullets=("Memory foam insole", "Machine wash"),
+    price=39.99,
+    price_text="$39.99",
+    options={"color": ("navy blue", "red"), "size": ("8", "9 wide")},
+    option_images={},
+    attributes=("rubber sole",),
+)
+GOAL = Goal(
+    goal_id="g1",
+    asin=SHOE.asin,
+    name=SHOE.name,
+    query=SHOE.query,
+    product_category=SHOE.product_category,
+    category=SHOE.category,
+    instruction="",
+    attributes=("rubber sole", "memory foam"),
+    options=("blue", "9 wide"),
+    price_upper=50.0,
+)
+
+
+@pytest.fixture
+def scorer() -> Scorer:
+    return Scorer(LightTagger())
+
+
+def test_the_right_purchase_scores_one_and_its_weights_sum_to_one(scorer: Scorer) -> None:
+    reward = scorer.score(GOAL, SHOE, {"color": "navy blue", "size": "9 wide"})
+    assert reward.total == 1.0
+    assert reward.w_att + reward.w_option + reward.w_price == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("product", "options", "total"),
+    [
+        (SHOE, {}, 3 / 5),
+        (SHOE, {"size": "9 wide"}, 4 / 5),
+        (replace(SHOE, price=50.0), {"color": "blue", "size": "9 wide"}, 1.0),
+        (replace(SHOE, price=50.01), {"color": "blue", "size": "9 wide"}, 4 / 5),
+        (replace(SHOE, bullets=()), {"color": "blue", "size": "9 wide"}, 4 / 5),
+        (replace(SHOE, name="Ceramic Vase"), {"color": "blue", "size": "9 wide"}, 0.0),
+    ],
+)
+def test_each_missing_part_costs_its_share(
+    scorer: Scorer, product: Product, options: dict[str, str], total: float
+) -> None:
+    assert scorer.score(GOAL, product, options).total == pytest.approx(total)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen", "matched"),
+    [
+        (("navy blue",), ("light blue",), 1),
+        (("blue black",), ("black",), 1),
+        (("standard",), ("tan",), 1),
+        (("3 ounce (pack of 1)",), ("3 ounce (pack of 2)",), 1),
+        (("large",), ("small",), 0),
+        ((("color", "blue"),), ("navy blue",), 1),
+        ((("size", "8 wide"),), ("8 wide",), 1),
+        ((("color", "blue and white"),), ("red",), 0),
+        (("é",), ("è",), 0),
+        (("large", "large"), ("large",), 2),
+        ((), ("large",), 0),
+    ],
+)
+def test_options_match_by_colour_word_or_similarity(
+    wanted: tuple[GoalOption, ...], chosen: tuple[str, ...], matched: int
+) -> None:
+    assert n_matched_options(wanted, chosen) == matched
+
+
+def test_there_are_102_colour_words_in_the_original_order() -> None:
+    assert len(COLOURS) == 102
+    assert COLOURS[0] == "alabaster"
+    assert COLOURS.index("tan") < COLOURS.index("taupe") < COLOURS.index("yellow")
+
+
+def test_parts_without_goal_options_leave_them_out(scorer: Scorer) -> None:
+    parts = scorer.score(replace(GOAL, options=()), SHOE, {}).parts()
+    assert "r_option" not in parts
+    assert parts["w_att"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("goal", "price", "message"),
+    [
+        (replace(GOAL, attributes=()), 39.99, "expected a goal with attributes"),
+        (replace(GOAL, price_upper=0.0), 39.99, "expected a price limit above 0, got 0.0"),
+        (GOAL, None, "expected a price in dollars, got None"),
+    ],
+)
+def test_what_the_original_fails_on_is_a_clear_error(goal: Goal, price: float | None, message: str) -> None:
+    with pytest.raises(UnscorableError, match=message):
+        score(goal, SHOE, {}, price, goal_nouns=["shoes"], product_nouns=["shoes"])
+
+
+VALUES = st.sampled_from(["navy blue", "red", "8", "9 wide", "large", "x-large", "3 pack", ""])
+
+
+@given(
+    wanted=st.lists(VALUES, max_size=4),
+    options=st.dictionaries(st.sampled_from("abc"), st.lists(VALUES, min_size=1, max_size=3), max_size=3),
+)
+def test_the_best_reward_is_that_of_the_best_combination(wanted: list[str], options: dict[str, list[str]]) -> None:
+    scorer = Scorer(LightTagger())
+    goal = replace(GOAL, options=tuple(wanted))
+    product = replace(SHOE, options={name: tuple(values) for name, values in options.items()})
+    rewards = [
+        scorer.score(goal, product, dict(zip(options, combination, strict=True))).total
+        for combination in itertools.product(*options.values())
+    ]
+    assert scorer.best(goal, product) == max(rewards)
+    assert scorer.last_or_full(goal, product) == (1.0 if 1.0 in rewards else rewards[-1])

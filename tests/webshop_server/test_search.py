@@ -1,0 +1,192 @@
+"""The search engines' contract, BM25's numbers, and the analyser rule by rule."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webshop_server.search import ENGINES, Hit, SearchEngine, UnknownEngineError, load_engine
+from webshop_server.search.analyzer import MAX_TOKEN_LENGTH, STOP_WORDS, analyze, tokenize
+from webshop_server.search.bm25 import BM25, stored_length
+from webshop_server.search.porter import stem
+
+DOCUMENTS = (
+    ("B3", "red cotton shirt for men, red buttons"),
+    ("B1", "blue cotton shirt for women with long sleeves"),
+    ("B2", "red ceramic mug 12 ounce"),
+    ("B5", "stainless steel bottle"),
+    ("B4", "stainless steel bottle"),
+    ("B6", ""),
+)
+ENGINE = load_engine("bm25", DOCUMENTS)
+any_text = st.text(st.characters(), max_size=40)
+words = st.sampled_from(["red", "blue", "cotton", "shirt", "mug", "steel", "bottle", "the", "unknown"])
+queries = st.lists(words, max_size=8).map(" ".join)
+
+
+def _asins(hits: list[Hit]) -> list[str]:
+    return [hit.asin for hit in hits]
+
+
+@pytest.mark.parametrize("name", sorted(ENGINES))
+def test_an_engine_is_loaded_by_its_name(name: str) -> None:
+    engine: SearchEngine = load_engine(name, DOCUMENTS)
+    assert engine.name == name
+    assert "B2" in _asins(engine.search("ceramic mug"))
+
+
+def test_an_unknown_engine_names_the_known_ones() -> None:
+    with pytest.raises(UnknownEngineError, match=r"one of bm25.*'bm26'"):
+        load_engine("bm26", DOCUMENTS)
+
+
+@given(any_text)
+@settings(max_examples=300)
+def test_any_text_is_a_query(query: str) -> None:
+    assert all(isinstance(hit, Hit) for hit in ENGINE.search(query))
+
+
+@given(st.lists(any_text, max_size=5), any_text)
+def test_any_text_is_a_document(texts: list[str], query: str) -> None:
+    engine = BM25([(f"B{place}", text) for place, text in enumerate(texts)])
+    found = set(_asins(engine.search(query)))
+    wanted = set(analyze(query))
+    assert found == {f"B{place}" for place, text in enumerate(texts) if wanted & set(analyze(text))}
+
+
+@given(queries, st.integers(0, 7))
+def test_hits_are_sorted_by_score_then_id_and_are_at_most_k(query: str, k: int) -> None:
+    every = ENGINE.search(query)
+    assert every == sorted(every, key=lambda hit: (-hit.score, hit.asin))
+    assert ENGINE.search(query, k) == every[:k]
+
+
+@given(st.lists(words, min_size=1, max_size=6), words)
+def test_the_order_of_words_does_not_matter(query: list[str], extra: str) -> None:
+    assert ENGINE.search(" ".join([*query, extra])) == ENGINE.search(" ".join([extra, *reversed(query)]))
+
+
+def test_a_repeated_query_term_counts_again() -> None:
+    once, twice = ENGINE.search("mug")[0], ENGINE.search("mug mug")[0]
+    assert twice.score == pytest.approx(2 * once.score, rel=1e-6)
+
+
+def test_equal_scores_are_ordered_by_id_even_at_the_cut() -> None:
+    assert _asins(ENGINE.search("steel bottle")) == ["B4", "B5"]
+    assert _asins(ENGINE.search("steel bottle", 1)) == ["B4"]
+
+
+def test_operators_have_no_meaning() -> None:
+    assert ENGINE.search('+"red" AND -shirt*') == ENGINE.search("red shirt")
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the and of", "zzz", "?!"])
+def test_a_query_without_a_known_term_finds_nothing(query: str) -> None:
+    assert ENGINE.search(query) == []
+
+
+def test_an_empty_catalogue_finds_nothing() -> None:
+    assert BM25([]).search("red shirt") == []
+    assert BM25([("B1", "")]).search("red shirt") == []
+
+
+def test_the_score_is_the_formula_of_bm25() -> None:
+    engine = BM25([("B1", "mug mug red"), ("B2", "red shirt"), ("B3", "shirt shirt shirt shirt")])
+    score = math.log(1 + (3 - 1 + 0.5) / 1.5) * 2 / (2 + 0.9 * (0.6 + 0.4 * 3 / 3))
+    assert engine.search("mug") == [Hit("B1", pytest.approx(score, rel=1e-6))]
+
+
+def test_given_terms_and_lengths_replace_the_analysis() -> None:
+    documents = [("B1", "mugs"), ("B2", "mug")]
+    engine = BM25(documents, analyze=str.split, lengths={"B1": 9})
+    assert _asins(engine.search_terms(["mug"])) == ["B2"]
+    assert engine.search("mug")[0].score > BM25(documents, analyze=str.split).search("mug")[0].score
+
+
+@pytest.mark.parametrize(
+    ("length", "stored"),
+    [(0, 0), (24, 24), (39, 39), (40, 40), (41, 40), (42, 42), (55, 54), (56, 56), (59, 56), (300, 280)],
+)
+def test_lengths_are_stored_in_one_byte(length: int, stored: int) -> None:
+    assert stored_length(length) == stored
+
+
+@given(st.integers(0, 10_000_000))
+def test_a_stored_length_is_never_longer_and_stays_what_it_is(length: int) -> None:
+    stored = stored_length(length)
+    assert stored <= length < stored * 1.125 + 1
+    assert stored_length(stored) == stored
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("a.b. c:d e’f g-h", ["a.b", "c:d", "e’f", "g", "h"]),
+        ("3.5, 1,000;2 n95's 5'4", ["3.5", "1,000;2", "n95", "s", "5'4"]),
+        ("x_y _1_ __", ["x_y", "_1_"]),
+        ("cafe\u0301 naïve", ["cafe\u0301", "naïve"]),
+        ("東京タワー ひら 한국어", ["東", "京", "タワー", "ひ", "ら", "한국어"]),
+        ("アb ア_b", ["ア", "b", "ア_b"]),
+        ("ภาษาไทย ok", ["ภาษาไทย", "ok"]),
+        ("אב\"ג א'", ['אב"ג', "א'"]),
+        ("★★ ©™ 【x】 — ✔best", ["★", "★", "©", "™", "x", "✔", "best"]),
+        ("❤️‍🔥👍🏽a🏽", ["❤️‍🔥", "👍🏽", "a", "🏽"]),
+        ("#️⃣ 1️⃣ # * 🇩🇪🇫🇷", ["#️⃣", "1️⃣", "🇩🇪", "🇫🇷"]),
+        ("１２ ３", ["１２", "３"]),
+    ],
+)
+def test_words_are_found_as_lucene_finds_them(text: str, tokens: list[str]) -> None:
+    assert tokenize(text) == tokens
+
+
+@given(st.text("ab19_.,:;'\"#* -Z\n", max_size=20))
+def test_ascii_text_is_split_alike_beside_other_text(text: str) -> None:
+    assert tokenize(f"{text} é") == [*tokenize(text), "é"]
+    assert tokenize(text.replace("a", "é")) == [token.replace("a", "é") for token in tokenize(text)]
+
+
+def test_a_long_run_is_cut_at_the_longest_token() -> None:
+    assert [len(token) for token in tokenize("a" * 600 + " b")] == [MAX_TOKEN_LENGTH, MAX_TOKEN_LENGTH, 90, 1]
+    assert [len(token) for token in tokenize("é" * 256)] == [MAX_TOKEN_LENGTH, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Men's WOMEN’S kid＇s o'neills", ["men", "women", "kid", "o'neil"]),
+        ("The shirts with A THE pocket", ["shirt", "pocket"]),
+        ("İ ΣΑΣ", ["i", "σασ"]),
+    ],
+)
+def test_terms_lose_possessive_case_stop_words_and_endings(text: str, terms: list[str]) -> None:
+    assert analyze(text) == terms
+
+
+def test_there_are_33_stop_words() -> None:
+    assert len(STOP_WORDS) == 33
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("caresses", "caress"), ("ponies", "poni"), ("cats", "cat"), ("is", "is"), ("as", "as"),
+        ("feed", "feed"), ("agreed", "agre"), ("plastered", "plaster"), ("motoring", "motor"),
+        ("sing", "sing"), ("conflated", "conflat"), ("hopping", "hop"), ("falling", "fall"),
+        ("filing", "file"), ("trekking", "trek"), ("happy", "happi"), ("sky", "sky"), ("enjoy", "enjoi"),
+        ("possibly", "possibl"), ("apology", "apolog"), ("vietnamization", "vietnam"),
+        ("relational", "relat"), ("electrical", "electr"), ("hopefulness", "hope"), ("adoption", "adopt"),
+        ("bowdlerize", "bowdler"), ("oscillators", "oscil"), ("generalizations", "gener"), ("rate", "rate"),
+        ("cease", "ceas"), ("controlling", "control"), ("roll", "roll"), ("2s", "2s"), ("n95s", "n95"),
+        ("cafés", "café"), ("öing", "öing"),
+    ],
+)  # fmt: skip
+def test_words_are_stemmed_by_porters_rules(word: str, expected: str) -> None:
+    assert stem(word) == expected
+
+
+@given(st.text("abcdefgilnorstyz'9é", max_size=12))
+def test_a_stem_starts_like_its_word(word: str) -> None:
+    stemmed = stem(word)
+    assert len(stemmed) <= len(word)
+    assert stemmed[:-1] == word[: len(stemmed) - 1]
