@@ -11,6 +11,7 @@ The same configuration goes on where it stopped; another one is refused.
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from typing import Any, BinaryIO
 from iad_policy.digest import dumps
 from iad_policy.errors import IADError
 from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.log import AnswerLog, cut_torn_line, read_lines
+from iad_policy.log import ANSWERS, BLOBS, AnswerLog, cut_torn_line, read_lines
 
 CONFIG = "config.json"
 EPISODES = "episodes.jsonl"
@@ -38,20 +39,25 @@ class RunFolder:
         path: The folder; made if it is missing.
         config: What the run is, JSON-able.
         free: Parts of the configuration that may differ from the recorded one: they change no answer.
+        is_fresh: Whether a run that the folder holds is forgotten first.
 
     Raises:
         RunFolderError: It holds a run with another configuration, or something that is no run, or is in use.
     """
 
-    def __init__(self, path: Path | str, config: Mapping[str, Any], *, free: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        config: Mapping[str, Any],
+        *,
+        free: frozenset[str] = frozenset(),
+        is_fresh: bool = False,
+    ) -> None:
         self.path = Path(path)
         if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"expected a folder for the run, got the file {self.path}; name another folder")
-        if (
-            not (self.path / CONFIG).exists()
-            and self.path.exists()
-            and {one.name for one in self.path.iterdir()} - {LOCK}
-        ):
+        found = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
+        if found - {LOCK} and CONFIG not in found:
             raise RunFolderError(
                 f"expected an empty or new folder, or one that holds a run, got {self.path} with other files; name "
                 "another folder"
@@ -59,6 +65,8 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock: BinaryIO = self._locked()
         try:
+            if is_fresh:
+                self._forget()
             self._settle(config, free)
             cut_torn_line(self.path / EPISODES)
             lines = read_lines(self.path / EPISODES)
@@ -92,6 +100,12 @@ class RunFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _forget(self) -> None:
+        # The configuration goes last: without it the rest would be taken for somebody's files.
+        shutil.rmtree(self.path / BLOBS, ignore_errors=True)
+        for name in (SUMMARY, EPISODES, ANSWERS, CONFIG):
+            (self.path / name).unlink(missing_ok=True)
 
     def _settle(self, config: Mapping[str, Any], free: frozenset[str]) -> None:
         path = self.path / CONFIG

@@ -105,6 +105,10 @@ class Difference:
     detectable_success: float | None = None
     detectable_progress: float | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the difference as it stands in `summary.json`."""
+        return asdict(self)
+
 
 def summarise(
     records: Iterable[EpisodeRecord], *, seed: int = 0, n_resamples: int = N_RESAMPLES, n_steps: int = 0
