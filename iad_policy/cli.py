@@ -19,6 +19,7 @@ from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
@@ -28,6 +29,11 @@ WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 NO_VERIFIER = "none"
 RUNS = Path("runs")
+
+BAD_INPUT: tuple[type[Exception], ...] = (
+    *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
+    *(ImportError, AttributeError),  # an agent or verifier named as module:Class
+)
 
 app = typer.Typer(
     help="Agent environments, and policies that propose, verify and refine before they commit.",
@@ -130,7 +136,7 @@ def play(
 ) -> None:
     """Act in an environment yourself."""
     console = _console()
-    with _clear_errors():
+    with _clear_errors(BAD_INPUT):
         env_args = _pairs(env_arg, "--env-arg")
         if "observation_mode" in _parameters(env):
             env_args = {"observation_mode": "text_rich"} | env_args
@@ -174,7 +180,7 @@ def doctor() -> None:
 
 def _run(given: dict[str, Any], strategies: str) -> None:
     console = _console()
-    with _clear_errors():
+    with _clear_errors(BAD_INPUT):
         config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
         env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
         runner = Runner(config, env)
@@ -182,7 +188,7 @@ def _run(given: dict[str, Any], strategies: str) -> None:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
     heading = Heading(config, runner.information, len(runner.tasks), runner.data)
     try:
-        with _clear_errors():
+        with _clear_errors((RunFolderError,)):
             status = run_session(
                 runner, heading, given["out"] or RUNS / config.name(), console, is_fresh=given["fresh"]
             )
@@ -194,6 +200,7 @@ def _run(given: dict[str, Any], strategies: str) -> None:
 
 
 def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
+    _parameters(given["env"])  # an unknown environment is told first
     defaults = DEFAULTS.get(_env_id(given["env"]), Defaults())
     verifier = given["verifier"]
     if verifier is None and not defaults.proxy:
@@ -225,6 +232,9 @@ def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: st
     for name in {**env_args, **given}:
         if name not in known:
             raise UnknownName(f"argument of {env}", name, known)
+    for name in ("split", "data_dir"):
+        if name in env_args:
+            raise ValueError(f"expected --env-arg for other arguments, got {name}; use --{name.replace('_', '-')}")
     return gym.make(env, **{**env_args, **given})
 
 
@@ -268,11 +278,11 @@ def _console() -> Console:
 
 
 @contextmanager
-def _clear_errors() -> Iterator[None]:
+def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
     """Turn what a user can put right into one sentence on stderr and exit status 2."""
     try:
         yield
-    except (IADError, ValueError, FileNotFoundError, gym.error.Error) as error:
+    except kinds as error:
         typer.echo(f"iad: {error}", err=True)
         raise typer.Exit(2) from None
 

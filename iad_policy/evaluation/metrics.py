@@ -72,7 +72,8 @@ class StrategySummary:
     def as_json(self) -> dict[str, Any]:
         """Return the summary with what was spent on the same level as the scores."""
         plain = asdict(self)
-        return {**plain, **plain.pop("spent")}
+        spent = plain.pop("spent")
+        return {**plain, **spent}
 
 
 @dataclass(frozen=True, slots=True)

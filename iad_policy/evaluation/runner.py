@@ -11,7 +11,7 @@ from iad_policy.agents import load_agent
 from iad_policy.budget import Budget, Meter
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, encode, seed_of
-from iad_policy.errors import BudgetExhausted, IADError, ModelError
+from iad_policy.errors import BudgetExhausted, IADError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.folder import RunFolder
@@ -231,8 +231,8 @@ class Course:
         """Note that the episode ended before its end."""
         self._stop_reason, self._cut = reason, cut
         if error is not None:
-            kind = error.kind if isinstance(error, ModelError) else type(error).__name__
-            self._error_kind, self._error = kind, f"{error!s:.1000}"
+            self._error_kind = getattr(error, "kind", "crash")
+            self._error = f"{type(error).__name__}: {error!s:.1000}"
 
     def facts(self) -> dict[str, Any]:
         """Return the outcome's part of the record."""

@@ -1,8 +1,10 @@
 """One run at the terminal: live while it works, and in any case the table, the summary and where they are."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from time import monotonic
 
 from rich.console import Console, Group
@@ -12,9 +14,10 @@ from rich.text import Text
 from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.runner import Runner, RunStopped
-from iad_policy.evaluation.table import Heading, Results
+from iad_policy.evaluation.table import Board, Heading, Results
 
 REFRESH_S = 1.0
+N_RESAMPLES_LIVE = 1000
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -46,13 +49,13 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
             status, said = (2 if stopped.is_failure else 0), str(stopped)
         except KeyboardInterrupt:
             status, said = INTERRUPTED, "interrupted; give the same command to go on"
-        finally:
-            folder.write_summary(results.as_json())
-        console.print(results.renderable(is_final=True))
+        with _impatience_ignored():
+            figures = results.figures()
+            folder.write_summary(results.as_json(figures))
+            console.print(Board(heading, figures))
         if said:
-            console.print(
-                Text(f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}", "bold yellow")
-            )
+            said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
+            console.print(Text(said, style="bold yellow"))
         console.print(f"Run folder: {folder.path}", highlight=False, markup=False, soft_wrap=True)
     return status
 
@@ -73,7 +76,21 @@ class _Refresh:
         done, expected = self._results.n_episodes, self._results.n_expected
         left = (now - self._start) / done * (expected - done)
         progress = Text(f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops and keeps what is done")
-        self._live.update(Group(self._results.renderable(is_final=False), progress), refresh=True)
+        board = Board(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
+        self._live.update(Group(progress, board), refresh=True)
+
+
+@contextmanager
+def _impatience_ignored() -> Iterator[None]:
+    """Let a second Ctrl-C not cost the summary."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
