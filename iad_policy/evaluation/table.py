@@ -203,7 +203,7 @@ SPENT: Columns[StrategySummary] = [
 DIFFERENCE: Columns[Difference] = [
     ("success", lambda one: _with_interval(one.success, one.success_95, signed=True)),
     ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
-    ("p (Holm)", lambda one: _figure(one.p_holm, 3)),
+    ("p (Holm)", lambda one: _p_value(one.p_holm)),
     ("MDE", lambda one: _figure(one.detectable_success, 3)),
     ("progress", lambda one: _with_interval(one.progress, one.progress_95, signed=True)),
     ("MDE", lambda one: _figure(one.detectable_progress, 3)),
@@ -265,6 +265,10 @@ def _bound(value: float, sign: str) -> str:
 
 def _figure(value: float | None, digits: int) -> str:
     return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _p_value(value: float | None) -> str:
+    return "<0.001" if value is not None and value < 0.001 else _figure(value, 3)
 
 
 def _seconds(value: float | None) -> str:
