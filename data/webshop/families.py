@@ -259,9 +259,7 @@ def _prices(price: float, draw: Draw) -> list[float]:
     )
     if kind == "missing":
         return []
-    return (
-        [rounded(price)] if kind == "one" else [rounded(price), rounded(price * draw.between(1.25, 1.6) + 1)]
-    )
+    return [rounded(price)] if kind == "one" else [rounded(price), rounded(price * draw.between(1.25, 1.6) + 1)]
 
 
 def capitalised(text: str) -> str:

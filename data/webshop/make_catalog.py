@@ -24,8 +24,7 @@ def official_options(product: Product, draw: Draw) -> dict[str, Any] | str:
     """Options as the official file has them; half of the products write their values in title case."""
     raised = draw.chance(0.5)
     return {
-        name: values
-        and [{"value": capitalised(value) if raised else value, "image": None} for value in values]
+        name: values and [{"value": capitalised(value) if raised else value, "image": None} for value in values]
         for name, values in product.options.items()
     } or ""
 

@@ -84,9 +84,7 @@ def make_goals(products: Sequence[Product]) -> list[Goal]:
     return goals
 
 
-def _goal(
-    product: Product, peers: Sequence[Product], made: Sequence[Goal], *, split: str, attempt: int
-) -> Goal | None:
+def _goal(product: Product, peers: Sequence[Product], made: Sequence[Goal], *, split: str, attempt: int) -> Goal | None:
     draw = Draw(tuning.SEED, "goal", product.asin, attempt)
     n_hard = sum(goal.difficulty == "hard" for goal in made)
     difficulty = "hard" if n_hard < tuning.HARD_SHARE * (len(made) + 1) else "easy"

@@ -144,9 +144,7 @@ def test_instructions_name_attributes_options_and_limit(goals: Goals) -> None:
         assert f"{goal.price_upper:.0f}" in goal.instruction, goal.goal_id
 
 
-def test_every_goal_scores_one_with_its_own_product_and_options(
-    bundled: Catalog, goals: Goals, scorer: Scorer
-) -> None:
+def test_every_goal_scores_one_with_its_own_product_and_options(bundled: Catalog, goals: Goals, scorer: Scorer) -> None:
     missed = [
         goal.goal_id
         for goal in goals
