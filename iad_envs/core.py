@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from contextvars import Token as ContextToken
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from types import TracebackType
 from typing import Any, ClassVar, Generic, NamedTuple, SupportsFloat, TypeVar
 
@@ -251,7 +252,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
             over = "the episode is over: call reset()"
             observation, info = self._arrive(_like(now, complaint=over))
             return observation, 0.0, now.terminated, not now.terminated, info
-        known = None if self.STOCHASTIC else self._simulations.get((now, action, 0))
+        known = None if self.STOCHASTIC else self._simulations.get((now, _memo_key(action), 0))
         after = (
             known.token if known is not None else self._move(now, action, self.np_random if self.STOCHASTIC else None)
         )
@@ -283,17 +284,17 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         Pure and memoised, so that candidates can be tried side by side. Randomness comes from a stream named by the
         token's step, the action and `draw`, never from the environment's own.
         """
-        memo = (token, action, draw)
+        memo = (token, _memo_key(action), draw)
         outcome = self._simulations.get(memo)
         if outcome is None:
-            rng = np.random.default_rng([draw, token.step, *str(action).encode()]) if self.STOCHASTIC else None
+            rng = np.random.default_rng(_seed_of(draw, token.step, action)) if self.STOCHASTIC else None
             after = token if token.done else self._move(token, action, rng)
             view = self._view(after.state, after.complaint)
             info = self._public(after, view)
             outcome = Outcome(after, view.observation, info, after.done, str(self._result_key(after.state, view)))
             if len(self._simulations) >= MAX_SIMULATIONS_KEPT:
                 self._simulations.clear()
-            self._simulations[memo] = outcome
+            outcome = self._simulations.setdefault(memo, outcome)  # of two threads, one outcome is everybody's
         return outcome
 
     def restore(self, token: Snapshot) -> tuple[ObsT, dict[str, Any]]:
@@ -365,3 +366,11 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 def _like(now: Snapshot, *, complaint: str | None = None, rng_state: Any = None) -> Snapshot:
     said = now.complaint if complaint is None else complaint
     return Snapshot(now.task, now.state, now.step, said, now.stop_reason, now.terminated, now.parent, rng_state)
+
+
+def _memo_key(action: Any) -> str:
+    return action if isinstance(action, str) else f"{type(action).__name__}, no text"
+
+
+def _seed_of(*parts: Any) -> int:
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=16).digest())
