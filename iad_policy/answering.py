@@ -4,7 +4,7 @@ An answering generator yields batches of tasks and is sent their results; the dr
 """
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from iad_policy.budget import Meter, count
 from iad_policy.digest import digest
 from iad_policy.episode import Episode
-from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
+from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.feedback import told
 from iad_policy.log import Line
 from iad_policy.records import (
@@ -26,6 +26,7 @@ from iad_policy.records import (
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.tasks import Cut, Item, Result, Task
 from iad_policy.types import NOTHING, Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
+from iad_policy.verdicts import verdicts_of
 
 Answering = Generator[list[Task], list[Result], Any]
 
@@ -147,11 +148,9 @@ class Answerer:
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
-        candidates = [
-            self._named(candidate, f"{name}.own{place}") for place, candidate in enumerate(request.candidates)
-        ]
+        candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate(request.candidates)]
         usable = [candidate for candidate in candidates if not candidate.error]
-        verified = iter(())
+        verified: Iterator[Candidate] = iter(())
         if usable:
             among = [self._named(candidate) for candidate in request.among if not candidate.error]
             verified = iter((yield from self._verified(request.at, usable, among, name=name)))
@@ -216,39 +215,17 @@ class Answerer:
         def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
             known = [replace(group[place], verdict=verdict) for place, verdict in recorded.items()]
             new = [candidate for place, candidate in enumerate(group) if place not in recorded]
-            return self._ask_verifier(verifier, at, new, [*among, *known])
+            sides = new, [*among, *known]
+            if verifier.information == "oracle":
+                sides = self._with_gold(sides[0]), self._with_gold(sides[1])
+            with self._world.guard():
+                return verdicts_of(verifier, at, *sides)
 
         items = [
             Item(f"{name}.{place}", digest(prompt, candidate.key, candidate.thought, call.sample_index))
             for place, candidate in enumerate(group)
         ]
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
-
-    def _ask_verifier(
-        self, verifier: Verifier, at: State, new: list[Candidate], among: list[Candidate]
-    ) -> Sequence[Verdict]:
-        if verifier.information == "oracle":
-            new, among = self._with_gold(new), self._with_gold(among)
-        try:
-            with self._world.guard():
-                verdicts = list(verifier.verify(at, new, among))
-        except Exception as error:
-            is_ours = isinstance(error, IADError) and not isinstance(error, ModelError)
-            if is_ours or getattr(error, "breaks_contract", False):
-                raise
-            kind = getattr(error, "kind", "crash")
-            failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
-            return [failed] * len(new)
-        if len(verdicts) != len(new):
-            raise ContractError(
-                f"expected {len(new)} verdicts from {type(verifier).__name__}, one per candidate, got {len(verdicts)}"
-            )
-        return [
-            replace(verdict, score=-math.inf, critique=f"the score was not a number. {verdict.critique}".strip())
-            if math.isnan(verdict.score)
-            else verdict
-            for verdict in verdicts
-        ]
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
         shown = []
