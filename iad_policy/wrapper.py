@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -126,7 +127,7 @@ class IADPolicyWrapper:
         Raises:
             BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
         """
-        if self._episode is None or self._driver is None or info.get("step") == 0:
+        if self._episode is None or self._episode.is_done or info.get("step") == 0:
             self.reset()
             state = self._start(observation, info)
         else:
@@ -214,14 +215,7 @@ class IADPolicyWrapper:
         if not drops or all(candidate.feedback is None for candidate in decision.candidates):
             return decision
         note = "feedback dropped: the agent is a function without a `feedback` argument"
-        return Decision(
-            decision.state,
-            decision.candidates,
-            decision.committed,
-            decision.budget,
-            decision.cut,
-            (*decision.notes, note),
-        )
+        return replace(decision, notes=(*decision.notes, note))
 
 
 def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
