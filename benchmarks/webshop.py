@@ -20,7 +20,9 @@ from iad_policy import IADPolicyWrapper
 RECORDED_MS = {"reset": 2.9, "search": 17.6, "click": 15.0}
 RECORDED = {"start_cpu_s": 5.2, "rss_mb": 754.0}
 N_ENVS = 64
-WORDS = tuple(["shoe", "women", "throw", "wall", "red", "bar", "gluten", "free", "hair", "pack", "wireless", "cotton", "large", "black", "set", "kit", "steel"])
+QUERY = "shoe women throw wall red bar gluten free hair pack wireless cotton large black set kit steel"
+WORDS = QUERY.split()
+
 
 START = """
 import gymnasium as gym, iad_envs
