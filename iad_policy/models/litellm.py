@@ -97,7 +97,8 @@ class LiteLLMModel:
                 if failure.kind not in RETRIED or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
-                        f"expected an answer from {self.name}, got {failure.reason:.500} ({tries}); {_FIXES[failure.kind]}",
+                        f"expected an answer from {self.name}, got {failure.reason:.500} ({tries}); "
+                        f"{_FIXES[failure.kind]}",
                         kind=failure.kind,
                     ) from failure.__cause__
                 asked = failure.retry_after_s(self._clock)
