@@ -17,11 +17,11 @@ from iad_policy.digest import digest
 from iad_policy.driver import Driver
 from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
-from iad_policy.feedback import FeedbackForm, load_feedback
+from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies import Strategy, load_strategy
-from iad_policy.strategies.stop import StopRule, load_stop
+from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import load_verifier
 
@@ -71,9 +71,9 @@ class IADPolicyWrapper:
         if threads < 1:
             raise ValueError(f"expected threads of 1 or more, got {threads}")
         if feedback is not None:
-            options["feedback"] = load_feedback(feedback) if isinstance(feedback, str) else feedback
+            options["feedback"] = feedback
         if stop is not None:
-            options["stop"] = load_stop(stop) if isinstance(stop, str) else stop
+            options["stop"] = stop
         self.env = env
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
