@@ -36,14 +36,25 @@ class Usage:
     n_unpriced: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(*(getattr(self, axis) + getattr(other, axis) for axis in AXES))
+        return Usage(
+            self.proposals + other.proposals,
+            self.verifications + other.verifications,
+            self.simulations + other.simulations,
+            self.asks + other.asks,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.env_steps + other.env_steps,
+            self.seconds + other.seconds,
+            self.usd + other.usd,
+            self.n_unpriced + other.n_unpriced,
+        )
 
     def __repr__(self) -> str:
         spent = ", ".join(f"{axis}={value:.6g}" for axis, value in self.as_dict().items())
         return f"Usage({spent})"
 
     def __bool__(self) -> bool:
-        return any(getattr(self, axis) for axis in AXES)
+        return self != NOTHING
 
     @property
     def tokens(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,11 +17,11 @@ from iad_policy.digest import digest
 from iad_policy.driver import Driver
 from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
-from iad_policy.feedback import FeedbackForm, load_feedback
+from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies import Strategy, load_strategy
-from iad_policy.strategies.stop import StopRule, load_stop
+from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import load_verifier
 
@@ -70,9 +71,9 @@ class IADPolicyWrapper:
         if threads < 1:
             raise ValueError(f"expected threads of 1 or more, got {threads}")
         if feedback is not None:
-            options["feedback"] = load_feedback(feedback) if isinstance(feedback, str) else feedback
+            options["feedback"] = feedback
         if stop is not None:
-            options["stop"] = load_stop(stop) if isinstance(stop, str) else stop
+            options["stop"] = stop
         self.env = env
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
@@ -126,7 +127,7 @@ class IADPolicyWrapper:
         Raises:
             BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
         """
-        if self._episode is None or self._driver is None or info.get("step") == 0:
+        if self._episode is None or self._episode.is_done or info.get("step") == 0:
             self.reset()
             state = self._start(observation, info)
         else:
@@ -214,14 +215,7 @@ class IADPolicyWrapper:
         if not drops or all(candidate.feedback is None for candidate in decision.candidates):
             return decision
         note = "feedback dropped: the agent is a function without a `feedback` argument"
-        return Decision(
-            decision.state,
-            decision.candidates,
-            decision.committed,
-            decision.budget,
-            decision.cut,
-            (*decision.notes, note),
-        )
+        return replace(decision, notes=(*decision.notes, note))
 
 
 def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
