@@ -115,7 +115,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         render_mode: `"ansi"` or None.
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 (Gymnasium declares it so)
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
     GOLD_INFO: ClassVar[frozenset[str]] = frozenset({"progress", "success", "reward_parts"})
     STOCHASTIC: ClassVar[bool] = False
     """True if `_transition` draws from its `rng`; the real and the simulated outcome of an action then differ."""
