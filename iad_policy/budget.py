@@ -35,7 +35,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, limit in self.limits.items():
-            scope, *role, axis = name.split(".")
+            scope, *role, axis = name.split(".") if "." in name else ("", name)
             is_role_known = len(role) <= 1 and all(one in SPENDERS for one in role)
             if scope not in SCOPES or axis not in (*COUNTED, *MEASURED) or not is_role_known:
                 raise ValueError(

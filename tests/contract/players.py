@@ -13,6 +13,7 @@ import numpy as np
 from iad_policy import Candidate, Decision, Feedback, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.call import current_call
 from iad_policy.digest import seed_of
+from iad_policy.errors import BudgetExhausted
 from iad_policy.roles import TemplateRoles
 from iad_policy.types import Information
 from tests.contract.lookahead import look_two_ahead, rehearse
@@ -143,6 +144,7 @@ class Played:
     counts: Counter[str]
     usage: Usage
     spent: Mapping[str, Usage] = field(default_factory=dict)
+    ended_by: str = ""
 
 
 def play(
@@ -171,7 +173,10 @@ def play(
         actions: list[Any] = []
         decisions: list[Decision] = []
         for _ in range(n_decisions):
-            actions.append(policy.act(observation, info))
+            try:
+                actions.append(policy.act(observation, info))
+            except BudgetExhausted as exhausted:
+                return Played(actions, decisions, calls.counts, policy.usage, policy.spent, exhausted.axis)
             observation, reward, terminated, truncated, info = env.step(actions[-1])
             decisions = list(policy.decisions)
             policy.observe(observation, info, reward=float(reward), done=terminated or truncated)
