@@ -10,7 +10,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_action, read_integer, split_thought
 from iad_policy.prompts import Prompts, prompts_of
-from iad_policy.prompts.rendering import OLD_OBSERVATION_CHARS, shown, state_values
+from iad_policy.prompts.rendering import N_OLD_TURNS, OLD_OBSERVATION_CHARS, shown, state_values
 from iad_policy.types import Candidate, Feedback, State
 
 Style = Literal["direct", "cot", "react"]
@@ -149,7 +149,7 @@ def _range(space: gym.spaces.Discrete) -> tuple[int, int]:
 def _dialogue(state: State) -> list[Mapping[str, Any]]:
     """Return the history as turns of a conversation."""
     turns: list[Mapping[str, Any]] = []
-    for turn in state.history:
+    for turn in state.history[-N_OLD_TURNS:]:
         seen = shown(turn.observation, OLD_OBSERVATION_CHARS)
         turns.append({"role": "user", "content": f"Observation: {seen}"})
         turns.append({"role": "assistant", "content": f"Action: {turn.action}"})
