@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.agents import load_agent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
@@ -275,3 +276,20 @@ def test_a_model_that_cannot_answer_is_an_infrastructure_failure() -> None:
     observation, info = env.reset(seed=0)
     with IADPolicyWrapper(agent, env, strategy="single") as policy, pytest.raises(ModelError, match="down"):
         policy.act(observation, info)
+
+
+def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> None:
+    env = gym.make("IAD/WebShop-v0")
+    asked: list[str] = []
+
+    def answer(messages: Any) -> str:
+        asked.append(str(messages[0]["content"])[:40])
+        return "Action: search[walking shoes]" if "Two kinds of action" in str(messages) else "Name the colour."
+
+    agent = language_agent(env, ScriptedModel(answer))
+    policy = IADPolicyWrapper(agent, env, strategy="iad", n=2, feedback="judge")
+    policy.act(*env.reset(seed=0))
+    told = policy.decisions[-1].candidates[1].feedback
+    assert told is not None
+    assert told.critique == "Name the colour."
+    assert "critic answered by scripted" in policy.decisions[-1].notes
