@@ -28,9 +28,7 @@ N_DECISIONS = {"digger": 6, "slippery": 6, "taxi": 2}
 def test_threads_and_logs_change_no_commit(environment: str, verifier: str | None, name: str, tmp_path: Any) -> None:
     plain = play(environment, STRATEGIES[name], verifier=verifier, n_decisions=N_DECISIONS[environment])
     for options in ({"threads": 4}, {"log": tmp_path / "one"}, {"threads": 4, "log": tmp_path / "two"}):
-        other = play(
-            environment, STRATEGIES[name], verifier=verifier, n_decisions=N_DECISIONS[environment], **options
-        )
+        other = play(environment, STRATEGIES[name], verifier=verifier, n_decisions=N_DECISIONS[environment], **options)
         assert other.actions == plain.actions
         assert other.counts == plain.counts
         assert [len(d.candidates) for d in other.decisions] == [len(d.candidates) for d in plain.decisions]
@@ -188,7 +186,7 @@ def test_look_ahead_remembers_what_an_action_was_worth_in_earlier_steps() -> Non
     answers[Verify] = lambda request: [
         Candidate(c.action, key=c.key, verdict=Verdict(next(scores))) for c in request.candidates
     ]
-    strategy = load_strategy(**{**STRATEGIES["lookahead"]})
+    strategy = load_strategy(**STRATEGIES["lookahead"])
     assert drive(strategy(HERE), answers, n_commits=2) == ["good", "good"]
 
 
@@ -324,8 +322,7 @@ def test_a_strategy_that_ends_or_asks_for_nothing_known_is_refused(strategy: Any
 
 
 def _generator(requests: Any) -> Any:
-    for request in requests:
-        yield request
+    yield from requests
 
 
 @pytest.mark.parametrize(
