@@ -18,6 +18,7 @@ import iad_envs
 from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.casting import load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.play import play as play_episode
@@ -183,7 +184,7 @@ def _run(given: dict[str, Any], strategies: str) -> None:
     with _clear_errors(BAD_INPUT):
         config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
         env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-        runner = Runner(config, env)
+        runner = Runner(config, env, load_cast(config, env))
     if len(runner.tasks) < config.tasks:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
     heading = Heading(config, runner.information, len(runner.tasks), runner.data)
@@ -207,6 +208,10 @@ def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
         raise ValueError(
             f"expected a verifier for {given['env']}, which has no proxy verifier, got none; pass --verifier oracle, "
             "judge:<model> or none"
+        )
+    if verifier == NO_VERIFIER and defaults.proxy:
+        raise ValueError(
+            f"expected a verifier for {given['env']}, got none; leave --verifier out: it is used where a strategy asks"
         )
     return RunConfig(
         env=given["env"],
