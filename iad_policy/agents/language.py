@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import gymnasium as gym
 
@@ -10,7 +10,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_action, read_integer, split_thought
 from iad_policy.prompts import Prompts, prompts_of
-from iad_policy.prompts.rendering import OLD_OBSERVATION_CHARS, shown, state_values
+from iad_policy.prompts.rendering import N_OLD_TURNS, OLD_OBSERVATION_CHARS, shown, state_values
 from iad_policy.types import Candidate, Feedback, State
 
 Style = Literal["direct", "cot", "react"]
@@ -122,12 +122,22 @@ class LanguageAgent:
 def language_agent(
     env: gym.Env[Any, Any], model: str | LanguageModel = "", style: Style = "direct", **options: Any
 ) -> LanguageAgent:
-    """Return the agent for an environment: its prompts, its action space. Options as `LanguageAgent` takes them.
+    """Return the agent for an environment: its prompts, its action space.
+
+    Args:
+        env: The environment it will act in.
+        model: A litellm name or an object with `complete`. A name may carry the style: `gpt-4o-mini#cot`.
+        style: See `LanguageAgent`, as for the options.
+        options: As `LanguageAgent` takes them.
 
     Raises:
         ValueError: No model's name.
         TypeError: The actions are neither texts nor `Discrete`.
+        UnknownName: No such style.
     """
+    if isinstance(model, str) and "#" in model:
+        model, _, named = model.rpartition("#")
+        style = cast(Style, named)
     return LanguageAgent(load_model(model), prompts_of(env), style, space=env.action_space, **options)
 
 
@@ -149,7 +159,7 @@ def _range(space: gym.spaces.Discrete) -> tuple[int, int]:
 def _dialogue(state: State) -> list[Mapping[str, Any]]:
     """Return the history as turns of a conversation."""
     turns: list[Mapping[str, Any]] = []
-    for turn in state.history:
+    for turn in state.history[-N_OLD_TURNS:]:
         seen = shown(turn.observation, OLD_OBSERVATION_CHARS)
         turns.append({"role": "user", "content": f"Observation: {seen}"})
         turns.append({"role": "assistant", "content": f"Action: {turn.action}"})

@@ -322,8 +322,7 @@ def test_a_strategy_that_ends_or_asks_for_nothing_known_is_refused(strategy: Any
 
 
 def _generator(requests: Any) -> Any:
-    for request in requests:
-        yield request
+    yield from requests
 
 
 @pytest.mark.parametrize(
