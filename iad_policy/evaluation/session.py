@@ -1,5 +1,6 @@
 """One run at the terminal: live while it works, and in any case the table, the summary and where they are."""
 
+import math
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ class _Refresh:
     def __init__(self, results: Results, live: Live | None) -> None:
         self._results = results
         self._live = live
-        self._start = self._last = monotonic()
+        self._start, self._last = monotonic(), -math.inf  # the first episode is shown at once
 
     def __call__(self) -> None:
         now = monotonic()
