@@ -19,6 +19,7 @@ import gymnasium as gym
 from benchmarks.figures import figure
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, Propose, State, Verdict, per_step
+from iad_policy.types import Information
 
 N_IMPORTS = 5
 N_DECISIONS = 200
@@ -59,7 +60,7 @@ class InstantAgent:
 class InstantVerifier:
     """Scores 0.5."""
 
-    information = "proxy"
+    information: Information = "proxy"
     needs_preview = False
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:

@@ -111,3 +111,21 @@ def test_look_ahead_remembers_what_an_action_was_worth_in_earlier_steps() -> Non
     ]
     strategy = load_strategy(**STRATEGIES["lookahead"])
     assert drive(strategy(HERE), answers, n_commits=2) == ["good", "good"]
+
+
+def test_iad_shows_the_verifier_its_incumbent_and_the_agent_best_and_worst() -> None:
+    seen: list[Any] = []
+    answers = canned("a", "bbb", "cc")
+    propose, verify = answers[Propose], answers[Verify]
+
+    def propose_and_note(request: Propose) -> Any:
+        hint = request.feedback
+        seen.append(hint and (hint.best and hint.best.action, hint.worst and hint.worst.action))
+        return propose(request)
+
+    def verify_and_note(request: Verify) -> Any:
+        seen.append([candidate.action for candidate in request.among])
+        return verify(request)
+
+    drive(load_strategy("iad", n=3)(HERE), {**answers, Propose: propose_and_note, Verify: verify_and_note})
+    assert seen == [None, [], ("a", None), ["a"], ("bbb", "a"), ["bbb"]]

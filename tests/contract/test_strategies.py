@@ -20,7 +20,7 @@ CASES = [
     for name in STRATEGIES
     if (verifier is not None or name in NEEDS_NO_VERIFIER) and (environment != "taxi" or verifier != "apart")
 ]
-N_DECISIONS = {"digger": 6, "slippery": 6, "taxi": 2}
+N_DECISIONS = {"digger": 6, "slippery": 6, "taxi": 1}
 
 
 @pytest.mark.parametrize(("environment", "verifier", "name"), CASES)
