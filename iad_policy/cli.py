@@ -52,7 +52,7 @@ DataDir = Annotated[str | None, typer.Option(help="The folder with the environme
 Agent = Annotated[str | None, typer.Option(help="The base agent, by default the environment's keyless one.")]
 VerifierName = Annotated[
     str | None,
-    typer.Option("--verifier", help="The verifier, by default the environment's proxy; none for none."),
+    typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
 N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]

@@ -113,7 +113,7 @@ def test_a_split_that_is_too_small_is_run_whole(tmp_path: Path) -> None:
 def test_list_names_everything() -> None:
     done = iad("list")
     assert done.exit_code == 0
-    for name in (SHOP, "shopper", "bon-sc", "oracle", "best-worst"):
+    for name in (SHOP, "shopper", "litellm:<model>", "bon-sc", "oracle", "judge:<model>", "best-worst"):
         assert name in done.stdout
 
 
