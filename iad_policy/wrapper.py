@@ -23,7 +23,7 @@ from iad_policy.roles import default_roles
 from iad_policy.strategies import Strategy, load_strategy
 from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
-from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers import NO_VERIFIER, load_verifier
 
 
 class IADPolicyWrapper:
@@ -37,8 +37,8 @@ class IADPolicyWrapper:
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
         n: Proposals per decision, for strategies that have it.
-        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`) or an object with `verify`; by default the
-            environment's proxy verifier, if it has one.
+        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
+            the environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.
         stop: A stop rule's name or the rule, for strategies that have it.
         roles: Answers the critic, judge and other roles; by default the agent's own language model, else the
@@ -221,6 +221,8 @@ class IADPolicyWrapper:
 
 
 def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
+    if isinstance(verifier, str) and verifier == NO_VERIFIER:
+        return None
     if verifier is not None:
         return load_verifier(verifier, env)
     try:
