@@ -88,7 +88,7 @@ def test_bad_input_is_one_sentence_and_status_2(arguments: tuple[object, ...], s
 def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
     done = iad("compare", SHOP, "--agent", "litellm:nosuchmodel", "--no-cache", "--out", tmp_path / "run")
     assert done.exit_code == 2
-    assert done.stderr.startswith("iad: expected an answer from nosuchmodel")
+    assert done.stderr.startswith("iad: ModelError: expected an answer from nosuchmodel")
     assert "nosuchmodel" in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == f"Run folder: {tmp_path / 'run'}\n"
