@@ -41,7 +41,7 @@ def env_id(env: gym.Env[Any, Any]) -> str:
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
-    """Return the environment's proxy verifier.
+    """Return the environment's own verifier without gold: it looks at what an action leads to.
 
     Raises:
         UnknownName: It has none.
