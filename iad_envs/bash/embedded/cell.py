@@ -39,18 +39,12 @@ class Cell:
 
     Args:
         control: To the supervisor.
-        user: To the one who sends commands.
-        root: The folder that commands see as `/`.
         proc: Where this cell's processes are to be mounted.
         limits: What commands may use, by name.
     """
 
-    def __init__(
-        self, control: socket.socket, user: socket.socket, root: str, *, proc: str, limits: dict[str, Any]
-    ) -> None:
+    def __init__(self, control: socket.socket, proc: str, limits: dict[str, Any]) -> None:
         self._control = control
-        self._user = user
-        self._root = root
         self._proc = proc
         self._limits = limits
         self._filter = Filter()
@@ -58,7 +52,7 @@ class Cell:
         self._inhabited = False
 
     def main(self) -> NoReturn:
-        """Confine this process, then serve until the supervisor or the user goes."""
+        """Confine this process, wait for a root, then serve until the supervisor or the user goes."""
         syscalls.unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
         socket.sethostname("sandbox")
         os.mkdir(self._proc)
@@ -77,6 +71,11 @@ class Cell:
         syscalls.prctl(PR_SET_NO_NEW_PRIVS, 1)
         syscalls.set_name("init")
         wire.send(self._control, wire.Message({"ready": True}))
+        given = wire.receive(self._control)
+        if given is None:
+            os._exit(0)
+        self._root: str = given.header["root"]
+        self._user = socket.socket(fileno=given.descriptors[0])
         self._serve()
 
     def _serve(self) -> NoReturn:
@@ -157,7 +156,8 @@ class Cell:
                 pages += int(resident) - int(shared)
             except OSError:
                 continue
-        return pages * resource.getpagesize() > self._limits["memory_mb"] << 20
+        most: int = self._limits["memory_mb"] << 20
+        return pages * resource.getpagesize() > most
 
     def _run(self, message: wire.Message) -> wire.Message:
         command = Command(**message.header, stdin=message.body)

@@ -14,31 +14,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from iad_envs.bash.embedded.connection import PACKAGE, Drops, Launcher, Line, launcher, unavailable
-from iad_envs.bash.sandbox import Capabilities, Change, Limits, Result, SandboxError, Setup
+from iad_envs.bash.sandbox import Capabilities, Change, Limits, Result, SandboxError, Setup, Token
 from iad_envs.bash.setup import digest, unpack
 
 ANSWER_GRACE_S = 30.0
 LARGEST_COMMAND = 128 << 10
 LARGEST_FILE = 64 << 20
-
-
-class State:
-    """A frozen state of one sandbox; see `iad_envs.bash.sandbox.Token`.
-
-    Args:
-        number: Its name in the supervisor.
-        ended: Background processes that were ended to freeze it.
-        drops: Where it is noted that nobody holds it any more.
-    """
-
-    __slots__ = ("__weakref__", "_drops", "ended", "number")
-
-    def __init__(self, number: int, ended: int, drops: Drops) -> None:
-        self.number = number
-        self.ended = ended
-        self._drops = drops
-        if number:
-            weakref.finalize(self, drops.states.append, number)
 
 
 class EmbeddedSandbox:
@@ -51,7 +32,7 @@ class EmbeddedSandbox:
         start: The state it is in.
     """
 
-    def __init__(self, body: "_Body", root: int, cell: Line, *, start: State, owner: bool) -> None:
+    def __init__(self, body: "_Body", root: int, cell: Line, *, start: Token, owner: bool) -> None:
         self._body = body
         self._root = root
         self._cell = cell
@@ -66,7 +47,7 @@ class EmbeddedSandbox:
         return self._body.capabilities
 
     @property
-    def start(self) -> State:
+    def start(self) -> Token:
         """The state it was opened in."""
         return self._start
 
@@ -118,18 +99,18 @@ class EmbeddedSandbox:
         """Go back to the start."""
         self.restore(self._start)
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Token:
         """Freeze the present state."""
         with self._busy:
             answer = self._body.ask({"do": "freeze", "root": self._root})
-        return State(answer["state"], answer["ended"], self._body.drops)
+        return self._body.token(answer["state"], answer["ended"])
 
-    def restore(self, token: State) -> None:
+    def restore(self, token: Token) -> None:
         """Go to a frozen state."""
         with self._busy:
             self._body.ask({"do": "restore", "root": self._root, "state": self._body.own(token)})
 
-    def fork(self, token: State | None = None) -> Self:
+    def fork(self, token: Token | None = None) -> Self:
         """A throw-away sandbox in a frozen state."""
         state = self.snapshot() if token is None else token
         mine, theirs = socket.socketpair()
@@ -137,7 +118,7 @@ class EmbeddedSandbox:
             answer = self._body.ask({"do": "fork", "state": self._body.own(state)}, send=[theirs])
         return type(self)(self._body, answer["root"], Line(mine), start=state, owner=False)
 
-    def commit(self, child: Self) -> State:
+    def commit(self, child: Self) -> Token:
         """Take over the state of a fork, and close it."""
         if child._body is not self._body or child is self:
             raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
@@ -146,7 +127,7 @@ class EmbeddedSandbox:
         child.close()
         return state
 
-    def diff(self, since: State | None = None) -> tuple[Change, ...]:
+    def diff(self, since: Token | None = None) -> tuple[Change, ...]:
         """What differs from a frozen state."""
         number = self._body.own(self._start if since is None else since)
         with self._busy:
@@ -221,13 +202,19 @@ class _Body:
     def ask(self, header: dict[str, Any], *, send: Sequence[socket.socket] = ()) -> dict[str, Any]:
         return self._line.ask(header | self.drops.take(), send=send).header
 
-    def own(self, token: State) -> int:
-        if token._drops is not self.drops:
+    def token(self, number: int, ended: int) -> Token:
+        token = Token(ended, owner=self.drops, key=number)
+        weakref.finalize(token, self.drops.states.append, number)
+        return token
+
+    def own(self, token: Token) -> int:
+        if token.owner is not self.drops:
             raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
-        return token.number
+        number: int = token.key
+        return number
 
     def ran_out_of_memory(self) -> bool:
-        count = self._host.ask({"do": "killed_for_memory", "sandbox": self._number}).header["count"]
+        count: int = self._host.ask({"do": "killed_for_memory", "sandbox": self._number}).header["count"]
         grown = count > self._killed
         self._killed = count
         return grown
@@ -289,7 +276,7 @@ def hidden_paths() -> tuple[str, ...]:
     standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     real = {os.path.realpath(place) for place in places - standard}
     programs = {"/usr/bin", "/usr/include", "/usr"}
-    return tuple(sorted(place for place in real - programs if place.startswith("/usr/") or place.startswith("/lib")))
+    return tuple(sorted(place for place in real - programs if place.startswith(("/usr/", "/lib"))))
 
 
 def open_embedded(
@@ -313,7 +300,7 @@ def open_embedded(
 
 def _open(host: Launcher, start: list[str], limits: Limits, *, template: str = "") -> EmbeddedSandbox:
     body = _Body(host, start, limits, template=template)
-    first = State(0, 0, body.drops)
+    first = Token(0, owner=body.drops, key=0)
     return EmbeddedSandbox(body, body.first_root, body.first_cell, start=first, owner=True)
 
 

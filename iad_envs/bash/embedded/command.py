@@ -17,9 +17,10 @@ GRACE_S = 0.05
 TICK_S = 0.1
 SETUP_FD, REPORT_FD = 198, 199
 MAX_REPORT = 16_384
+IGNORED_SO_FAR = (signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXFSZ)
 SHELL = "/bin/bash"
 SHELL_SETUP = (
-    f"trap 'printf \"%s\\0%s\\0\" \"$PWD\" \"$OLDPWD\" >&{REPORT_FD}' EXIT\nexec {SETUP_FD}<&-\nunset BASH_ENV\n"
+    f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD}\' EXIT\nexec {SETUP_FD}<&-\nunset BASH_ENV\n'
 ).encode()
 """Read by bash before the command itself, which so needs no quoting and no wrapping."""
 
@@ -121,7 +122,7 @@ def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) 
         environment["BASH_ENV"] = f"/proc/self/fd/{SETUP_FD}"
     syscalls.set_capabilities(limits["capabilities"])
     calls.put_on()
-    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ):  # Python ignores some; a command must not inherit that
+    for number in IGNORED_SO_FAR:
         signal.signal(number, signal.SIG_DFL)
     if command.shell:
         os.execve(SHELL, argv, environment)

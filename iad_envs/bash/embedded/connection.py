@@ -28,7 +28,7 @@ main(descriptor)
 
 ADVICE = (
     ("unshare", "this kernel or container forbids user namespaces; allow them (as root: sysctl -w "
-     "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0 user.max_user_namespaces=10000; "
+     "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0 user.max_user_namespaces=9999; "
      "in a container: --security-opt seccomp=unconfined)"),
     ("mount proc", "something is mounted over parts of /proc, as containers do; start this one with "
      "--security-opt systempaths=unconfined"),
@@ -61,7 +61,12 @@ class Line:
         self._process = os.getpid()
 
     def ask(
-        self, header: dict[str, Any], body: bytes = b"", *, send: Sequence[socket.socket] = (), timeout_s: float | None = None
+        self,
+        header: dict[str, Any],
+        body: bytes = b"",
+        *,
+        send: Sequence[socket.socket] = (),
+        timeout_s: float | None = None,
     ) -> wire.Message:
         """Send a request and wait for the answer.
 

@@ -3,6 +3,7 @@
 It is started from a bare interpreter, and ends when its parent does, however that ends.
 """
 
+import contextlib
 import gc
 import os
 import resource
@@ -115,7 +116,9 @@ class Launcher:
             raise OSError(answer.header["error"] if answer else "the process that makes namespaces has ended")
         return answer
 
-    def _open(self, control: int, first: int, start: list[str], limits: dict[str, Any], template: str) -> dict[str, Any]:
+    def _open(
+        self, control: int, first: int, start: list[str], limits: dict[str, Any], template: str
+    ) -> dict[str, Any]:
         """Start a supervisor.
 
         Args:
@@ -258,10 +261,8 @@ def _make_namespaces(stream: socket.socket, masked: tuple[str, ...]) -> NoReturn
 
 def _be_inner_root() -> None:
     os.setresgid(0, 0, 0)
-    try:
+    with contextlib.suppress(PermissionError):  # an ordinary user may not; the groups own nothing in reach
         os.setgroups([])
-    except PermissionError:  # an ordinary user may not; the groups own nothing in reach
-        pass
     os.setresuid(0, 0, 0)
 
 

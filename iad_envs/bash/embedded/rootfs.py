@@ -15,7 +15,7 @@ import stat
 from iad_envs.bash.embedded import syscalls
 from iad_envs.bash.embedded.syscalls import MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT
 
-STAGE = "/tmp"  # noqa: S108 - any folder does: it is covered in a private mount namespace only
+STAGE = "/tmp"  # any folder does: it is covered in a private mount namespace only
 PROGRAM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 ALWAYS_MASKED = ("/usr/local", "/usr/src", "/usr/lib/python3/dist-packages")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")

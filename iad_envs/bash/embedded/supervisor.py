@@ -8,7 +8,7 @@ import select
 import signal
 import socket
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import rootfs, syscalls, wire
 from iad_envs.bash.embedded.cell import KEPT_CAPABILITIES, Cell
@@ -17,13 +17,19 @@ from iad_envs.bash.embedded.layers import OWN, Layers, Root, State, uppers
 from iad_envs.bash.embedded.syscalls import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID
 
 
-class Inhabited:
-    """A root and the cell in it: the cell's process and the way to it."""
+class Process(NamedTuple):
+    """A cell: its process, the way to it, and where its processes are mounted."""
 
-    def __init__(self, root: Root, pid: int, control: socket.socket) -> None:
-        self.root = root
-        self.pid = pid
-        self.control = control
+    pid: int
+    control: socket.socket
+    proc: str
+
+
+class Inhabited(NamedTuple):
+    """A root and the cell in it."""
+
+    root: Root
+    cell: Process
 
 
 class Supervisor:
@@ -43,6 +49,7 @@ class Supervisor:
         self._layers = Layers(start, disk_bytes=limits["disk_mb"] << 20, inodes=limits["inodes"])
         self._states: dict[int, State] = {0: start}
         self._roots: dict[int, Inhabited] = {}
+        self._spare: Process | None = None
         self._numbers = 0
         self._layers.hold(start)
 
@@ -68,6 +75,8 @@ class Supervisor:
             if message is None:
                 os._exit(0)
             self._answer(message)
+            if message.header["do"] == "fork" and not self._spare:
+                self._spare = self._new_cell()  # in time that nobody waits for; forks come in rows
 
     def _answer(self, message: wire.Message) -> None:
         request = dict(message.header)
@@ -133,39 +142,43 @@ class Supervisor:
         return {}
 
     def _open(self, state: State, descriptor: int, *, top: str = "") -> int:
-        """Mount a state, start a cell in it, and give the cell the way to its user."""
+        """Mount a state, and give its cell the way to its user."""
+        cell = self._spare or self._new_cell()
+        self._spare = None
         number = self._number()
-        root = Root(path=f"{OWN}/root{number}", proc=f"{OWN}/proc{number}", state=state)
+        root = Root(path=f"{OWN}/root{number}", proc=cell.proc, state=state)
+        os.mkdir(root.path)
+        self._layers.hold(state)
+        self._layers.mount(root, top=top)
+        wire.send(cell.control, wire.Message({"root": root.path}, descriptors=(descriptor,)))
+        os.close(descriptor)
+        self._roots[number] = Inhabited(root, cell)
+        return number
+
+    def _new_cell(self) -> Process:
+        proc = f"{OWN}/proc{self._number()}"
         mine, theirs = socket.socketpair()
         syscalls.unshare(CLONE_NEWPID)
         pid = os.fork()
         if pid == 0:
-            self._be_cell(theirs, descriptor, root)
+            self._be_cell(theirs, proc)
         theirs.close()
-        os.close(descriptor)
         syscalls.setns(self._namespace, CLONE_NEWPID)
         self._expect(mine)
         for name in ("uid_map", "gid_map"):
             with open(f"/proc/{pid}/{name}", "w", encoding="ascii") as file:
                 file.write(self._maps)
-        os.mkdir(root.path)
-        self._layers.hold(state)
-        self._layers.mount(root, top=top)
         wire.send(mine, wire.Message({}))
         self._expect(mine)
-        self._roots[number] = Inhabited(root, pid, mine)
-        return number
+        return Process(pid, mine, proc)
 
-    def _be_cell(self, control: socket.socket, descriptor: int, root: Root) -> NoReturn:
+    def _be_cell(self, control: socket.socket, proc: str) -> NoReturn:
         try:
-            keep = {control.fileno(), descriptor}
             os.close(self._namespace)
             self._user.close()
             for inhabited in self._roots.values():
-                inhabited.control.close()
-            user = socket.socket(fileno=descriptor)
-            assert keep == {control.fileno(), user.fileno()}
-            Cell(control, user, root.path, proc=root.proc, limits=self._limits).main()
+                inhabited.cell.control.close()
+            Cell(control, proc, self._limits).main()
         except BaseException as error:
             wire.send(control, wire.Message({"error": f"{type(error).__name__}: {error}"}))
         finally:
@@ -177,17 +190,17 @@ class Supervisor:
             raise OSError(f"a cell could not be made: {answer.header['error'] if answer else 'it ended'}")
 
     def _end_processes(self, inhabited: Inhabited) -> int:
-        wire.send(inhabited.control, wire.Message({}))
-        answer = wire.receive(inhabited.control)
+        wire.send(inhabited.cell.control, wire.Message({}))
+        answer = wire.receive(inhabited.cell.control)
         if answer is None:
             raise OSError("the cell has ended")
         return int(answer.header["ended"])
 
     def _end(self, inhabited: Inhabited) -> None:
         """End a cell with everything in it, and unmount its root."""
-        os.kill(inhabited.pid, signal.SIGKILL)
-        inhabited.control.close()
-        os.waitpid(inhabited.pid, 0)
+        os.kill(inhabited.cell.pid, signal.SIGKILL)
+        inhabited.cell.control.close()
+        os.waitpid(inhabited.cell.pid, 0)
         self._layers.unmount(inhabited.root)
         self._layers.let_go(inhabited.root.state)
         os.rmdir(inhabited.root.path)
@@ -199,5 +212,3 @@ class Supervisor:
                     return
             except ChildProcessError:
                 return
-
-
