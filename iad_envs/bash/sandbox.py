@@ -126,13 +126,21 @@ class Capabilities:
     limits: Mapping[str, str] = field(default_factory=dict)
 
 
-class Token(Protocol):
-    """A frozen state. It lives as long as someone holds it; any fork of the same sandbox can go there."""
+class Token:
+    """A frozen state. It lives as long as someone holds it; the sandbox and every fork of it can go there.
 
-    @property
-    def ended(self) -> int:
-        """Background processes that were ended to freeze it."""
-        ...
+    Args:
+        ended: Background processes that were ended to freeze it.
+        owner: What a sandbox shares with its forks.
+        key: The owner's name for the state.
+    """
+
+    __slots__ = ("__weakref__", "ended", "key", "owner")
+
+    def __init__(self, ended: int, *, owner: object, key: Any) -> None:
+        self.ended = ended
+        self.owner = owner
+        self.key = key
 
 
 class Sandbox(Protocol):

@@ -41,6 +41,8 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "clock_settime": (227, 112), "clock_adjtime": (305, 266), "nfsservctl": (180, 42), "lookup_dcookie": (212, 18),
     "mbind": (237, 235), "set_mempolicy": (238, 237), "migrate_pages": (256, 238), "move_pages": (279, 239),
     "set_mempolicy_home_node": (450, 450), "personality": (135, 92),
+    # Memory that no process's address space and no layer counts.
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
 }  # fmt: skip
 CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = (56, 220), (435, 435), (41, 198), (53, 199), (16, 29)
 

@@ -29,13 +29,13 @@ def _check(result: int, what: str) -> None:
 
 
 def mount(source: str, target: str, *, fstype: str = "", flags: int = 0, options: str = "") -> None:
-    """mount(2)."""
+    """Mount a file system, or change a mount."""
     given = [text.encode() or None for text in (source, target, fstype, options)]
     _check(_libc.mount(given[0], given[1], given[2], flags, given[3]), f"mount {fstype or source} on {target}")
 
 
 def bind(source: str, target: str, *, read_only: bool = False) -> None:
-    """Show a file or a folder, with everything mounted in it, at another place; without devices and set-uid programs."""
+    """Show a file or a folder, with everything mounted in it, at another place as well."""
     mount(source, target, flags=MS_BIND | MS_REC)
     if read_only:
         attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, 0, 0)
@@ -67,7 +67,7 @@ def setns(descriptor: int, kind: int) -> None:
 
 
 def prctl(option: int, first: int, second: int = 0) -> None:
-    """prctl(2)."""
+    """Set something about this process."""
     _check(_libc.prctl(option, first, second, 0, 0), f"prctl {option}")
 
 
@@ -97,7 +97,7 @@ def set_capabilities(keep: int) -> None:
 
 def hide_command_line() -> None:
     """Overwrite this process's arguments, which every process in its namespace may read, and which hold host paths."""
-    with open("/proc/self/stat", encoding="ascii") as file:  # noqa: PTH123 - no pathlib in a bare interpreter
+    with open("/proc/self/stat", encoding="ascii") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     start, end = int(fields[45]), int(fields[46])
     name = b"init"
