@@ -36,6 +36,7 @@ class ShellState:
 
     Attributes:
         start: What the file system is compared with.
+        instruction: What is to be done.
         files: The file system; its layers are kept as long as this is.
         cwd: Working directory.
         oldpwd: The one before, for `cd -`.
@@ -45,6 +46,7 @@ class ShellState:
     """
 
     start: StartState
+    instruction: str
     files: Token
     cwd: str = "/"
     oldpwd: str = ""
@@ -85,8 +87,9 @@ class BashEnv(IADEnv[str, ShellState]):
     ## Arguments
         data_dir: Folder with tasks in InterCode's format; default `$IAD_DATA/intercode`, else the bundled.
         split: `test`, or another that the tasks name; None for all.
-        reward: `intercode`, with its quirks: commands and gold arrive with their inner double quotes gone, empty folders,
-            `/tmp` and `/mnt` are missing; or `strict`: contents, modes, deletions and the exact output, a plain shell.
+        reward: `intercode`, quirks included, or `strict`: contents, modes, deletions and the exact output.
+        published: The original's containers: commands and gold arrive with their inner double quotes gone, and `/tmp`,
+            `/mnt` and empty folders are missing from the start state.
         max_steps: Actions per episode.
         backend: The sandbox: `embedded` or `docker`.
         limits: What commands may use, in place of the sandbox's own defaults.
@@ -103,6 +106,7 @@ class BashEnv(IADEnv[str, ShellState]):
         data_dir: str | Path | None = None,
         split: str | None = "test",
         reward: RewardMode = "intercode",
+        published: bool = False,
         max_steps: int = 10,
         backend: str = "embedded",
         limits: Mapping[str, Any] | None = None,
@@ -119,6 +123,7 @@ class BashEnv(IADEnv[str, ShellState]):
             raise UnknownTask("split", split, sorted(splits))
         self.split = split
         self._reward = reward
+        self._published = published
         self._backend = backend
         self._limits = Limits(**(limits or {}))
         self._options = dict(sandbox_options or {})
@@ -190,7 +195,7 @@ class BashEnv(IADEnv[str, ShellState]):
         if start is None:
             setup = setup_of(self._folder, file_system)
             sandbox = open_sandbox(self._backend, setup=setup, limits=self._limits, **self._options)
-            start = self._starts[file_system] = StartState(sandbox, published=self._reward == "intercode")
+            start = self._starts[file_system] = StartState(sandbox, published=self._published)
         return start
 
     def _task(self, task_id: str) -> Task:
@@ -207,7 +212,7 @@ class BashEnv(IADEnv[str, ShellState]):
 
     def _start(self, task: Task) -> ShellState:
         start = self._start_of(task.file_system)
-        return ShellState(start, start.token)
+        return ShellState(start, task.instruction, start.token)
 
     def _transition(self, state: ShellState, action: str, rng: np.random.Generator | None) -> Transition:
         if self.irreversible(action):
@@ -219,7 +224,9 @@ class BashEnv(IADEnv[str, ShellState]):
             ran = state.start.run(state.files, action, cwd=state.cwd, oldpwd=state.oldpwd)
         if ran.result is None:
             return Transition(replace(state, ran=ran, command=action), ran.complaint, False)
-        after = ShellState(state.start, ran.files, ran.result.cwd, ran.result.oldpwd, ran, action)
+        after = replace(
+            state, files=ran.files, cwd=ran.result.cwd, oldpwd=ran.result.oldpwd, ran=ran, command=action
+        )
         return Transition(after, complaint_about(ran.result), False)
 
     def _view(self, state: ShellState, complaint: str) -> View:
@@ -230,7 +237,7 @@ class BashEnv(IADEnv[str, ShellState]):
             return View(f"{SUBMITTED}\n{note}".rstrip(), (), {**NOTHING, **tools}, page)
         page = {"output": "", "cwd": state.cwd, "submitted": False}
         if state.ran is None:
-            return View(note, ACTIONS, {**NOTHING, **tools}, page)
+            return View(f"{state.instruction}\n{note}".rstrip(), ACTIONS, {**NOTHING, **tools}, page)
         facts = {**NOTHING, **facts_of(state.ran, state.command), **tools}
         if state.ran.result is None:
             return View(note, ACTIONS, facts, page)
