@@ -18,16 +18,17 @@ import iad_envs
 from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.casting import load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.table import Heading
+from iad_policy.verifiers import NO_VERIFIER
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
-NO_VERIFIER = "none"
 RUNS = Path("runs")
 
 BAD_INPUT: tuple[type[Exception], ...] = (
@@ -51,7 +52,7 @@ DataDir = Annotated[str | None, typer.Option(help="The folder with the environme
 Agent = Annotated[str | None, typer.Option(help="The base agent, by default the environment's keyless one.")]
 VerifierName = Annotated[
     str | None,
-    typer.Option("--verifier", help="The verifier, by default the environment's proxy; none for none."),
+    typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
 N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
@@ -183,7 +184,7 @@ def _run(given: dict[str, Any], strategies: str) -> None:
     with _clear_errors(BAD_INPUT):
         config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
         env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-        runner = Runner(config, env)
+        runner = Runner(config, env, load_cast(config, env))
     if len(runner.tasks) < config.tasks:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
     heading = Heading(config, runner.information, len(runner.tasks), runner.data)

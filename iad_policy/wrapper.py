@@ -19,11 +19,11 @@ from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
-from iad_policy.roles import TemplateRoles
+from iad_policy.roles import default_roles
 from iad_policy.strategies import Strategy, load_strategy
 from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
-from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers import NO_VERIFIER, load_verifier
 
 
 class IADPolicyWrapper:
@@ -37,11 +37,12 @@ class IADPolicyWrapper:
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
         n: Proposals per decision, for strategies that have it.
-        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`) or an object with `verify`; by default the
-            environment's proxy verifier, if it has one.
+        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
+            the environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.
         stop: A stop rule's name or the rule, for strategies that have it.
-        roles: Answers the critic, judge and other roles; by default templates.
+        roles: Answers the critic, judge and other roles; by default the agent's own language model, else the
+            verifier's, else templates.
         budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
         seed: Of every sample.
         threads: How many requests are answered side by side; the answers don't depend on it.
@@ -77,7 +78,8 @@ class IADPolicyWrapper:
         self.env = env
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
-        self._cast = Cast(load_agent(agent, env), _verifier(verifier, env), roles or TemplateRoles())
+        base, judge = load_agent(agent, env), _verifier(verifier, env)
+        self._cast = Cast(base, judge, roles or default_roles(env, base, judge))
         self._world = adapt(env)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
@@ -219,6 +221,8 @@ class IADPolicyWrapper:
 
 
 def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
+    if isinstance(verifier, str) and verifier == NO_VERIFIER:
+        return None
     if verifier is not None:
         return load_verifier(verifier, env)
     try:

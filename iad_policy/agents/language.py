@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import gymnasium as gym
 
@@ -122,12 +122,22 @@ class LanguageAgent:
 def language_agent(
     env: gym.Env[Any, Any], model: str | LanguageModel = "", style: Style = "direct", **options: Any
 ) -> LanguageAgent:
-    """Return the agent for an environment: its prompts, its action space. Options as `LanguageAgent` takes them.
+    """Return the agent for an environment: its prompts, its action space.
+
+    Args:
+        env: The environment it will act in.
+        model: A litellm name or an object with `complete`. A name may carry the style: `gpt-4o-mini#cot`.
+        style: See `LanguageAgent`, as for the options.
+        options: As `LanguageAgent` takes them.
 
     Raises:
         ValueError: No model's name.
         TypeError: The actions are neither texts nor `Discrete`.
+        UnknownName: No such style.
     """
+    if isinstance(model, str) and "#" in model:
+        model, _, named = model.rpartition("#")
+        style = cast(Style, named)
     return LanguageAgent(load_model(model), prompts_of(env), style, space=env.action_space, **options)
 
 

@@ -23,12 +23,8 @@ RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed
 """Kinds of errors that another try may mend; the others fail at once."""
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 60.0
-ENDPOINT_VARIABLES = {
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
-    "ollama": ("OLLAMA_API_BASE",),
-    "ollama_chat": ("OLLAMA_API_BASE",),
-}
+ENDPOINT_VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
+"""Where litellm looks for an endpoint; other providers have `<PROVIDER>_API_BASE`."""
 
 
 class LiteLLMModel:
@@ -124,32 +120,40 @@ class LiteLLMModel:
                 )
             except Exception as error:  # providers raise all sorts; each gets a kind
                 raise _Failure(_kind(error), str(error), _headers(error)) from error
-        usage = self._usage(litellm, response)
+        usage = self._usage(response)
         current_call().report(usage)
         return _completion(response, usage)
 
-    def _usage(self, litellm: Any, response: Any) -> Usage:
+    def _usage(self, response: Any) -> Usage:
         told = getattr(response, "usage", None)
         n_prompt = int(getattr(told, "prompt_tokens", 0) or 0)
         n_completion = int(getattr(told, "completion_tokens", 0) or 0)
-        usd = 0.0
-        if self._price_usd is not None:
+        usd: float | None = None
+        is_told = n_prompt + n_completion > 0  # a missing usage looks like no tokens at all
+        if is_told and self._price_usd is not None:
             usd = (n_prompt * self._price_usd[0] + n_completion * self._price_usd[1]) / 1e6
-        elif self._endpoint() is None:
-            try:
-                usd = float(litellm.completion_cost(completion_response=response, model=self.name))
-            except Exception:  # whatever it raises, the price is unknown; that must not lose the answer
-                usd = 0.0
-        # litellm says 0 both for free and for unknown, and a missing usage looks like no tokens at all.
-        is_priced = n_prompt + n_completion > 0 and (usd > 0 or self._price_usd is not None)
-        return Usage(prompt_tokens=n_prompt, completion_tokens=n_completion, usd=usd, n_unpriced=0 if is_priced else 1)
+        elif is_told and self._endpoint() is None:
+            usd = listed_usd(response, self.name)
+        return Usage(
+            prompt_tokens=n_prompt, completion_tokens=n_completion, usd=usd or 0.0, n_unpriced=1 if usd is None else 0
+        )
 
     def _endpoint(self) -> str | None:
         if self._api_base is not None:
             return self._api_base
         provider, slash, _ = self.name.partition("/")
-        names = ENDPOINT_VARIABLES.get(provider if slash else "openai", ())
+        if not slash:
+            provider = "openai"
+        names = ENDPOINT_VARIABLES.get(provider, (f"{provider.upper()}_API_BASE",))
         return next((os.environ[name] for name in names if os.environ.get(name)), None)
+
+
+def listed_usd(response: Any, name: str) -> float | None:
+    """Return what a response cost by litellm's table; None where it has no price (it says 0 for some of those)."""
+    try:
+        return float(_litellm().completion_cost(completion_response=response, model=name)) or None
+    except Exception:  # whatever it raises, the price is unknown; that must not lose the answer
+        return None
 
 
 class _Failure(Exception):
@@ -207,8 +211,11 @@ def _litellm() -> Any:
 
 
 def _kind(error: Exception) -> str:
-    # litellm calls a refused connection and an answer it can't read a server's error 500; what they were is its cause.
+    # litellm calls a refused connection, an answer it can't read and a missing key a server's error 500; what they were
+    # is its cause.
     for cause in _causes(error):
+        if "missing credentials" in str(cause).lower():
+            return "auth"
         names = {kind.__name__ for kind in type(cause).__mro__}
         for name, kind in _KINDS:
             if name in names:

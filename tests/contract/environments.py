@@ -17,7 +17,18 @@ from gymnasium.utils.env_checker import check_env
 from iad_envs.core import IADEnv
 from iad_policy.digest import decode, digest, encode
 
-GARBAGE: Sequence[Any] = ("", " ", "nonsense", "\x00\x1b[31m\x7f", "🦉" * 50, "\ud800", "x" * 1_000_000, None, 7, ["dig"])
+GARBAGE: Sequence[Any] = (
+    "",
+    " ",
+    "nonsense",
+    "\x00\x1b[31m\x7f",
+    "🦉" * 50,
+    "\ud800",
+    "x" * 1_000_000,
+    None,
+    7,
+    ["dig"],
+)
 ASYNC = {"shared_memory": False}
 
 

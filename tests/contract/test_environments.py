@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_envs.core import IADEnv
 from tests.contract.environments import EnvironmentContract, Subject
+from tests.contract.shopping import gold_purchase
 from tests.contract.toy import WAYS, Digger, SlipperyDigger
 
 
@@ -19,7 +21,15 @@ def _walk(info: dict[str, Any]) -> str:
     return f"go {list(WAYS)[info['step'] % 4]}"
 
 
-SUBJECTS = [Subject("Toy/Digger-v0", _walk, _dig), Subject("Toy/SlipperyDigger-v0", _walk, _dig)]
+def _browse(info: dict[str, Any]) -> str:
+    return ["search[shoes]", "click[next >]", "click[< prev]", "search[red]"][info["step"] % 4]
+
+
+SUBJECTS = [
+    Subject("Toy/Digger-v0", _walk, _dig),
+    Subject("Toy/SlipperyDigger-v0", _walk, _dig),
+    Subject("IAD/WebShop-v0", _browse, gold_purchase),
+]
 
 
 class TestEnvironments(EnvironmentContract):
@@ -67,3 +77,23 @@ def test_the_suite_notices_a_clairvoyant_simulation() -> None:
     subject = ClairvoyantSubject("clairvoyant", _walk, _dig)
     with pytest.raises(AssertionError):
         EnvironmentContract().test_a_simulation_of_randomness_is_not_clairvoyant(subject)
+
+
+def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:
+    n_transitions: list[str] = []
+
+    class Counted(Digger):
+        def _transition(self, state: Any, action: str, rng: Any) -> Any:
+            n_transitions.append(action)
+            return super()._transition(state, action, rng)
+
+    class CountedSlippery(SlipperyDigger, Counted):
+        pass
+
+    for kind, expected in ((Counted, 1), (CountedSlippery, 2)):
+        env = kind()
+        env.reset(seed=0)
+        env.simulate(env.snapshot(), "go west")
+        env.step("go west")
+        assert len(n_transitions) == expected
+        n_transitions.clear()

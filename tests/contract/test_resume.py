@@ -205,5 +205,3 @@ def test_rewards_and_long_observations_are_in_the_log(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path)
     assert log.get(steps[0]["observation"]).startswith("You are at the ford. blah")
     log.close()
-
-

@@ -1,6 +1,6 @@
 """Digger, a small text environment: how short one on `IADEnv` is, and what the contract tests run on.
 
-Nine rooms in a square, each with a landmark. The task names a landmark; walk there and dig. Digging can't be taken back.
+Nine rooms in a square, each with a landmark. The task names one: walk there and dig. Digging can't be taken back.
 """
 
 from collections.abc import Sequence

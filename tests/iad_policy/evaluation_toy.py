@@ -7,9 +7,11 @@ from typing import Any
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
+from iad_policy.answering import Cast
 from iad_policy.errors import ModelError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
+from iad_policy.roles import TemplateRoles
 from iad_policy.types import Candidate, State, Usage, Verdict
 
 N_DIALS = 3
@@ -117,6 +119,11 @@ def config(**changes: Any) -> RunConfig:
     return RunConfig(**({"env": "Dials", "agent": "guesser", "verifier": "liker", "tasks": 4} | changes))
 
 
+def cast(agent: Any = None, verifier: Any = None) -> Cast:
+    """Return who answers in the toy."""
+    return Cast(agent or Guesser(), verifier or Liker(), TemplateRoles())
+
+
 def runner(agent: Any = None, verifier: Any = None, **changes: Any) -> Runner:
     """Return a runner of the toy."""
-    return Runner(config(**changes), DialsEnv(), agent=agent or Guesser(), verifier=verifier or Liker())
+    return Runner(config(**changes), DialsEnv(), cast(agent, verifier))

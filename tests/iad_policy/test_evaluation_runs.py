@@ -4,14 +4,16 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from evaluation_toy import Babbler, DialsEnv, Guesser, Liker, config, runner
 
 from iad_policy.errors import ModelError
+from iad_policy.evaluation.casting import CACHE_VARIABLE, load_cast
 from iad_policy.evaluation.config import FREE, RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder, RunFolderError
 from iad_policy.evaluation.runner import Runner, RunStopped
 from iad_policy.evaluation.table import Heading, Results
+from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
+from tests.iad_policy.openai_server import serving
 
 MEASURED = ("seconds", "wall_s")
 
@@ -108,11 +110,19 @@ def test_a_failed_episode_is_no_wrong_answer_and_is_tried_again(tmp_path: Path, 
     assert agent.n_calls == 2  # the first of the episode's three answers was there already
 
 
-def test_a_model_that_can_not_be_asked_stops_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("call", "kind"), [(1, "not_found"), (1, "other"), (20, "auth")])
+def test_a_model_that_can_not_be_asked_stops_the_run(tmp_path: Path, call: int, kind: str) -> None:
     with pytest.raises(RunStopped, match="no such model") as stopped:
-        run(runner(Guesser({1: ModelError("no such model", kind="not_found")})), tmp_path)
+        run(runner(Guesser({call: ModelError("no such\nmodel", kind=kind)})), tmp_path)
     assert stopped.value.is_failure
-    assert len(lines(tmp_path)) == 1
+    assert [line["error_kind"] for line in lines(tmp_path)] == ([""] * (0 if call == 1 else 2) + [kind])
+    run(runner(), tmp_path)
+
+
+def test_an_odd_answer_later_on_is_one_episodes_failure(tmp_path: Path) -> None:
+    records = run(runner(Guesser({20: ModelError("what", kind="other")})), tmp_path)
+    assert [one.error_kind for one in records].count("other") == 1
+    assert len(records) == 12
 
 
 def test_missing_verdicts_are_counted(tmp_path: Path) -> None:
@@ -122,7 +132,7 @@ def test_missing_verdicts_are_counted(tmp_path: Path) -> None:
 
 
 def test_nonsense_for_ever_ends_with_a_reason(tmp_path: Path) -> None:
-    one = Runner(config(tasks=1), DialsEnv(max_steps=2), agent=Babbler(), verifier=Liker())
+    one = Runner(config(tasks=1), DialsEnv(max_steps=2), cast(Babbler()))
     records = run(one, tmp_path)
     assert [record.stop_reason for record in records] == ["max_steps"] * 3
     assert records[0].grounding == pytest.approx(1 / 3)
@@ -162,9 +172,7 @@ def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
         *({"seed": 1}, {"n": 2}, {"delta": 0.5}, {"feedback": "none"}, {"stop": "finalise"}, {"temperature": 0.5}),
         *({"agent": "x"}, {"verifier": "y"}, {"budget": {"decision.proposals": 2}}, {"env_args": {"max_steps": 3}}),
     )
-    keys = [
-        Runner(config(**changes), DialsEnv(), agent=Guesser(), verifier=Liker()).key("iad", task) for changes in other
-    ]
+    keys = [Runner(config(**changes), DialsEnv(), cast()).key("iad", task) for changes in other]
     assert len({key, *keys, runner().key("iad", "dials-1"), runner().key("single", task)}) == len(other) + 3
     assert runner(n=2).key("single", task) == runner(n=5).key("single", task)
 
@@ -192,6 +200,12 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
         RunFolder(tmp_path / "thesis.tex", {})
 
 
+def test_a_run_killed_before_its_configuration_was_written_can_begin(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    (tmp_path / "config.json.part").write_text('{"n"')
+    assert len(run(runner(), tmp_path)) == 12
+
+
 def test_a_folder_takes_one_process_at_a_time(tmp_path: Path) -> None:
     with RunFolder(tmp_path, {"a": 1}), pytest.raises(RunFolderError, match="no other process"):
         RunFolder(tmp_path, {"a": 1})
@@ -208,13 +222,15 @@ def test_fresh_forgets_the_run(tmp_path: Path) -> None:
 def test_environments_that_are_not_ours_run_from_seeds(tmp_path: Path) -> None:
     asked = RunConfig("CartPole-v1", "random", strategies=("single", "bon-sc"), tasks=3)
     with gym.make("CartPole-v1") as env:
-        records = run(Runner(asked, env), tmp_path)
+        records = run(Runner(asked, env, load_cast(asked, env)), tmp_path)
     assert len({one.actions for one in records}) > 1
     assert [one.success for one in records] == [None] * 6
     assert all(one.reward == one.n_steps for one in records)
     with gym.make("CartPole-v1") as env:
         (tmp_path / "episodes.jsonl").write_text("")
-        assert [one.actions for one in run(Runner(asked, env), tmp_path)] == [one.actions for one in records]
+        assert [one.actions for one in run(Runner(asked, env, load_cast(asked, env)), tmp_path)] == [
+            one.actions for one in records
+        ]
 
 
 @pytest.mark.parametrize(
@@ -241,3 +257,29 @@ def test_the_axis_of_equality_is_said() -> None:
 def test_a_name_for_the_folder_is_the_commands_own() -> None:
     assert config().name() == config(threads=4).name()
     assert config().name() != config(seed=1).name()
+
+
+def test_a_language_model_is_asked_once_for_the_same_sample_of_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import iad_envs  # noqa: F401 (registers the shop)
+
+    with serving() as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.address)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache.sqlite"))
+        asked = RunConfig(
+            "IAD/WebShop-v0", "litellm:openai/toy", "judge:openai/toy", ("single", "iad"), {"max_steps": 2}, tasks=1
+        )
+        records = []
+        for name in ("first", "second"):
+            with gym.make(asked.env, **asked.env_args) as env:
+                records.append(run(Runner(asked, env, load_cast(asked, env)), tmp_path / name))
+            n_requests = len(server.requests)
+            if name == "first":
+                n_first = n_requests
+    assert n_requests == n_first > 0
+    assert [one.actions for one in records[0]] == [one.actions for one in records[1]]
+    assert [one.spent.tokens for one in records[0]] == [one.spent.tokens for one in records[1]]
+    assert records[0][1].information == "self"
+    assert records[0][1].spent.tokens > records[0][0].spent.tokens > 0

@@ -10,11 +10,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.agents import load_agent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
+from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import FOLDER, PLACEHOLDERS, Prompts
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, state_values
@@ -164,7 +166,19 @@ def test_other_action_spaces_and_missing_names_are_refused() -> None:
         load_agent("litellm", LampEnv())
     with pytest.raises(UnknownName, match="direct"):
         LanguageAgent(ScriptedModel([]), style="fancy")  # type: ignore[arg-type]
-    assert isinstance(load_agent("litellm:gpt-4o-mini", LampEnv()), LanguageAgent)
+    with pytest.raises(UnknownName, match="react"):
+        load_agent("litellm:gpt-4o-mini#fancy", LampEnv())
+
+
+def test_a_name_may_carry_the_style() -> None:
+    env = LampEnv()
+    plain, reasoning = load_agent("litellm:ollama/qwen3:8b", env), load_agent("litellm:ollama/qwen3:8b#cot", env)
+    assert isinstance(plain, LanguageAgent)
+    assert isinstance(reasoning, LanguageAgent)
+    assert plain.model is reasoning.model
+    assert plain.model.name == "ollama/qwen3:8b"
+    assert "cot" in reasoning.identity
+    assert "direct" in plain.identity
 
 
 def test_the_identity_changes_with_whatever_changes_answers() -> None:
@@ -223,6 +237,28 @@ def test_an_episode_with_feedback_is_solved_and_metered() -> None:
         assert policy.spent["agent"].completion_tokens >= 3 * len("Action: paint[red]") // 4
 
 
+def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
+    n_asked = [0]
+
+    def counted(messages: Messages) -> str:
+        n_asked[0] += 1
+        return green_after_feedback(messages)
+
+    def spent() -> tuple[int, dict[str, float]]:
+        env = LampEnv()
+        with (
+            CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
+            IADPolicyWrapper(language_agent(env, model), env, verifier="oracle", threads=2) as policy,
+        ):
+            run(env, policy)
+            usage = policy.usage._replace(seconds=0.0).as_dict()
+        return n_asked[0], usage
+
+    first, again = spent(), spent()
+    assert first == again
+    assert first[0] == 6
+
+
 def test_nonsense_for_ever_is_an_error_each_time_and_nothing_raises() -> None:
     env = LampEnv(max_steps=3)
     agent = language_agent(env, ScriptedModel(lambda messages: "blah (blah]"), style="cot")
@@ -239,3 +275,20 @@ def test_a_model_that_cannot_answer_is_an_infrastructure_failure() -> None:
     observation, info = env.reset(seed=0)
     with IADPolicyWrapper(agent, env, strategy="single") as policy, pytest.raises(ModelError, match="down"):
         policy.act(observation, info)
+
+
+def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> None:
+    env = gym.make("IAD/WebShop-v0")
+    asked: list[str] = []
+
+    def answer(messages: Any) -> str:
+        asked.append(str(messages[0]["content"])[:40])
+        return "Action: search[walking shoes]" if "Two kinds of action" in str(messages) else "Name the colour."
+
+    agent = language_agent(env, ScriptedModel(answer))
+    policy = IADPolicyWrapper(agent, env, strategy="iad", n=2, feedback="judge")
+    policy.act(*env.reset(seed=0))
+    told = policy.decisions[-1].candidates[1].feedback
+    assert told is not None
+    assert told.critique == "Name the colour."
+    assert "critic answered by scripted" in policy.decisions[-1].notes

@@ -12,7 +12,7 @@ import pytest
 from iad_policy.call import Call, making
 from iad_policy.errors import ModelError
 from iad_policy.models import LanguageModel, load_model
-from iad_policy.models.litellm import LiteLLMModel
+from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.types import Usage
 from tests.iad_policy.openai_server import OpenAIServer, Reply, completion, serving
 
@@ -75,6 +75,25 @@ def test_log_probabilities_are_passed_on(server: OpenAIServer) -> None:
 def test_a_given_price_is_billed(server: OpenAIServer) -> None:
     usage = client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage
     assert usage == Usage(prompt_tokens=11, completion_tokens=7, usd=pytest.approx(25e-6), n_unpriced=0)
+
+
+def test_a_listed_price_is_found_and_an_unknown_one_is_none() -> None:
+    assert listed_usd("no response", "nobody-knows-it") is None
+    import litellm  # quiet and without a network only after the client has loaded it
+
+    usage = litellm.Usage(prompt_tokens=1_000_000, completion_tokens=0, total_tokens=1_000_000)
+    response = litellm.ModelResponse(model="gpt-4o-mini", usage=usage)
+    assert listed_usd(response, "gpt-4o-mini") == pytest.approx(0.15)
+    assert listed_usd(response, "hosted_vllm/nobody-knows-it") is None
+    assert listed_usd(response, "ollama/nobody-knows-it") is None
+
+
+def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
+    model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
+    assert model.complete(HELLO).usage.n_unpriced == 1
+    assert model.settings["api_base"] == server.address
+    assert len(server.requests) == 1
 
 
 def test_a_missing_usage_counts_nothing_and_says_so(server: OpenAIServer) -> None:
