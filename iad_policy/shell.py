@@ -10,7 +10,7 @@ from functools import lru_cache
 _PATH = re.compile(r"(?<![\w.])/[\w.+-]+(?:/[\w.+-]+)*")
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
-_ENDING = re.compile(r"(?<![\w/])\*?\.(\w{1,5})\b|\b(\w{1,5}) files?\b")
+_ENDING = re.compile(r"(?<![\w/])\*?\.(\w{1,5})\b|\b([a-z]\w{0,4}) files?\b")
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w-])")
 _WORD = re.compile(r"[a-z]+")
 _NO_ENDING = frozenset(

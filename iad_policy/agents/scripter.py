@@ -8,7 +8,7 @@ keeps away from Worst; it never reads a score.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -19,12 +19,16 @@ from iad_policy.shell import read_errand
 from iad_policy.types import Candidate, Feedback, State
 
 SUBMIT = "submit"
-PATTERN_SCALE = 0.9
+PATTERN_SCALE = 1.2
 """How far apart the fits of two patterns are, for one to be e times as likely, at temperature 1."""
-SLIP = 0.16
+SLIP = 0.3
 """How likely each part of a command is a wrong one, at temperature 1."""
 SUBMITS = 0.9
 """How likely it submits after a command that did something, at temperature 1."""
+TOWARDS_BEST = 1.0
+"""How much likelier, as a logarithm, a command is for being one part away from Best's."""
+FROM_WORST = 2.0
+"""How much less likely, as a logarithm, a command is for having Worst's pattern where Best has another."""
 MAX_TRIES = 4
 LOOK_AROUND = "ls -la"
 
@@ -63,18 +67,20 @@ def _is_done(state: State) -> bool:
     return facts["exit_code"] == 0 and bool(did)
 
 
-def _drawn(plans: Sequence[Plan], avoid: set[str], *, heat: float, rng: Random) -> Candidate:
-    """A command by how well its pattern fits and how few of its parts are wrong."""
+def _drawn(
+    plans: Sequence[Plan], avoid: set[str], *, heat: float, rng: Random, bias: Callable[[Plan], float] = lambda plan: 0.0
+) -> Candidate:
+    """A command by how well its pattern fits, how few of its parts are wrong, and a further inclination."""
     new = [plan for plan in plans if plan.command not in avoid]
     if not new:
         return Candidate(SUBMIT if avoid else LOOK_AROUND, thought="I know no command for this.")
     if heat <= 0.0:
-        chosen = max(new, key=lambda plan: (plan.fit, -len(plan.slips)))
+        chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.slips)))
     else:
         top = max(plan.fit for plan in new)
         slip = min(SLIP * heat, 0.5)
         weights = [
-            math.exp((plan.fit - top) / (PATTERN_SCALE * heat))
+            math.exp((plan.fit - top) / (PATTERN_SCALE * heat) + bias(plan))
             * math.prod((slip / (n - 1) if is_slip else 1.0 - slip) for is_slip, n in plan.odds)
             for plan in new
         ]
@@ -83,12 +89,16 @@ def _drawn(plans: Sequence[Plan], avoid: set[str], *, heat: float, rng: Random) 
 
 
 def _refined(plans: Sequence[Plan], feedback: Feedback, tried: set[str], *, heat: float, rng: Random) -> Candidate:
-    """Best's command with one part changed; another pattern where Best is none of ours or has no part to change."""
+    """Rather Best's command with one part changed than another pattern, and rather not Worst's pattern."""
     best, worst = feedback.best, feedback.worst
     assert best is not None
     avoid = tried | {str(best.action)} | ({str(worst.action)} if worst is not None else set())
     kept = [plan for plan in plans if plan.command == str(best.action)]
-    near = [plan for plan in plans if plan.command not in avoid and any(plan.is_near(one) for one in kept)]
-    if near and rng.random() < 0.5:
-        return _drawn(near, avoid, heat=heat, rng=rng)
-    return _drawn(plans, avoid, heat=heat, rng=rng)
+    kept_patterns = {plan.pattern for plan in kept}
+    shunned = {plan.pattern for plan in plans if worst is not None and plan.command == str(worst.action)}
+
+    def bias(plan: Plan) -> float:
+        leaning = TOWARDS_BEST if any(plan.is_near(one) for one in kept) else 0.0
+        return leaning - (FROM_WORST if plan.pattern in shunned - kept_patterns else 0.0)
+
+    return _drawn(plans, avoid, heat=heat, rng=rng, bias=bias)
