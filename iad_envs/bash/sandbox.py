@@ -62,7 +62,8 @@ class Change(NamedTuple):
         kind: `"modified"` is another content, link target or type, `"mode"` other permissions or owner only.
         mode: `st_mode` with the type bits, as it is now; 0 when deleted.
         size: Bytes of a regular file, 0 for anything else.
-        digest: BLAKE2b-256 of a regular file's content or of a link's target, in hex; empty for anything else.
+        digest: BLAKE2b-256 of a regular file's content or of a link's target, in hex; empty for anything else. A large
+            file that is mostly holes has one of its own kind, `sparse:...`.
         was_mode: `st_mode` as it was; 0 when added.
     """
 

@@ -147,7 +147,7 @@ def _limit(limits: dict[str, Any], timeout_s: float) -> None:
     for what, amount in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, disk),
+        (resource.RLIMIT_FSIZE, 2 * disk),
         (resource.RLIMIT_NOFILE, limits["open_files"]),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_CPU, cpu),
