@@ -14,16 +14,22 @@ _ENDING = re.compile(r"(?<![\w/])\*?\.(\w{1,5})\b|\b([a-z]\w{0,4}) files?\b")
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w-])")
 _WORD = re.compile(r"[a-z]+")
 _NO_ENDING = frozenset(
-    "the a an of all any no each every file files empty these those other large old new many more most".split()
+    [
+        *("the", "a", "an", "of", "all", "any", "no", "each", "every", "file", "files", "empty", "these", "those"),
+        *("other", "large", "old", "new", "many", "more", "most"),
+    ]
 )
 
 CHANGING = frozenset(
-    "create make copy copies move delete remove replace change substitute write save give let put take rid keep rename".split()
+    [
+        *("create", "make", "copy", "copies", "move", "delete", "remove", "replace", "change", "substitute", "write"),
+        *("save", "give", "let", "put", "take", "rid", "keep", "rename"),
+    ]
 )
 """Verbs that ask for a change of files."""
-REMOVING = frozenset("delete remove rid keep move take rename out".split())
+REMOVING = frozenset(["delete", "remove", "rid", "keep", "move", "take", "rename", "out"])
 """Verbs that ask for something to go."""
-COUNTING = frozenset("many number count total sum".split())
+COUNTING = frozenset(["many", "number", "count", "total", "sum"])
 """Words that ask for a number."""
 
 

@@ -48,23 +48,27 @@ class Draw:
 
 def project(draw: Draw) -> Iterator[tuple[str, str, int]]:
     """A small program: sources, documents, settings, logs and what a build left behind."""
-    modules = "parser reader writer cache index queue router session storage timer".split()
+    modules = ["parser", "reader", "writer", "cache", "index", "queue", "router", "session", "storage", "timer"]
     for name in modules:
         yield f"src/core/{name}.py", _source(draw, name, 8 + draw.below(20)), 0o644
-    for name in "menu table chart form".split():
+    for name in ["menu", "table", "chart", "form"]:
         yield f"src/web/{name}.js", _script(draw, name, 5 + draw.below(12)), 0o644
         yield f"src/web/{name}.css", "".join(f".{name}-{k} {{ margin: {draw.below(9)}px; }}\n" for k in range(4)), 0o644
-    for name in "parser cache router".split():
+    for name in ["parser", "cache", "router"]:
         yield f"checks/check_{name}.py", _source(draw, f"check_{name}", 4 + draw.below(8)), 0o644
-    for name in "install usage design changes".split():
+    for name in ["install", "usage", "design", "changes"]:
         yield f"docs/{name}.md", _prose(draw, 6 + draw.below(10), ["timeout", "retry", "cache"]), 0o644
     yield "docs/draft/ideas.md", _prose(draw, 5, ["retry"]), 0o644
-    for name in "server client limits".split():
+    for name in ["server", "client", "limits"]:
         yield f"settings/{name}.conf", _settings(draw), 0o644
-    yield "settings/hosts.txt", "".join(f"{name}:{9000 + draw.below(90)}:{draw.one(ZONES)}\n" for name in modules), 0o600
+    yield (
+        "settings/hosts.txt",
+        "".join(f"{name}:{9000 + draw.below(90)}:{draw.one(ZONES)}\n" for name in modules),
+        0o600,
+    )
     for day in range(1, 6):
         yield f"logs/app-{day}.log", _log(draw, 20 + draw.below(25)), 0o644
-    for name in "parser cache index".split():
+    for name in ["parser", "cache", "index"]:
         yield f"build/{name}.o", "\x7fOBJ" + "x" * (200 + draw.below(2600)), 0o644
         yield f"build/{name}.tmp", "", 0o644
     yield "build/all.sh", "#!/bin/sh\necho building\n", 0o644
@@ -73,8 +77,11 @@ def project(draw: Draw) -> Iterator[tuple[str, str, int]]:
 
 def library(draw: Draw) -> Iterator[tuple[str, str, int]]:
     """A lending library: tables, letters, lists with repetitions, and old copies."""
-    genres, towns = "travel history poetry science cooking music".split(), "Ashford Brill Corby Denton Ely".split()
-    authors = "Abel Barlow Crane Dyson Elgin Farrow Gould Hale".split()
+    genres, towns = (
+        ["travel", "history", "poetry", "science", "cooking", "music"],
+        ["Ashford", "Brill", "Corby", "Denton", "Ely"],
+    )
+    authors = ["Abel", "Barlow", "Crane", "Dyson", "Elgin", "Farrow", "Gould", "Hale"]
     rows = ["id,title,author,year,genre,copies"]
     rows += [
         f"{100 + k},The {draw.one(ADJECTIVES)} {draw.one(NOUNS)},{draw.one(authors)},{1950 + draw.below(70)},"
@@ -82,20 +89,24 @@ def library(draw: Draw) -> Iterator[tuple[str, str, int]]:
         for k in range(60)
     ]
     yield "tables/books.csv", _lines(rows), 0o644
-    members = [f"{k},{draw.one(authors)} {chr(65 + draw.below(26))},{draw.one(towns)},{draw.below(40)}" for k in range(40)]
+    members = [
+        f"{k},{draw.one(authors)} {chr(65 + draw.below(26))},{draw.one(towns)},{draw.below(40)}" for k in range(40)
+    ]
     yield "tables/members.csv", _lines(["id,name,town,fines", *members]), 0o644
-    loans = [f"{100 + draw.below(60)},{draw.below(40)},2023-{1 + draw.below(12):02d},{draw.one(STATES)}" for _ in range(90)]
+    loans = [
+        f"{100 + draw.below(60)},{draw.below(40)},2023-{1 + draw.below(12):02d},{draw.one(STATES)}" for _ in range(90)
+    ]
     yield "tables/loans.csv", _lines(["book,member,month,state", *loans]), 0o644
-    for name in "abel barlow crane dyson elgin farrow".split():
+    for name in ["abel", "barlow", "crane", "dyson", "elgin", "farrow"]:
         yield f"letters/{name}.txt", _prose(draw, 4 + draw.below(12), ["overdue", "thank", "reserve"]), 0o644
     for year in (2021, 2022):
-        for name in "spring autumn".split():
+        for name in ["spring", "autumn"]:
             yield f"letters/{year}/{name}.txt", _prose(draw, 5 + draw.below(6), ["overdue", "donation"]), 0o644
-    for name in "wishes returns shelves".split():
+    for name in ["wishes", "returns", "shelves"]:
         yield f"lists/{name}.txt", _lines([f"{draw.one(ADJECTIVES)} {draw.one(NOUNS)[:5]}" for _ in range(45)]), 0o644
-    for name in "wishes books notes".split():
+    for name in ["wishes", "books", "notes"]:
         yield f"old/{name}.bak", _prose(draw, 3 + draw.below(40), ["donation"]), 0o644
-    for name in "north south east".split():
+    for name in ["north", "south", "east"]:
         yield f"rooms/{name}.dat", "", 0o644
         yield f"rooms/{name}.md", _prose(draw, 3 + draw.below(5), ["reserve", "quiet"]), 0o644
     yield "rooms/keys.txt", _lines([f"{draw.one(NOUNS)}:{draw.below(900)}:{draw.one(towns)}" for _ in range(20)]), 0o600
@@ -103,38 +114,45 @@ def library(draw: Draw) -> Iterator[tuple[str, str, int]]:
 
 def station(draw: Draw) -> Iterator[tuple[str, str, int]]:
     """A weather station: readings, logs, settings, scripts and leftovers."""
-    sensors, units = "wind rain heat light".split(), "knots mm celsius lux".split()
+    sensors, units = ["wind", "rain", "heat", "light"], ["knots", "mm", "celsius", "lux"]
     for month in range(1, 7):
         rows = ["day,sensor,value,unit"]
         for _ in range(30 + draw.below(20)):
             k = draw.below(4)
             rows.append(f"{1 + draw.below(28)},{sensors[k]},{draw.below(90)},{units[k]}")
         yield f"readings/month{month}.csv", _lines(rows), 0o644
-    for name in "mast roof cellar".split():
+    for name in ["mast", "roof", "cellar"]:
         for day in range(1, 4):
             yield f"logs/{name}/day{day}.log", _log(draw, 12 + draw.below(25)), 0o644
-    for name in "mast roof cellar gate".split():
+    for name in ["mast", "roof", "cellar", "gate"]:
         yield f"settings/{name}.conf", _settings(draw), 0o644
         yield f"settings/{name}.ini", _settings(draw), 0o600
-    for name in "collect upload rotate".split():
+    for name in ["collect", "upload", "rotate"]:
         yield f"tools/{name}.sh", f"#!/bin/sh\n# {name} the readings\necho {name}\n", 0o644
-    for name in "a b c d".split():
+    for name in ["a", "b", "c", "d"]:
         yield f"spool/{name}.tmp", "", 0o644
         yield f"spool/{name}.part", "y" * (100 + draw.below(3000)), 0o644
     yield "reports/summary.txt", _prose(draw, 14, ["storm", "calm"]), 0o644
     yield "reports/storms.txt", _lines([f"{draw.one(sensors)} {draw.one(ADJECTIVES)} storm" for _ in range(40)]), 0o644
-    yield "reports/crew.txt", _lines([f"{draw.one(NOUNS)}:{draw.one(sensors)}:{20 + draw.below(40)}" for _ in range(25)]), 0o644
+    yield (
+        "reports/crew.txt",
+        _lines([f"{draw.one(NOUNS)}:{draw.one(sensors)}:{20 + draw.below(40)}" for _ in range(25)]),
+        0o644,
+    )
 
 
-ADJECTIVES = "quiet broken distant golden hollow narrow silent winter".split()
-NOUNS = "harbour garden lantern mirror orchard river tower valley".split()
-STATES = "returned overdue lost open".split()
-ZONES = "north south east west".split()
-LEVELS = "INFO INFO INFO DEBUG WARN ERROR".split()
-PARTS = "disk network clock power".split()
-MESSAGES = "started,stopped,timeout after 30 s,value out of range,retry in 5 s,all fine".split(",")
-KEYS = "host port depth limit level colour owner".split()
-FILLER = "we keep the old paper near a window and look at it when there is time for reading".split()
+ADJECTIVES = ["quiet", "broken", "distant", "golden", "hollow", "narrow", "silent", "winter"]
+NOUNS = ["harbour", "garden", "lantern", "mirror", "orchard", "river", "tower", "valley"]
+STATES = ["returned", "overdue", "lost", "open"]
+ZONES = ["north", "south", "east", "west"]
+LEVELS = ["INFO", "INFO", "INFO", "DEBUG", "WARN", "ERROR"]
+PARTS = ["disk", "network", "clock", "power"]
+MESSAGES = ["started", "stopped", "timeout after 30 s", "value out of range", "retry in 5 s", "all fine"]
+KEYS = ["host", "port", "depth", "limit", "level", "colour", "owner"]
+FILLER = [
+    *("we", "keep", "the", "old", "paper", "near", "a", "window", "and", "look"),
+    *("at", "it", "when", "there", "is", "time", "for", "reading"),
+]
 
 
 def _lines(rows: list[str]) -> str:

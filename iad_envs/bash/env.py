@@ -81,8 +81,9 @@ class BashEnv(IADEnv[str, ShellState]):
 
     ## Info
     See contract 1 in docs/design.md. `facts` tells of the last command: exit code, time-out, truncation, files created,
-    changed and deleted, destruction, background jobs that were ended. Gold, from `step` and `reset` only: `progress` (the
-    reward of the state so far, with the gold command run once, at the first step; 0 before), `success`, `reward_parts`.
+    changed and deleted, destruction, background jobs that were ended. Gold, from `step` and `reset` only: `progress`
+    (the reward of the state so far, with the gold command run once, at the first step; 0 before), `success`,
+    `reward_parts`.
 
     ## Arguments
         data_dir: Folder with tasks in InterCode's format; default `$IAD_DATA/intercode`, else the bundled.
@@ -224,9 +225,7 @@ class BashEnv(IADEnv[str, ShellState]):
             ran = state.start.run(state.files, action, cwd=state.cwd, oldpwd=state.oldpwd)
         if ran.result is None:
             return Transition(replace(state, ran=ran, command=action), ran.complaint, False)
-        after = replace(
-            state, files=ran.files, cwd=ran.result.cwd, oldpwd=ran.result.oldpwd, ran=ran, command=action
-        )
+        after = replace(state, files=ran.files, cwd=ran.result.cwd, oldpwd=ran.result.oldpwd, ran=ran, command=action)
         return Transition(after, complaint_about(ran.result), False)
 
     def _view(self, state: ShellState, complaint: str) -> View:

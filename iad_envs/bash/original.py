@@ -1,8 +1,9 @@
 """What the original environment's containers would show: quoting, `git status`, and what its first reset destroys.
 
-The original keeps the whole file system in a git repository at `/`, resets with `git reset --hard; git clean -fd`, pastes
-every command between double quotes, and lets a client split the line at blanks. All of that follows from the command
-and from the sandbox's own change list, so no git is needed; a differential test holds `git_status` to the real one.
+The original keeps the whole file system in a git repository at `/`, resets with `git reset --hard; git clean -fd`,
+pastes every command between double quotes, and lets a client split the line at blanks. All of that follows from the
+command and from the sandbox's own change list, so no git is needed; a differential test holds `git_status` to the real
+one.
 """
 
 import os
@@ -19,7 +20,10 @@ MALFORMED = "Malformed command"
 TIMED_OUT = "Command timed out"
 
 IGNORED_NAMES = frozenset(
-    "bin boot dev etc home lib media opt proc root run sbin srv sys usr var .dockerenv .git".split()
+    [
+        *("bin", "boot", "dev", "etc", "home", "lib", "media", "opt", "proc", "root", "run", "sbin", "srv", "sys"),
+        *("usr", "var", ".dockerenv", ".git"),
+    ]
 )
 """Names that its repository ignores, at any depth: the patterns have no slash."""
 

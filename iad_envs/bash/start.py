@@ -68,7 +68,9 @@ class StartState:
         with self.sandbox.fork(files) as fork:
             result = fork.run(line, cwd=cwd, oldpwd=oldpwd)
             after = fork.snapshot()
-            return Ran(result, shlex.join(line) if isinstance(line, tuple) else line, after, fork.diff(files), after.ended)
+            return Ran(
+                result, shlex.join(line) if isinstance(line, tuple) else line, after, fork.diff(files), after.ended
+            )
 
     def changes(self, files: Token) -> tuple[Change, ...]:
         """What differs in a state from the start."""

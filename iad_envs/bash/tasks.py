@@ -1,8 +1,8 @@
 """Tasks in InterCode's format, the start state that each begins with, and the programs its gold command needs.
 
-A data folder has `<name>_fs_<i>.json`, a list of `{"query": ..., "gold": ...}` (gold may be a list of commands), and for
-each the start state as `fs_<i>.tar`, `fs_<i>.tar.gz` or InterCode's own `setup_nl2b_fs_<i>.sh`; without one it is the bare
-system. `difficulty` and `split` are ours and optional.
+A data folder has `<name>_fs_<i>.json`, a list of `{"query": ..., "gold": ...}` (gold may be a list of commands), and
+for each the start state as `fs_<i>.tar`, `fs_<i>.tar.gz` or InterCode's own `setup_nl2b_fs_<i>.sh`; without one it is
+the bare system. `difficulty` and `split` are ours and optional.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""A keyless agent for `IAD/InterCodeBash-v0`: it puts commands together from the instruction's words, and knows no gold.
+"""A keyless agent for `IAD/InterCodeBash-v0`: it makes commands of the instruction's words alone, and knows no gold.
 
 It has a box of command patterns, each with words that call for it. It fills a pattern with the paths, names and numbers
 that the instruction names, sometimes with a part wrong, as a hasty person would; when a command printed something or
 changed something it submits, and when it failed it tries another. A temperature makes wrong parts and far-fetched
-patterns likelier: without one it is greedy. Given best and worst, it keeps Best's pattern and changes one part of it, and
+patterns likelier: without one it is greedy. Given best and worst, it rather changes one part of Best's command, and
 keeps away from Worst; it never reads a score.
 """
 
@@ -68,7 +68,12 @@ def _is_done(state: State) -> bool:
 
 
 def _drawn(
-    plans: Sequence[Plan], avoid: set[str], *, heat: float, rng: Random, bias: Callable[[Plan], float] = lambda plan: 0.0
+    plans: Sequence[Plan],
+    avoid: set[str],
+    *,
+    heat: float,
+    rng: Random,
+    bias: Callable[[Plan], float] = lambda plan: 0.0,
 ) -> Candidate:
     """A command by how well its pattern fits, how few of its parts are wrong, and a further inclination."""
     new = [plan for plan in plans if plan.command not in avoid]

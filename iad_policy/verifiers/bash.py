@@ -1,4 +1,4 @@
-"""The proxy verifier of `IAD/InterCodeBash-v0`: what a command did on its fork, against the instruction's words. No gold.
+"""The proxy verifier of `IAD/InterCodeBash-v0`: what a command did on its fork, against the instruction. No gold.
 
 It reads exit code, error text and output, what was created, changed and deleted, and how many other candidates came to
 the same. Whether to submit is judged by what the last command did.
@@ -142,7 +142,17 @@ def _right_number(facts: Mapping[str, Any], output: str, errand: Errand) -> floa
     is_number = len(lines) == 1 and lines[0].strip().isdigit()
     if errand.asks_for_number:
         return (0.15 if lines[0].strip() != "0" else -0.1) if is_number else -0.3
-    if errand.numbers and errand.words & {"first", "last", "top", "final", "begins", "ends", "largest", "biggest", "most"}:
+    if errand.numbers and errand.words & {
+        "first",
+        "last",
+        "top",
+        "final",
+        "begins",
+        "ends",
+        "largest",
+        "biggest",
+        "most",
+    }:
         if "column" in errand.words:
             return 0.1 if len(lines) == 1 else -0.2
         return 0.15 if len(lines) == int(errand.numbers[0]) else -0.25
@@ -154,9 +164,9 @@ def _right_names(facts: Mapping[str, Any], output: str, errand: Errand) -> float
     lines = output.strip().splitlines()
     if errand.endings and "path" in " ".join(errand.words) and lines and all(map(_PATH.fullmatch, lines)):
         return 0.15 if all(line.endswith(f".{errand.endings[0]}") for line in lines) else -0.2
-    if errand.words & {"paths", "path", "which", "files"} and not errand.asks_for_number and lines:
-        if not errand.words & {"lines", "column", "size", "sizes"}:
-            return 0.1 if all(map(_PATH.fullmatch, lines)) else -0.2
+    asks_for_paths = errand.words & {"paths", "path", "which", "files"} and not errand.asks_for_number
+    if asks_for_paths and lines and not errand.words & {"lines", "column", "size", "sizes"}:
+        return 0.1 if all(map(_PATH.fullmatch, lines)) else -0.2
     return 0.0
 
 
