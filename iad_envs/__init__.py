@@ -4,7 +4,9 @@ from gymnasium.envs.registration import register
 
 register(id="IAD/WebShop-v0", entry_point="iad_envs.webshop:WebShopEnv")
 
-ENVIRONMENTS = ("IAD/WebShop-v0",)
+register(id="IAD/InterCodeBash-v0", entry_point="iad_envs.bash.env:BashEnv")
+
+ENVIRONMENTS = ("IAD/WebShop-v0", "IAD/InterCodeBash-v0")
 """Registered ids."""
 
 __all__ = ["ENVIRONMENTS"]
