@@ -149,6 +149,10 @@ class Scorer:
         if given.status == "rejected":
             ex, soft_f1 = self._replica(predicted, gold)
             return PairScore(ex, soft_f1, 0.0, "rejected", given.message)
+        return self.compared(predicted, gold, given)
+
+    def compared(self, predicted: str, gold: str, given: Result) -> PairScore:
+        """Return all scores of a result that is taken as it is: nothing but the gold is run."""
         wanted = self.gold(gold)
         ex, soft_f1 = self._official(given, wanted)
         if refused := refusal(predicted):
