@@ -16,6 +16,7 @@ from figures import figure, in_fresh_process
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, Propose, State, Verdict, per_step
+from iad_policy.types import Information
 
 N_IMPORTS = 5
 N_PAGES = 500
@@ -57,7 +58,7 @@ class InstantAgent:
 class InstantVerifier:
     """Scores 0.5."""
 
-    information = "proxy"
+    information: Information = "proxy"
     needs_preview = False
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:

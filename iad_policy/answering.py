@@ -99,9 +99,8 @@ class Answerer:
                 self._cut(answer, "agent", "proposals")
                 continue
             made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
-            candidate = Candidate(
-                made.action, made.thought, made.error, made.key, usage, made.logprobs, feedback=feedback, id=item
-            )
+            said = made.action, made.thought, made.error, made.key
+            candidate = Candidate(*said, usage, made.logprobs, feedback=feedback, id=item)
             self.candidates[candidate.id] = candidate
             if not at.path:
                 self._here.add(candidate.id)

@@ -30,7 +30,7 @@ def cache_path() -> Path:
 def load_cast(config: RunConfig, env: gym.Env[Any, Any]) -> Cast:
     """Return the agent, verifier and roles that a configuration names.
 
-    The roles are played by the judge's model, else by the agent's, else by templates.
+    The roles are played by the agent's own model, else by the judge's, else by templates.
 
     Raises:
         UnknownName: No such agent or verifier.
@@ -47,7 +47,7 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any]) -> Cast:
         if judge_model is None
         else load_object(VERIFIERS[config.verifier.partition(":")[0]])(env, judge_model)
     )
-    model = judge_model or agent_model
+    model = getattr(agent, "model", None) or judge_model
     roles: Roles = TemplateRoles() if model is None else model_roles(env, model)
     return Cast(agent, load_verifier(verifier, env) if verifier else None, roles)
 

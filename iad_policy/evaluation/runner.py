@@ -21,6 +21,8 @@ from iad_policy.wrapper import IADPolicyWrapper
 
 HOPELESS = ("auth", "not_found")
 """Kinds of model errors that every further call would meet."""
+HOPELESS_AT_FIRST = (*HOPELESS, "other", "malformed")
+"""Kinds that every further call will meet where not even the first one was answered: no such model, no key."""
 
 
 class RunStopped(IADError):
@@ -108,8 +110,9 @@ class Runner:
                 record = self._run(strategy, task, self._log)
                 folder.add(record)
                 yield record
-                if record.error_kind in HOPELESS:
-                    raise RunStopped(f"the model can't be asked: {record.error}", is_failure=True)
+                is_first = not self._meter.total.completion_tokens and record.n_steps == 0
+                if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
+                    raise RunStopped(f"the model can't be asked: {' '.join(record.error.split())}", is_failure=True)
 
     def key(self, strategy: str, task: str) -> str:
         """Return the hash of everything that can change an episode's answers."""

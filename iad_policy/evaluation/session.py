@@ -1,5 +1,6 @@
 """One run at the terminal: live while it works, and in any case the table, the summary and where they are."""
 
+import math
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from iad_policy.evaluation.table import Board, Heading, Results
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000
+FAILED = 2
+"""Exit status where what was asked for can't be done."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -46,14 +49,17 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
                     results.add(record)
                     refresh()
         except RunStopped as stopped:
-            status, said = (2 if stopped.is_failure else 0), str(stopped)
+            status, said = (FAILED if stopped.is_failure else 0), str(stopped)
         except KeyboardInterrupt:
             status, said = INTERRUPTED, "interrupted; give the same command to go on"
         with _impatience_ignored():
             figures = results.figures()
             folder.write_summary(results.as_json(figures))
-            console.print(Board(heading, figures))
-        if said:
+            if any(one.n_episodes for one in figures.summaries.values()):
+                console.print(Board(heading, figures))
+        if status == FAILED:
+            Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
+        elif said:
             said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
             console.print(Text(said, style="bold yellow"))
         console.print(f"Run folder: {folder.path}", highlight=False, markup=False, soft_wrap=True)
@@ -66,7 +72,7 @@ class _Refresh:
     def __init__(self, results: Results, live: Live | None) -> None:
         self._results = results
         self._live = live
-        self._start = self._last = monotonic()
+        self._start, self._last = monotonic(), -math.inf  # the first episode is shown at once
 
     def __call__(self) -> None:
         now = monotonic()

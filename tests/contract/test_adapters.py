@@ -62,7 +62,7 @@ def test_a_simulation_is_the_same_twice_and_a_draw_differs(name: str, options: d
 @pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
 def test_a_fork_is_not_clairvoyant(name: str, options: dict[str, Any]) -> None:
     agreed = []
-    for seed in range(30):
+    for seed in range(16):
         env = make(name, **options)
         world = begun(env, seed)
         world.committed(1)

@@ -67,3 +67,23 @@ def test_the_suite_notices_a_clairvoyant_simulation() -> None:
     subject = ClairvoyantSubject("clairvoyant", _walk, _dig)
     with pytest.raises(AssertionError):
         EnvironmentContract().test_a_simulation_of_randomness_is_not_clairvoyant(subject)
+
+
+def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:
+    n_transitions: list[str] = []
+
+    class Counted(Digger):
+        def _transition(self, state: Any, action: str, rng: Any) -> Any:
+            n_transitions.append(action)
+            return super()._transition(state, action, rng)
+
+    class CountedSlippery(SlipperyDigger, Counted):
+        pass
+
+    for kind, expected in ((Counted, 1), (CountedSlippery, 2)):
+        env = kind()
+        env.reset(seed=0)
+        env.simulate(env.snapshot(), "go west")
+        env.step("go west")
+        assert len(n_transitions) == expected
+        n_transitions.clear()

@@ -62,6 +62,8 @@ def test_run_runs_one_strategy(tmp_path: Path) -> None:
         ((SHOP, "--agent", "no.such:Agent"), "no"),
         ((SHOP, "--agent", "iad_policy.agents.random:Nope"), "Nope"),
         ((SHOP, "--verifier", "nobody"), "known: "),
+        ((SHOP, "--verifier", "none"), "leave --verifier out"),
+        ((SHOP, "--agent", "litellm:"), "model's name"),
         ((SHOP, "--n", 0), "n of 1 or more"),
         ((SHOP, "--tasks", -1), "tasks of 1 or more"),
         ((SHOP, "--budget", "decision.proposals=-1"), "limit of 0 or more"),
@@ -82,6 +84,15 @@ def test_bad_input_is_one_sentence_and_status_2(arguments: tuple[object, ...], s
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
     assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
+    done = iad("compare", SHOP, "--agent", "litellm:nosuchmodel", "--no-cache", "--out", tmp_path / "run")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("iad: the model can't be asked")
+    assert "nosuchmodel" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == f"Run folder: {tmp_path / 'run'}\n"
 
 
 def test_another_configuration_is_refused(tmp_path: Path) -> None:

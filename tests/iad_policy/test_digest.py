@@ -1,8 +1,10 @@
 """Names of values, and values as JSON."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis.extra import numpy as arrays
 from iad_policy.digest import decode, digest, dumps, encode, seed_of
 from iad_policy.types import Candidate, Usage, Verdict
 
+ROOT = Path(__file__).parents[2]
 SURROGATES = st.text(st.characters(exclude_categories=()))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | SURROGATES
 VALUES = st.recursive(
@@ -50,12 +53,12 @@ def test_different_values_have_different_names(one: list[Any], other: list[Any])
 
 def test_a_name_is_the_same_in_every_process() -> None:
     code = "from iad_policy.digest import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
-    seen = {
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": str(salt)}
-        ).stdout
-        for salt in (1, 2)
-    }
+    seen = set()
+    for salt in ("1", "2"):
+        environ = {**os.environ, "PYTHONHASHSEED": salt}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True)
+        seen.add(done.stdout)
     assert seen == {digest("a", {"x": {1, "b"}}, 0.1, (None,)) + "\n"}
 
 

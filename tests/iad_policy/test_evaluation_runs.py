@@ -110,11 +110,19 @@ def test_a_failed_episode_is_no_wrong_answer_and_is_tried_again(tmp_path: Path, 
     assert agent.n_calls == 2  # the first of the episode's three answers was there already
 
 
-def test_a_model_that_can_not_be_asked_stops_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("call", "kind"), [(1, "not_found"), (1, "other"), (20, "auth")])
+def test_a_model_that_can_not_be_asked_stops_the_run(tmp_path: Path, call: int, kind: str) -> None:
     with pytest.raises(RunStopped, match="no such model") as stopped:
-        run(runner(Guesser({1: ModelError("no such model", kind="not_found")})), tmp_path)
+        run(runner(Guesser({call: ModelError("no such\nmodel", kind=kind)})), tmp_path)
     assert stopped.value.is_failure
-    assert len(lines(tmp_path)) == 1
+    assert [line["error_kind"] for line in lines(tmp_path)] == ([""] * (0 if call == 1 else 2) + [kind])
+    run(runner(), tmp_path)
+
+
+def test_an_odd_answer_later_on_is_one_episodes_failure(tmp_path: Path) -> None:
+    records = run(runner(Guesser({20: ModelError("what", kind="other")})), tmp_path)
+    assert [one.error_kind for one in records].count("other") == 1
+    assert len(records) == 12
 
 
 def test_missing_verdicts_are_counted(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The language agent and the prompts."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from string import Template
@@ -252,7 +251,7 @@ def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
             IADPolicyWrapper(language_agent(env, model), env, verifier="oracle", threads=2) as policy,
         ):
             run(env, policy)
-            usage = replace(policy.usage, seconds=0.0).as_dict()
+            usage = policy.usage._replace(seconds=0.0).as_dict()
         return n_asked[0], usage
 
     first, again = spent(), spent()
