@@ -1,12 +1,16 @@
 """Voting by result: candidates that come to the same are one vote each for it.
 
-What failed does not vote, and what came to nothing only when nothing else is left (arXiv 2504.01931, SQL; ties by order).
+What failed does not vote, and what came to nothing votes only when nothing else is left; of equals the first seen wins.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import Asking, Simulate
 from iad_policy.types import Candidate, State
 
 
@@ -41,3 +45,14 @@ def majority(candidates: Sequence[Candidate]) -> Candidate:
 
 def _result(candidate: Candidate) -> str:
     return "" if candidate.preview is None else result_of(candidate.preview)
+
+
+def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:
+    """Simulate the candidates that were not yet, as far as the budget goes, and return the majority's choice."""
+    shown = []
+    for candidate in candidates:
+        if candidate.preview is None and not candidate.error:
+            with suppress(BudgetExhausted):
+                candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
+        shown.append(candidate)
+    return majority(shown)

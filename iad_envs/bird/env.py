@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from iad_envs.bird.data import BirdData, Question, load_data
+from iad_envs.bird.data import BirdData, Question, aligned, load_data, read_predictions
 from iad_envs.bird.database import EXPLORING, Database, Limits, Result
 from iad_envs.bird.facts import Finding, Values, findings, values_of
 from iad_envs.bird.official import TIMEOUT_S
@@ -176,6 +176,14 @@ class BirdEnv(IADEnv[str, BirdState]):
         """The split, gold included: for evaluation."""
         return self._data
 
+    def predictions(self, path: str | Path) -> dict[str, str]:
+        """Read a prediction file: queries by task id, those of questions that it lacks left out.
+
+        Raises:
+            ValueError: Not a JSON object of queries; see `iad_envs.bird.data.read_predictions`.
+        """
+        return {task_id: one.sql for task_id, one in aligned(read_predictions(Path(path)), self._data).items()}
+
     def difficulty(self, task_id: str) -> str:
         """Return `simple`, `moderate`, `challenging`, or "" where the data does not say."""
         return self._task(task_id).difficulty
@@ -265,7 +273,8 @@ class BirdEnv(IADEnv[str, BirdState]):
             "n_rows": 0 if last is None else last.n_rows,
             "tables": schema.public() if last is None else (),
         }
-        return View(observation, AVAILABLE, facts, page)
+        is_over = last is not None and last.kind == "submit"
+        return View(observation, () if is_over else AVAILABLE, facts, page)
 
     def _shown(self, last: Answered) -> str:
         failure = next((finding for finding in last.findings if finding.severity == "error"), None)
@@ -354,9 +363,7 @@ def _plain_cell(cell: Any) -> Any:
 
 def _plain_rows(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
     """Return rows as data that can be logged: long texts clipped, blobs as SQL writes them."""
-    return tuple(
-        tuple(_shown_cell(cell) if isinstance(cell, str | bytes) else cell for cell in row) for row in rows
-    )
+    return tuple(tuple(_shown_cell(cell) if isinstance(cell, str | bytes) else cell for cell in row) for row in rows)
 
 
 def _shown_cell(cell: Any) -> str:

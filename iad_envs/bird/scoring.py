@@ -76,6 +76,13 @@ class GoldCache:
                 self._ranks.pop(old, None)
                 self._n_cells -= _cells(gone)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self._ranks.clear()
+            self._n_cells = 0
+
     def ranks(self, key: tuple[Any, ...]) -> tuple[Any, ...] | Literal["unknown"] | None:
         """Return the kept sort keys of a result's rows."""
         return self._ranks.get(key, "unknown")

@@ -20,6 +20,7 @@ _TOKEN = re.compile(
     |(?P<broken>.)""",
     re.VERBOSE | re.DOTALL,
 )
+KEPT_CHARS = 10_000
 READING = frozenset({"SELECT", "WITH", "VALUES"})
 WRITING = frozenset(
     {"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM"}
@@ -44,9 +45,13 @@ class Token(NamedTuple):
     value: str
 
 
-@lru_cache(maxsize=512)
 def tokens(sql: str) -> tuple[Token, ...]:
     """Return the tokens of a text, without space and comments."""
+    return _kept_tokens(sql) if len(sql) <= KEPT_CHARS else tuple(_tokens(sql))
+
+
+@lru_cache(maxsize=512)
+def _kept_tokens(sql: str) -> tuple[Token, ...]:
     return tuple(_tokens(sql))
 
 
@@ -78,8 +83,8 @@ def canonical(sql: str) -> str:
 
 def first_word(sql: str) -> str:
     """Return the first token if it is a word, in upper case; "" for a blank text or another start."""
-    parts = tokens(sql)
-    return parts[0].value if parts and parts[0].kind == "word" else ""
+    first = next(_tokens(sql), None)
+    return first.value if first is not None and first.kind == "word" else ""
 
 
 def looks_like_sql(text: str) -> bool:
@@ -89,8 +94,7 @@ def looks_like_sql(text: str) -> bool:
 
 def refusal(sql: str) -> str:
     """Return why a text is not one reading query, or "": what the authorizer of a connection can't see."""
-    parts = tokens(sql)
-    if not without_end(parts):
+    if all(part.text == ";" for part in _tokens(sql)):
         return "expected one SELECT, got a blank text"
     word = first_word(sql)
     return f"expected one SELECT, got {word}" if word in WRITING else ""

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import AGENTS, load_agent, load_object
+from iad_policy.agents import AGENTS, TAKES_MODEL, load_agent, load_object
 from iad_policy.answering import Cast
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.models import LanguageModel, load_model
@@ -36,7 +36,7 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any]) -> Cast:
         UnknownName: No such agent or verifier.
         ValueError: The cache's file is something else.
     """
-    agent_model, judge_model = _model(config.agent, AGENTS, config), _model(config.verifier, VERIFIERS, config)
+    agent_model, judge_model = _model(config.agent, TAKES_MODEL, config), _model(config.verifier, VERIFIERS, config)
     agent: Agent = (
         load_agent(config.agent, env)
         if agent_model is None

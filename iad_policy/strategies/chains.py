@@ -1,17 +1,14 @@
 """Several IAD chains, each giving its best candidate, and a vote by result among them."""
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
 
-from iad_policy.errors import BudgetExhausted
 from iad_policy.feedback import FeedbackForm, best_and_worst
-from iad_policy.requests import All, Asking, Propose, Simulate
+from iad_policy.requests import All, Asking, Propose
 from iad_policy.strategies import per_step
 from iad_policy.strategies.iad import chain
 from iad_policy.strategies.stop import never
 from iad_policy.types import Candidate, State
-from iad_policy.voting import majority
+from iad_policy.voting import voted
 
 
 @per_step
@@ -31,21 +28,8 @@ def chains(
     of what is left over one more; with fewer than k there are n chains.
     """
     sizes = [n // k + (place < n % k) for place in range(min(k, n))]
-    one = [
-        chain(here, n=size, delta=delta, feedback=feedback, stop=stop, temperature=temperature) for size in sizes
-    ]
+    one = [chain(here, n=size, delta=delta, feedback=feedback, stop=stop, temperature=temperature) for size in sizes]
     best = [candidate for candidate in (yield from All(one)) if candidate is not None]
     if not best:
         return (yield from Propose(here, 1, temperature=temperature))[0]
     return (yield from voted(here, best))
-
-
-def voted(here: State, candidates: list[Candidate]) -> Asking[Candidate]:
-    """Preview the candidates that were not yet, and return the majority's choice."""
-    shown = []
-    for candidate in candidates:
-        if candidate.preview is None and not candidate.error:
-            with suppress(BudgetExhausted):
-                candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
-        shown.append(candidate)
-    return majority(shown)

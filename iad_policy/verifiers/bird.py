@@ -33,7 +33,7 @@ PENALTIES: Mapping[str, float] = {
 
 
 class QueryVerifier:
-    """Scores a candidate query: 1 less its findings' penalties, plus the share of candidates that agree; -1 if invalid."""
+    """Scores a query: 1 less its findings' penalties, plus the share of candidates that agree; -1 for an invalid one."""
 
     information: Information = "proxy"
     needs_preview = True
@@ -62,7 +62,9 @@ class QueryVerifier:
         share = results.count(facts["result"]) / len(results) if results else 0.0
         agreed = self._agreement * share if len(results) > 1 else 0.0
         critique = said or "Nothing odd: it runs, and what it returns fits the question's wording."
-        return Verdict(base + agreed, critique, passed=not codes.keys() & PENALTIES.keys(), details=codes | {"agreement": share})
+        return Verdict(
+            base + agreed, critique, passed=not codes.keys() & PENALTIES.keys(), details=codes | {"agreement": share}
+        )
 
 
 def facts_of(candidate: Candidate) -> Mapping[str, Any]:
