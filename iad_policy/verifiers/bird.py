@@ -34,7 +34,7 @@ PENALTIES: Mapping[str, float] = {
 
 
 class QueryVerifier:
-    """Scores a query: 1 less its findings' penalties, plus the share of candidates that agree; -1 for an invalid one."""
+    """Scores a query: 1 less its findings' penalties, plus the share of candidates that agree; -1 if invalid."""
 
     information: Information = "proxy"
     needs_preview = True
