@@ -21,6 +21,11 @@ MAX_VALUES = 20_000
 VALUES_LIMIT_S = 1.0
 NEAR_SCORE = 65.0
 N_NEAR = 3
+N_SEARCHED = 3
+"""Literals of a query for which near values are searched; further ones are only said."""
+NEAR_CHARS = 100
+READ_CHARS = 10_000
+"""Of a query whose text is looked at: the agent wrote it, so it may be made to take long."""
 MANY_ROWS = 100
 COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
 GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
@@ -80,6 +85,8 @@ def findings(sql: str, result: Result, question: Question, schema: Schema, value
     """Return all findings about a query that was executed."""
     if result.status != "ok" or refusal(sql):
         return (_failure(sql, result, schema),)
+    if len(sql) > READ_CHARS:
+        return tuple(_of_result(result, question))
     reading = Reading(sql, schema)
     return (
         *_of_result(result, question),
@@ -138,6 +145,7 @@ def _of_result(result: Result, question: Question) -> Iterator[Finding]:
 
 
 def _of_literals(reading: Reading, values: Values) -> Iterator[Finding]:
+    n_missing = 0
     for compared in dict.fromkeys(reading.comparisons()):
         table, column = compared.reference.table.name, compared.reference.column.name
         if compared.literal.kind == "number":
@@ -149,23 +157,39 @@ def _of_literals(reading: Reading, values: Values) -> Iterator[Finding]:
             continue
         known = values.of(table, column)
         if known is not None and not _occurs(compared, known):
-            near = process.extract(
-                compared.literal.value.strip("%"), known, scorer=fuzz.WRatio, limit=N_NEAR, score_cutoff=NEAR_SCORE
-            )
-            offered = f"; near: {', '.join(repr(value) for value, _, _ in near)}" if near else ""
+            n_missing += 1
+            offered = _near_values(compared.literal.value, known) if n_missing <= N_SEARCHED else ""
             message = f"{compared.literal.text} is no value of {table}.{column}{offered}"
             yield Finding("literal_not_found", "warning", message)
     for text in dict.fromkeys(reading.quoted_unknown()):
         yield Finding("quoted_literal", "note", f'"{text}" names nothing, so it is taken for a text')
 
 
+def _near_values(literal: str, known: frozenset[str]) -> str:
+    if len(literal) > NEAR_CHARS:
+        return ""
+    short = [value for value in known if len(value) <= NEAR_CHARS]
+    near = process.extract(literal.strip("%"), sorted(short), scorer=fuzz.WRatio, limit=N_NEAR, score_cutoff=NEAR_SCORE)
+    return f"; near: {', '.join(repr(value) for value, _, _ in near)}" if near else ""
+
+
 def _occurs(compared: Compared, known: frozenset[str]) -> bool:
     literal = compared.literal.value
     if compared.operator != "LIKE":
         return literal in known or "NOCASE" in compared.reference.table.ddl.upper()
-    pattern = re.escape(literal).replace("%", ".*").replace("_", ".")
-    wanted = re.compile(pattern, re.IGNORECASE | re.DOTALL)
-    return any(wanted.fullmatch(value) for value in known)
+    middle = literal.strip("%")
+    if "%" in middle or "_" in middle:
+        return True  # a pattern, and matching those can be made to take long
+    return any(_is_like(value.lower(), literal.lower(), middle.lower()) for value in known)
+
+
+def _is_like(value: str, literal: str, middle: str) -> bool:
+    """Match LIKE with `%` at the ends only, both in lower case."""
+    if literal[:1] == "%" and literal[-1:] == "%":
+        return middle in value
+    if literal[:1] == "%":
+        return value.endswith(middle)
+    return value.startswith(middle) if literal[-1:] == "%" else value == middle
 
 
 def _of_evidence(reading: Reading, sql: str, question: Question) -> Iterator[Finding]:

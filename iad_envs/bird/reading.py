@@ -1,6 +1,6 @@
 """What a query's text says: which tables and columns it names, what it compares, what it joins."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from iad_envs.bird.schema import Column, Schema, Table
@@ -35,6 +35,9 @@ class Reading:
         self.parts = tokens(sql)
         self.schema = schema
         self._tables = {table.name.lower(): table for table in schema.tables}
+        self._columns = {
+            table.name: {column.name.lower(): column for column in table.columns} for table in schema.tables
+        }
         self.aliases = dict(self._aliases())
         self.used_tables = tuple(dict.fromkeys(self.aliases.values()))
 
@@ -61,8 +64,8 @@ class Reading:
             return None
         if place >= 2 and parts[place - 1].text == ".":
             table = self.aliases.get(parts[place - 2].value.lower())
-            return None if table is None else _column(table, part.value)
-        found = [named for table in self.used_tables if (named := _column(table, part.value)) is not None]
+            return None if table is None else self._column(table, part.value)
+        found = [named for table in self.used_tables if (named := self._column(table, part.value)) is not None]
         return found[0] if len(found) == 1 else None
 
     def comparisons(self) -> Iterator[Compared]:
@@ -113,17 +116,12 @@ class Reading:
             if part.kind == "name" and part.text[0] == '"' and part.value.lower() not in known:
                 yield part.value
 
+    def _column(self, table: Table, name: str) -> Reference | None:
+        found = self._columns[table.name].get(name.lower())
+        return None if found is None else Reference(table, found)
+
     def _places(self, word: str) -> Iterator[int]:
         return (place for place, part in enumerate(self.parts) if part.kind == "word" and part.value == word)
-
-
-def _column(table: Table, name: str) -> Reference | None:
-    found = _columns(table).get(name.lower())
-    return None if found is None else Reference(table, found)
-
-
-def _columns(table: Table) -> Mapping[str, Column]:
-    return {column.name.lower(): column for column in table.columns}
 
 
 def is_declared(schema: Schema, left: Reference, right: Reference) -> bool:

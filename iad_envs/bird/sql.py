@@ -8,16 +8,15 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-Kind = Literal["word", "string", "name", "number", "sign", "broken"]
+Kind = Literal["word", "string", "name", "number", "sign"]
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*.*?(?:\*/|\Z))
-    |(?P<string>'(?:[^']|'')*')
-    |(?P<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\])
+    |(?P<string>'(?:[^']++|'')*+(?:'|\Z))
+    |(?P<name>"(?:[^"]++|"")*+(?:"|\Z)|`(?:[^`]++|``)*+(?:`|\Z)|\[[^\]]*+(?:\]|\Z))
     |(?P<number>0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
     |(?P<word>[^\W\d][\w$]*)
-    |(?P<sign><>|<=|>=|!=|==|\|\||<<|>>|->>?|[^\s'"`\[])
-    |(?P<broken>.)""",
+    |(?P<sign><>|<=|>=|!=|==|\|\||<<|>>|->>?|.)""",
     re.VERBOSE | re.DOTALL,
 )
 KEPT_CHARS = 10_000
@@ -35,7 +34,7 @@ class Token(NamedTuple):
     """A piece of SQL.
 
     Attributes:
-        kind: `word` is an unquoted name or keyword, `name` a quoted one, `broken` an unclosed quote.
+        kind: `word` is an unquoted name or keyword, `name` a quoted one; what is never closed goes on to the end.
         text: As written.
         value: Without quotes; a word in upper case.
     """
@@ -64,7 +63,7 @@ def _tokens(sql: str) -> Iterator[Token]:
             yield Token("name", text, text[1:-1].replace(text[0] * 2, text[0]))
         elif kind == "word":
             yield Token("word", text, text.upper())
-        elif kind in ("number", "sign", "broken"):
+        elif kind in ("number", "sign"):
             yield Token(kind, text, text)  # type: ignore[arg-type]
 
 

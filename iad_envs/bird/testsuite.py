@@ -33,7 +33,7 @@ def same_result(predicted: Sequence[Row], gold: Sequence[Row], *, in_order: bool
     wanted_rows = list(gold) if in_order else Counter(gold)
     return any(
         (rows if in_order else Counter(rows)) == wanted_rows
-        for chosen in _assignments(allowed, ())
+        for chosen in _assignments(allowed, list(zip(*predicted, strict=True)), ())
         for rows in [[tuple(row[place] for place in chosen) for row in predicted]]
     )
 
@@ -72,10 +72,15 @@ def _column(cells: Sequence[Any], in_order: bool) -> Any:
     return list(cells) if in_order else Counter(cells)
 
 
-def _assignments(allowed: Sequence[Sequence[int]], chosen: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+def _assignments(
+    allowed: Sequence[Sequence[int]], columns: Sequence[Row], chosen: tuple[int, ...]
+) -> Iterable[tuple[int, ...]]:
+    """Yield the ways to take a different predicted column for each gold one; of identical columns one is tried."""
     if len(chosen) == len(allowed):
         yield chosen
         return
+    tried: set[Row] = set()
     for place in allowed[len(chosen)]:
-        if place not in chosen:
-            yield from _assignments(allowed, (*chosen, place))
+        if place not in chosen and columns[place] not in tried:
+            tried.add(columns[place])
+            yield from _assignments(allowed, columns, (*chosen, place))

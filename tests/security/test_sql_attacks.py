@@ -135,6 +135,32 @@ def test_the_environment_turns_an_endless_query_into_an_observation_and_goes_on(
     env.close()
 
 
+UNPLEASANT = {
+    "brackets": "SELECT " + "[" * 100_000,
+    "quotes": "SELECT " + "'" * 99_999,
+    "openings": "SELECT 1 " + "/*" * 50_000,
+    "closings": "execute[" + "] " * 50_000 + "x",
+    "fences": "```sql\n" + "``` " * 30_000 + "x",
+    "many literals": "SELECT id FROM city WHERE name IN (" + ", ".join(f"'x{i}'" for i in range(1200)) + ")",
+    "a long literal": f"SELECT id FROM city WHERE name = '{'Bern' * 2400}'",
+    "a pattern of wildcards": f"SELECT id FROM city WHERE name LIKE '{'%B' * 120}'",
+    "many comparisons": "SELECT id FROM city WHERE " + " OR ".join(["name = 'B'"] * 90),
+}
+
+
+@pytest.mark.parametrize("action", UNPLEASANT.values(), ids=list(UNPLEASANT))
+def test_reading_an_unpleasant_text_takes_no_time_on_our_side_of_the_border(action: str, tmp_path: Path) -> None:
+    env = BirdEnv(data_dir=make_folder(tmp_path), time_limit_s=0.5, score_limit_s=0.5)
+    env.reset(seed=0)
+    env.step("execute[SELECT 1]")
+    started = time.monotonic()
+    env.action_key(action)
+    env.simulate(env.snapshot(), action)
+    env.step(f"execute[{action}]")
+    assert time.monotonic() - started < 1.5
+    env.close()
+
+
 def test_submitting_an_endless_query_ends_the_episode_with_0(tmp_path: Path) -> None:
     env = BirdEnv(data_dir=make_folder(tmp_path), time_limit_s=0.3, score_limit_s=0.6)
     env.reset(seed=0)
