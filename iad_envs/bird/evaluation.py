@@ -48,28 +48,25 @@ def run_jobs(
         workers: Jobs scored side by side, each by a worker process of its own.
         timeout_s: For a pair.
     """
+    results: list[list[T]] = [[] for _ in jobs]
+    places = iter(range(len(jobs)))  # shared: whoever is free takes the next
 
-    def share(first: int) -> list[list[T]]:
+    def work(_: int) -> None:
         scorer: Scorer | None = None
-        found = []
         try:
-            for job in jobs[first::workers]:
+            for place in places:
+                job = jobs[place]
                 if scorer is None or scorer.path != job.path:
                     if scorer is not None:
                         scorer.close()
                     scorer = Scorer(job.path, timeout_s=timeout_s)
-                found.append([score(scorer, sql, job.gold) for sql in job.predicted])
+                results[place] = [score(scorer, sql, job.gold) for sql in job.predicted]
         finally:
             if scorer is not None:
                 scorer.close()
-        return found
 
-    results: list[list[T]] = [[] for _ in jobs]
-    if workers == 1:
-        return share(0)
     with ThreadPoolExecutor(workers) as pool:
-        for first, found in enumerate(pool.map(share, range(workers))):
-            results[first::workers] = found
+        list(pool.map(work, range(workers)))
     return results
 
 

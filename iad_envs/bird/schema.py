@@ -1,7 +1,7 @@
 """A database's schema as data, and its renderings for prompts: ddl, ddl+samples, m-schema."""
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,12 @@ SAMPLED_ROWS = 40
 SHOWN_VALUES = 3
 SHOWN_CHARS = 40
 DESCRIPTION_CHARS = 160
+LISTED = (
+    "FROM sqlite_master AS m, {} AS p WHERE m.type IN ('table', 'view') AND m.sql IS NOT NULL "
+    "AND m.name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY m.rowid, p.{}"
+)
+COLUMNS = f"SELECT m.name, m.sql, p.name, p.type, p.pk {LISTED.format('pragma_table_info(m.name)', 'cid')}"
+KEYS = f'SELECT m.name, p."from", p."table", p."to" {LISTED.format("pragma_foreign_key_list(m.name)", "id")}'
 NOTHING_DESCRIBED = Described("", "", "")
 
 
@@ -84,10 +90,13 @@ def load_schema(path: Path, data: "SchemaSource") -> Schema:
     described = read_descriptions(path.parent / "database_description")
     try:
         connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
-        connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
-            tables = tuple(_table(connection, name, ddl, described) for name, ddl in _listed(connection))
-            keys = [key for table in tables for key in _declared_keys(connection, table, tables)]
+            tables, keys = _read(connection, described)
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")  # slower, so only where needed
+            tables, keys = _read(connection, described)
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -123,42 +132,48 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _listed(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    return connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite~_%' ESCAPE '~' "
-        "AND sql IS NOT NULL ORDER BY rowid"
-    ).fetchall()
+def _read(
+    connection: sqlite3.Connection, described: Mapping[tuple[str, str], Described]
+) -> tuple[tuple[Table, ...], list[ForeignKey]]:
+    declared: dict[str, tuple[str, list[tuple[str, str, bool]]]] = {}
+    for name, ddl, column, kind, key in connection.execute(COLUMNS):
+        declared.setdefault(name, (ddl, []))[1].append((column, kind, bool(key)))
+    tables = []
+    for name, (ddl, columns) in declared.items():
+        rows = connection.execute(f"SELECT * FROM {quoted(name)} LIMIT {SAMPLED_ROWS}").fetchall()
+        cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
+        found = [
+            Column(column, kind, is_key, described.get(_name(name, column), NOTHING_DESCRIBED), _values(values))
+            for (column, kind, is_key), values in zip(columns, cells, strict=True)
+        ]
+        tables.append(Table(name, ddl, tuple(found)))
+    return tuple(tables), _declared_keys(connection, tables)
 
 
-def _table(
-    connection: sqlite3.Connection, name: str, ddl: str, described: Mapping[tuple[str, str], Described]
-) -> Table:
-    rows = connection.execute(f"SELECT * FROM {quoted(name)} LIMIT {SAMPLED_ROWS}").fetchall()
-    columns = []
-    for place, (_, column, kind, _, _, key) in enumerate(
-        connection.execute(f"PRAGMA table_info({quoted(name)})").fetchall()
-    ):
-        words = described.get((name.strip().lower(), column.strip().lower()), NOTHING_DESCRIBED)
-        columns.append(Column(column, kind, bool(key), words, _values(row[place] for row in rows)))
-    return Table(name, ddl, tuple(columns))
+def _name(table: str, column: str) -> tuple[str, str]:
+    return table.strip().lower(), column.strip().lower()
 
 
-def _values(cells: Any) -> tuple[Any, ...]:
-    short = (cell for cell in cells if cell not in (None, "") and not isinstance(cell, bytes))
-    distinct = dict.fromkeys(cell[:SHOWN_CHARS] if isinstance(cell, str) else cell for cell in short)
-    return tuple(distinct)[:SHOWN_VALUES]
-
-
-def _declared_keys(connection: sqlite3.Connection, table: Table, tables: Sequence[Table]) -> list[ForeignKey]:
-    named = {other.name.lower(): other for other in tables}
-    found = []
-    for record in connection.execute(f"PRAGMA foreign_key_list({quoted(table.name)})"):
-        target = named.get(record[2].lower())
-        if target is None:
+def _values(cells: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the first few different values that can be shown."""
+    found: dict[Any, None] = {}
+    for cell in cells:
+        if cell is None or cell == "" or isinstance(cell, bytes):
             continue
-        keys = [column.name for column in target.columns if column.is_key]
-        to_column = record[4] or (keys[0] if keys else "")
-        found.append(ForeignKey(table.name, record[3], target.name, to_column))
+        found[cell[:SHOWN_CHARS] if isinstance(cell, str) else cell] = None
+        if len(found) == SHOWN_VALUES:
+            break
+    return tuple(found)
+
+
+def _declared_keys(connection: sqlite3.Connection, tables: Sequence[Table]) -> list[ForeignKey]:
+    named = {table.name.lower(): table for table in tables}
+    found = []
+    for name, column, target_name, to_column in connection.execute(KEYS):
+        target = named.get(target_name.lower())
+        if target is not None:
+            keys = [column.name for column in target.columns if column.is_key]
+            found.append(ForeignKey(name, column, target.name, to_column or (keys[0] if keys else "")))
     return found
 
 
