@@ -26,6 +26,10 @@ OFFICIAL_SHA256 = {
     "card_games.sqlite": "c98bdb57fe7474da798b407785544b9af0daaad5d61fd21e2a73309493bc1227",
     "codebase_community.sqlite": "92101be6d2a9f6adceea59d38f6d1c556087f9eea1432432a21268cb1348036d",
     "european_football_2.sqlite": "f72f5c9b990371417288a67b27a02e601ef904d45525c2c9f7931fb01001c536",
+    "nl2bash_fs_1.json": "60f88e1aacc7ebba535093f9890c5c33203f4e5f32958e0e94fbe90ec4f01c82",
+    "nl2bash_fs_2.json": "8f4ce24e535fab782fda607e37db2ae1d6c5f99993c638d1ac0a7e0b542f633e",
+    "nl2bash_fs_3.json": "a2d4ec8bc7ad69a4e2fb3eb84033994cf65ee9cfb355e3e63099df67a339b2e1",
+    "nl2bash_fs_4.json": "ce41b89450f87765a02a51df259ca0c1762e8249185c022adb089147e2c16200",
 }
 """Known official files by name."""
 

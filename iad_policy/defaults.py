@@ -28,6 +28,7 @@ class Defaults:
 DEFAULTS = {
     "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
     "IAD/BIRD-v0": Defaults("replay", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
+    "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier"),
 }
 
 
@@ -42,7 +43,7 @@ def env_id(env: gym.Env[Any, Any]) -> str:
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
-    """Return the environment's proxy verifier.
+    """Return the environment's own verifier without gold: it looks at what an action leads to.
 
     Raises:
         UnknownName: It has none.

@@ -15,6 +15,7 @@ AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
     "shopper": "iad_policy.agents.shopper:Shopper",
     "replay": "iad_policy.agents.replay:Replay",
+    "scripter": "iad_policy.agents.scripter:Scripter",
     "litellm": "iad_policy.agents.language:language_agent",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
