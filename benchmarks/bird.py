@@ -220,7 +220,7 @@ def _facts(candidate: Candidate) -> Mapping[str, Any]:
 
 def judged(folder: Path) -> list[Judged]:
     env = BirdEnv(data_dir=folder)
-    data = env.bird
+    data = load(folder)
     predictions = systems(data, folder)
     found = []
     for task_id in data.golds:

@@ -1,21 +1,20 @@
 """`IAD/BIRD-v0`: questions to real databases, answered in SQL."""
 
 import math
-import re
 from collections.abc import Hashable, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from iad_envs.bird.data import BirdData, Question, aligned, load_data, read_predictions
+from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
+from iad_envs.bird.data import Question, aligned, load_data, read_predictions
 from iad_envs.bird.database import EXPLORING, Database, Limits, Result
-from iad_envs.bird.facts import Finding, Values, findings, values_of
+from iad_envs.bird.facts import Values, findings, values_of
 from iad_envs.bird.official import TIMEOUT_S
+from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
 from iad_envs.bird.schema import RENDERERS, Schema, schema_of
 from iad_envs.bird.scoring import PairScore, Scorer
-from iad_envs.bird.sql import canonical, looks_like_sql
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
@@ -23,44 +22,9 @@ from iad_envs.tasks import DataVersion, data_folder
 
 MAX_CHARS = 1 << 20
 MAX_CELLS_KEPT = 20_000
-SHOWN_CELL_CHARS = 200
-ACTION = re.compile(r"\s*(execute|submit)\s*\[(.*)\]\s*\Z", re.DOTALL | re.IGNORECASE)
-FENCED = re.compile(r"\s*```(?:sql|sqlite)?\s*\n(.*?)```\s*\Z", re.DOTALL | re.IGNORECASE)
-AVAILABLE = ("execute[...]", "submit[...]")
-HOW_TO = (
-    "Actions: execute[SQL] runs a query and shows its rows; submit[SQL], or a bare query, commits it as the answer. "
-    "One reading query (SELECT) in SQLite's dialect."
-)
 PARTS = ("ex", "soft_f1", "sound", "rejected")
 NOTHING_SCORED: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
 Scoring = Literal["ex", "official", "sound"]
-
-
-class Action(NamedTuple):
-    """An action as it is read: `kind` is "" where it is none."""
-
-    kind: Literal["execute", "submit", ""]
-    sql: str
-
-
-class Answered(NamedTuple):
-    """A query that was run.
-
-    Attributes:
-        kind: `execute` or `submit`.
-        sql: The query.
-        result: What it gave; a large one is cut to what is shown, so that states stay small.
-        n_rows: Before that.
-        key: Names the result: equal for results that hold the same rows.
-        findings: About it.
-    """
-
-    kind: Literal["execute", "submit"]
-    sql: str
-    result: Result
-    n_rows: int
-    key: str
-    findings: tuple[Finding, ...]
 
 
 class BirdState(NamedTuple):
@@ -172,9 +136,9 @@ class BirdEnv(IADEnv[str, BirdState]):
         return self._data.version
 
     @property
-    def bird(self) -> BirdData:
-        """The split, gold included: for evaluation."""
-        return self._data
+    def database_versions(self) -> dict[str, str]:
+        """For each database whether it is the `official` file, an `other` one, or `missing`."""
+        return self._data.database_versions()
 
     def predictions(self, path: str | Path) -> dict[str, str]:
         """Read a prediction file: queries by task id, those of questions that it lacks left out.
@@ -190,8 +154,7 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     def action_key(self, action: str) -> str:
         """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form."""
-        kind, sql = parse_action(action)
-        return f"{kind}[{canonical(sql)}]" if kind else action.strip()
+        return action_key(action)
 
     def irreversible(self, action: str) -> bool:
         """Say whether the action submits."""
@@ -254,7 +217,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         schema = self._at(question.db_id).schema
         is_over = last is not None and last.kind == "submit"
         # The result comes first: of an earlier observation a prompt may show the head only.
-        parts = [] if last is None else [self._shown(last)]
+        parts = [] if last is None else [answer_page(last, self._limits, self._shown_rows)]
         parts += [] if is_over else [first_page(question, self._render(schema))]
         observation = "\n\n".join(parts)
         if complaint:
@@ -273,25 +236,11 @@ class BirdEnv(IADEnv[str, BirdState]):
             "evidence": question.evidence,
             "sql": "" if last is None else last.sql,
             "columns": () if last is None else last.result.columns,
-            "rows": () if last is None else _plain_rows(last.result.rows[: self._shown_rows]),
+            "rows": () if last is None else plain_rows(last.result.rows[: self._shown_rows]),
             "n_rows": 0 if last is None else last.n_rows,
             "tables": schema.public() if last is None else (),
         }
         return View(observation, () if is_over else AVAILABLE, facts, page)
-
-    def _shown(self, last: Answered) -> str:
-        failure = next((finding for finding in last.findings if finding.severity == "error"), None)
-        if failure is not None:
-            after = f" after {self._limits.seconds:g} s" if failure.code == "timeout" else ""
-            return f"{last.kind}: {failure.message}{after}"
-        more = "or more " if last.n_rows >= self._limits.rows else ""
-        lines = [f"{last.kind}: {last.n_rows} {more}row{'' if last.n_rows == 1 else 's'}"]
-        if last.n_rows:
-            lines.append(" | ".join(last.result.columns))
-            lines += [" | ".join(map(_shown_cell, row)) for row in last.result.rows[: self._shown_rows]]
-        if last.n_rows > self._shown_rows:
-            lines.append(f"... {last.n_rows - self._shown_rows} more rows")
-        return "\n".join(lines)
 
     def _score(self, task: Question, now: Snapshot, memory: tuple[Answered | None, Score] | None) -> Score:
         state: BirdState = now.state
@@ -329,48 +278,3 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     def _result_key(self, state: BirdState, view: View) -> Hashable:
         return state.last.key if state.last is not None else "question"
-
-
-def parse_action(action: str) -> Action:
-    """Read an action: a bare query, fenced or not, is a submit."""
-    if match := ACTION.match(action):
-        return Action("execute" if match[1].lower() == "execute" else "submit", _unfenced(match[2]))
-    bare = _unfenced(action)
-    return Action("submit", bare) if looks_like_sql(bare) else Action("", "")
-
-
-def _unfenced(text: str) -> str:
-    match = FENCED.match(text)
-    return (match[1] if match else text).strip()
-
-
-def first_page(question: Question, schema: str) -> str:
-    """Return the first observation."""
-    evidence = f"Evidence: {question.evidence}\n" if question.evidence else ""
-    return f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{HOW_TO}"
-
-
-def result_name(result: Result) -> str:
-    """Return a name for a result: the same for the same set of rows (1 and 1.0 are one), `empty`, or its failure."""
-    if result.status != "ok":
-        return result.status
-    if not result.rows:
-        return "empty"
-    rows = sorted({repr(tuple(map(_plain_cell, row))) for row in result.rows})
-    return blake2b("\n".join(rows).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-
-
-def _plain_cell(cell: Any) -> Any:
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
-
-
-def _plain_rows(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
-    """Return rows as data that can be logged: long texts clipped, blobs as SQL writes them."""
-    return tuple(tuple(_shown_cell(cell) if isinstance(cell, str | bytes) else cell for cell in row) for row in rows)
-
-
-def _shown_cell(cell: Any) -> str:
-    if cell is None:
-        return "NULL"
-    text = f"x'{cell[:SHOWN_CELL_CHARS].hex()}'" if isinstance(cell, bytes) else str(cell)
-    return text if len(text) <= SHOWN_CELL_CHARS else f"{text[:SHOWN_CELL_CHARS]}..."

@@ -10,13 +10,16 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.bird.env import BirdEnv, parse_action, result_name
+from iad_envs.bird.actions import parse_action
+from iad_envs.bird.env import BirdEnv
+from iad_envs.bird.page import result_name
 from iad_envs.core import IADEnv
 from iad_envs.errors import DataNotFound, UnknownTask
 from iad_envs.tasks import DATA_VARIABLE
 from tests.contract.environments import EnvironmentContract, Subject
 from tests.iad_envs.small_bird import QUESTIONS, UNANSWERED, make_folder
 
+GOLDS = {str(question["question_id"]): question["SQL"] for question in QUESTIONS}
 LOOK = "execute[SELECT name FROM city]"
 
 
@@ -108,7 +111,7 @@ def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
 
 
 def test_simulating_a_submit_shows_its_result_and_never_its_score(env: BirdEnv) -> None:
-    right, wrong = env.bird.golds["8"], "SELECT name FROM shop"
+    right, wrong = GOLDS["8"], "SELECT name FROM shop"
     for sql in (right, wrong):
         outcome = env.simulate(env.snapshot(), f"submit[{sql}]")
         assert outcome.done
@@ -203,7 +206,7 @@ def test_an_episode_can_move_from_one_database_to_another(tmp_path: Path) -> Non
     env = BirdEnv(data_dir=folder)
     for task_id, rows in (("7", "2"), ("8", "Bits"), ("7", "2")):
         env.reset(options={"task_id": task_id})
-        observation, reward, *_ = env.step(env.bird.golds[task_id])
+        observation, reward, *_ = env.step(GOLDS[task_id])
         assert reward == 1.0
         assert rows in observation
     env.close()
