@@ -14,6 +14,7 @@ from iad_envs.bird.data import Question
 from iad_envs.bird.database import Database, Result
 from iad_envs.bird.reading import Compared, Reading, is_declared
 from iad_envs.bird.schema import Schema, quoted
+from iad_envs.bird.sound import tie_query
 from iad_envs.bird.sql import first_word, refusal
 
 Severity = Literal["error", "warning", "note"]
@@ -54,10 +55,14 @@ class Finding(NamedTuple):
 
 
 class Values:
-    """The distinct texts of a database's columns, read through its worker when first asked for. Thread-safe."""
+    """The distinct texts of a database's columns, read through its worker when first asked for. Thread-safe.
+
+    Args:
+        run: Executes a query within so many seconds.
+    """
 
     def __init__(self, run: Callable[[str, float], Result]) -> None:
-        self._run = run
+        self.run = run
         self._known: dict[tuple[str, str], frozenset[str] | None] = {}
         self._lock = Lock()
 
@@ -70,7 +75,7 @@ class Values:
                 sql = (
                     f"SELECT DISTINCT {name} FROM {quoted(table)} WHERE typeof({name}) = 'text' LIMIT {MAX_VALUES + 1}"
                 )
-                result = self._run(sql, VALUES_LIMIT_S)
+                result = self.run(sql, VALUES_LIMIT_S)
                 is_known = result.status == "ok" and not result.is_cut and 0 < len(result.rows) <= MAX_VALUES
                 self._known[key] = frozenset(row[0] for row in result.rows) if is_known else None
             return self._known[key]
@@ -93,6 +98,7 @@ def findings(sql: str, result: Result, question: Question, schema: Schema, value
         *_of_literals(reading, values),
         *_of_evidence(reading, sql, question),
         *_of_text(reading),
+        *_of_ties(sql, result, values),
     )
 
 
@@ -228,6 +234,17 @@ def _of_text(reading: Reading) -> Iterator[Finding]:
         yield Finding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
     if "ORDER" in words and "LIMIT" in words and "DESC" not in words and "NULL" not in words:
         yield Finding("order_nulls", "note", "ORDER BY puts NULL first, and the query does not leave it out")
+
+
+def _of_ties(sql: str, result: Result, values: Values) -> Iterator[Finding]:
+    query, places, limit = tie_query(sql, result.columns)
+    if not query or len(result.rows) < limit:
+        return
+    more = values.run(query, VALUES_LIMIT_S)
+    if more.status == "ok" and len(more.rows) > limit:
+        last, first_out = ([row[place] for place in places] for row in more.rows[limit - 1 : limit + 1])
+        if last == first_out:
+            yield Finding("tied_limit", "warning", f"LIMIT {limit} drops rows that tie with the last one it shows")
 
 
 def _divides_integers(reading: Reading) -> bool:

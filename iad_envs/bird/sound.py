@@ -84,6 +84,24 @@ def ranking_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int]]:
     return (_selecting_also(sql, added) if added else ""), places
 
 
+def tie_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int], int]:
+    """Return a query that tells whether the last row that a LIMIT lets through ties with the first that it does not.
+
+    Returns:
+        The query, with the sort keys and one row more ("" where there is no plain LIMIT, or the keys can't be added);
+        the keys' column indexes; the limit.
+    """
+    parts = without_end(tokens(sql))
+    if len(parts) < 2 or parts[-2].value != "LIMIT" or not parts[-1].text.isdigit() or int(parts[-1].text) < 1:
+        return "", [], 0
+    query, places = ranking_query(sql, columns)
+    if not places or (not query and max(places) >= len(columns)):
+        return "", [], 0
+    limit = int(parts[-1].text)
+    kept = without_end(tokens(query or sql))[:-1]
+    return f"{' '.join(part.text for part in kept)} {limit + 1}", places, limit
+
+
 def _selecting_also(sql: str, added: Sequence[str]) -> str:
     """Add expressions to the outermost SELECT's list; "" where that would change which rows there are."""
     parts = without_end(tokens(sql))

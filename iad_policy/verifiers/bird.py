@@ -25,6 +25,7 @@ PENALTIES: Mapping[str, float] = {
     "literal_not_found": 0.6,
     "some_null": 0.5,
     "integer_division": 0.5,
+    "tied_limit": 0.4,
     "shape": 0.3,
     "fan_out": 0.3,
     "evidence_unused": 0.25,

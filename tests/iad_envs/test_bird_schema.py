@@ -102,6 +102,9 @@ def test_a_query_that_fails_has_one_finding_with_the_reason(find: Find, sql: str
         ("SELECT staff / id FROM shop", "integer_division", "CAST"),
         ("SELECT id FROM city WHERE founded > 1000", "text_as_number", "city.founded is text"),
         ("SELECT name FROM city ORDER BY founded LIMIT 1", "order_nulls", "NULL first"),
+        ("SELECT name FROM shop ORDER BY sales DESC LIMIT 1", "tied_limit", "LIMIT 1 drops rows that tie"),
+        ("SELECT name, sales AS s FROM shop ORDER BY s DESC LIMIT 1;", "tied_limit", "LIMIT 1"),
+        ("SELECT country FROM city GROUP BY country ORDER BY COUNT(*) LIMIT 1", "tied_limit", "LIMIT 1"),
     ],
 )
 def test_an_odd_query_is_told_what_is_odd(find: Find, sql: str, code: str, said: str) -> None:
@@ -120,6 +123,9 @@ def test_an_odd_query_is_told_what_is_odd(find: Find, sql: str, code: str, said:
         "SELECT CAST(staff AS REAL) / id FROM shop WHERE staff > 0",
         "SELECT name FROM city WHERE founded IS NOT NULL ORDER BY founded LIMIT 1",
         'SELECT name AS "the name" FROM city WHERE id = 1',
+        "SELECT name FROM shop ORDER BY sales DESC LIMIT 2",
+        "SELECT name FROM shop ORDER BY sales DESC, id DESC LIMIT 1",
+        "SELECT DISTINCT name FROM shop ORDER BY sales DESC LIMIT 1",
     ],
 )
 def test_a_plain_query_has_no_findings(find: Find, sql: str) -> None:
