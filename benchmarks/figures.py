@@ -1,47 +1,53 @@
-"""Figures: measured, compared with a target, printed as one line of JSON each. Exit status is 0 whatever they say."""
+"""How the benchmarks measure in fresh processes, and print: one JSON line per figure, whatever it says."""
 
 import json
-import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parent.parent
+PRELUDE = """
+import json, resource, sys, time
+def cpu_s(): return time.process_time()
+def rss_mb(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def held_mb(): return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() / 2**20
+"""
 
 
-def show(
+def figure(
     metric: str,
     value: float,
     unit: str,
     *,
+    n: int,
     target: float | None = None,
-    better: str = "lower",
+    better: Literal["lower", "higher"] = "lower",
     baseline: float | str | None = None,
     ratio: float | None = None,
-    n: int = 1,
 ) -> None:
-    """Print a figure.
+    """Print one figure.
 
     Args:
         metric: Its name.
-        value: As measured, a median unless the name says otherwise.
-        unit: Of the value.
-        target: What it is to reach; None for a figure as it is.
-        better: `lower` or `higher`.
-        baseline: What it is compared with, in the same unit, or `"recorded"` where the original can't run here.
-        ratio: Baseline by value.
-        n: How many measurements the value stands on.
+        value: As measured.
+        unit: Of value, target and baseline.
+        n: How many measurements the value is the median of, or how many cases it was measured on.
+        target: What it should reach; None for a figure that has no target.
+        better: Which way is better.
+        baseline: The same of what we compare with, measured in the same run; `"recorded"` where that can't run here.
+        ratio: Value by baseline; needed only for a recorded one.
     """
-    meets = None if target is None else bool(value <= target if better == "lower" else value >= target)
+    meets = None if target is None else value <= target if better == "lower" else value >= target
+    if ratio is None and isinstance(baseline, int | float) and baseline:
+        ratio = value / baseline
     line = {
         "metric": metric,
-        "value": round(value, 6),
+        "value": _rounded(value),
         "unit": unit,
-        "baseline": baseline,
-        "ratio": None if ratio is None else round(ratio, 3),
+        "baseline": baseline if baseline is None or isinstance(baseline, str) else _rounded(baseline),
+        "ratio": None if ratio is None else _rounded(ratio),
         "target": target,
         "better": better,
         "meets": meets,
@@ -50,20 +56,8 @@ def show(
     print(json.dumps(line), flush=True)
 
 
-def show_ratio(metric: str, recorded_ms: float, measured_s: Sequence[float], *, target: float) -> None:
-    """Print how many times faster than a recorded time the median of ours is."""
-    ratio = recorded_ms / (statistics.median(measured_s) * 1000)
-    show(metric, ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=len(measured_s))
-
-
-def cpu_times(work: Callable[[], object], n: int) -> list[float]:
-    """Return the CPU seconds of n runs."""
-    found = []
-    for _ in range(n):
-        start = time.process_time()
-        work()
-        found.append(time.process_time() - start)
-    return found
+def _rounded(value: float) -> float:
+    return float(f"{value:.5g}")
 
 
 def in_fresh_process(code: str, *arguments: Any, n: int = 5) -> dict[str, float]:
@@ -72,15 +66,9 @@ def in_fresh_process(code: str, *arguments: Any, n: int = 5) -> dict[str, float]
     The code finds `cpu_s()` (CPU seconds since the interpreter started), `rss_mb()` (peak resident memory) and
     `held_mb()` (resident memory now) defined.
     """
-    prelude = (
-        "import json, resource, sys, time\n"
-        "def cpu_s(): return time.process_time()\n"
-        "def rss_mb(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        "def held_mb(): return int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize() / 2**20\n"
-    )
-    command = [sys.executable, "-c", prelude + code, *map(str, arguments)]
+    command = [sys.executable, "-c", PRELUDE + code, *map(str, arguments)]
     runs = []
     for _ in range(n):
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
         runs.append(json.loads(done.stdout))
-    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+    return {name: median(run[name] for run in runs) for name in runs[0]}

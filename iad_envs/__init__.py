@@ -3,8 +3,9 @@
 from gymnasium.envs.registration import register
 
 register(id="IAD/WebShop-v0", entry_point="iad_envs.webshop:WebShopEnv")
+register(id="IAD/BIRD-v0", entry_point="iad_envs.bird.env:BirdEnv")
 
-ENVIRONMENTS = ("IAD/WebShop-v0",)
+ENVIRONMENTS = ("IAD/WebShop-v0", "IAD/BIRD-v0")
 """Registered ids."""
 
 __all__ = ["ENVIRONMENTS"]

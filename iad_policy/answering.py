@@ -25,7 +25,7 @@ from iad_policy.records import (
 )
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.tasks import Cut, Item, Result, Task
-from iad_policy.types import NOTHING, Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
+from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
 from iad_policy.verdicts import verdicts_of
 
 Answering = Generator[list[Task], list[Result], Any]
@@ -98,8 +98,9 @@ class Answerer:
             if isinstance(answer, Cut):
                 self._cut(answer, "agent", "proposals")
                 continue
-            usage = answer.usage + count("proposals", 1)
-            candidate = replace(answer.value, usage=usage, feedback=feedback, id=task.items[0].name)
+            made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
+            said = made.action, made.thought, made.error, made.key
+            candidate = Candidate(*said, usage, made.logprobs, feedback=feedback, id=item)
             self.candidates[candidate.id] = candidate
             if not at.path:
                 self._here.add(candidate.id)
@@ -142,9 +143,9 @@ class Answerer:
             call.report(candidate.usage)
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
-            return [replace(candidate, error=error, key=key, usage=NOTHING)]
+            return [Candidate(candidate.action, candidate.thought, error, key, logprobs=candidate.logprobs)]
 
-        item = Item(name, digest(prompt, call.sample_index))
+        item = Item(name, self._question(prompt, call.sample_index))
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
@@ -222,7 +223,7 @@ class Answerer:
                 return verdicts_of(verifier, at, *sides)
 
         items = [
-            Item(f"{name}.{place}", digest(prompt, candidate.key, candidate.thought, call.sample_index))
+            Item(f"{name}.{place}", self._question(prompt, candidate.key, candidate.thought, call.sample_index))
             for place, candidate in enumerate(group)
         ]
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
@@ -310,6 +311,10 @@ class Answerer:
             self._cut(answer, request.role, "asks")
             raise BudgetExhausted(answer.axis)
         return answer.value
+
+    def _question(self, *parts: Any) -> str:
+        """Return the digest of a question; only the log asks for it."""
+        return "" if self._episode.log is None else digest(*parts)
 
     def _grant(self, role: str, axis: str, n: int, *, name: str, whole: bool = False) -> tuple[int, str]:
         """Reserve from the budget, or as the log says it was cut; `whole` is all or nothing."""

@@ -35,7 +35,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, limit in self.limits.items():
-            scope, *role, axis = name.split(".")
+            scope, *role, axis = name.split(".") if "." in name else ("", name)
             is_role_known = len(role) <= 1 and all(one in SPENDERS for one in role)
             if scope not in SCOPES or axis not in (*COUNTED, *MEASURED) or not is_role_known:
                 raise ValueError(
@@ -78,7 +78,6 @@ class Meter:
         self._parent = parent
         # One lock for the whole chain: a grant looks at every scope and charges every scope as one act.
         self._lock: RLock = RLock() if parent is None else parent._lock
-        self._total = NOTHING
         self.spent: dict[str, Usage] = {}
         self.is_measured: bool = any(limit.axis in MEASURED for limit in limits) or (
             parent is not None and parent.is_measured
@@ -87,7 +86,8 @@ class Meter:
     @property
     def total(self) -> Usage:
         """What all roles have spent."""
-        return self._total
+        with self._lock:
+            return sum(self.spent.values(), NOTHING)
 
     def charge(self, role: str, usage: Usage) -> None:
         """Add what a role spent, here and in every scope around."""
@@ -95,7 +95,6 @@ class Meter:
             meter: Meter | None = self
             while meter is not None:
                 meter.spent[role] = meter.spent.get(role, NOTHING) + usage
-                meter._total = meter._total + usage
                 meter = meter._parent
 
     def grant(self, role: str, axis: str, n: int, *, whole: bool = False) -> tuple[int, str]:
@@ -137,7 +136,7 @@ class Meter:
         return "" if self._parent is None else self._parent._first_met(role, axes)
 
     def _spent_on(self, limit: Limit) -> float:
-        spent = self.spent.get(limit.role, NOTHING) if limit.role else self._total
+        spent = self.spent.get(limit.role, NOTHING) if limit.role else self.total
         return float(getattr(spent, limit.axis))
 
 

@@ -31,7 +31,7 @@ class Call:
 
     def report(self, usage: Usage) -> None:
         """Add what a client spent."""
-        self.usage = self.usage + usage
+        self.usage = usage if self.usage is NOTHING else self.usage + usage
 
 
 _current: ContextVar[Call | None] = ContextVar("iad_policy.call", default=None)

@@ -18,7 +18,9 @@ import iad_envs
 from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.casting import load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
@@ -28,6 +30,11 @@ WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 NO_VERIFIER = "none"
 RUNS = Path("runs")
+
+BAD_INPUT: tuple[type[Exception], ...] = (
+    *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
+    *(ImportError, AttributeError),  # an agent or verifier named as module:Class
+)
 
 app = typer.Typer(
     help="Agent environments, and policies that propose, verify and refine before they commit.",
@@ -49,7 +56,7 @@ VerifierName = Annotated[
 ]
 N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
-Split = Annotated[str | None, typer.Option(help="The split the tasks are from, test where there are splits.")]
+Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
@@ -130,7 +137,7 @@ def play(
 ) -> None:
     """Act in an environment yourself."""
     console = _console()
-    with _clear_errors():
+    with _clear_errors(BAD_INPUT):
         env_args = _pairs(env_arg, "--env-arg")
         if "observation_mode" in _parameters(env):
             env_args = {"observation_mode": "text_rich"} | env_args
@@ -174,15 +181,15 @@ def doctor() -> None:
 
 def _run(given: dict[str, Any], strategies: str) -> None:
     console = _console()
-    with _clear_errors():
+    with _clear_errors(BAD_INPUT):
         config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
         env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-        runner = Runner(config, env)
+        runner = Runner(config, env, load_cast(config, env))
     if len(runner.tasks) < config.tasks:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
     heading = Heading(config, runner.information, len(runner.tasks), runner.data)
     try:
-        with _clear_errors():
+        with _clear_errors((RunFolderError,)):
             status = run_session(
                 runner, heading, given["out"] or RUNS / config.name(), console, is_fresh=given["fresh"]
             )
@@ -194,12 +201,17 @@ def _run(given: dict[str, Any], strategies: str) -> None:
 
 
 def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
+    _parameters(given["env"])  # an unknown environment is told first
     defaults = DEFAULTS.get(_env_id(given["env"]), Defaults())
     verifier = given["verifier"]
     if verifier is None and not defaults.proxy:
         raise ValueError(
             f"expected a verifier for {given['env']}, which has no proxy verifier, got none; pass --verifier oracle, "
             "judge:<model> or none"
+        )
+    if verifier == NO_VERIFIER and defaults.proxy:
+        raise ValueError(
+            f"expected a verifier for {given['env']}, got none; leave --verifier out: it is used where a strategy asks"
         )
     return RunConfig(
         env=given["env"],
@@ -225,21 +237,26 @@ def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: st
     for name in {**env_args, **given}:
         if name not in known:
             raise UnknownName(f"argument of {env}", name, known)
+    for name in ("split", "data_dir"):
+        if name in env_args:
+            raise ValueError(f"expected --env-arg for other arguments, got {name}; use --{name.replace('_', '-')}")
     return gym.make(env, **{**env_args, **given})
 
 
-def _parameters(env: str) -> list[str]:
+def _parameters(env: str) -> dict[str, Any]:
+    """Return the arguments that an environment takes, with their defaults."""
     try:
         spec = gym.spec(env)
     except (gym.error.Error, ModuleNotFoundError):
         raise UnknownName("environment", env, iad_envs.ENVIRONMENTS) from None
     entry = spec.entry_point
     creator = load_env_creator(entry) if isinstance(entry, str) else entry
-    return list(inspect.signature(creator).parameters) if callable(creator) else []
+    parameters = inspect.signature(creator).parameters if callable(creator) else {}
+    return {name: parameter.default for name, parameter in parameters.items()}
 
 
 def _split(env: str, split: str | None) -> str | None:
-    return "test" if split is None and "split" in _parameters(env) else split
+    return _parameters(env).get("split") if split is None else split
 
 
 def _env_id(env: str) -> str:
@@ -268,11 +285,11 @@ def _console() -> Console:
 
 
 @contextmanager
-def _clear_errors() -> Iterator[None]:
+def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
     """Turn what a user can put right into one sentence on stderr and exit status 2."""
     try:
         yield
-    except (IADError, ValueError, FileNotFoundError, gym.error.Error) as error:
+    except kinds as error:
         typer.echo(f"iad: {error}", err=True)
         raise typer.Exit(2) from None
 

@@ -18,7 +18,7 @@ def digest(*parts: Any) -> str:
 
     An object that has `named_by()` is named by what that returns, so that costs and times need not change its name.
     """
-    plain = tuple(part if type(part) in _SIMPLE else _plain(part) for part in parts)
+    plain = tuple([part if type(part) in _SIMPLE else _plain(part) for part in parts])
     return blake2b(repr(plain).encode(), digest_size=16).hexdigest()
 
 

@@ -115,11 +115,17 @@ class EpisodeLog:
         if record is None:
             return None
         if record["question"] != question:
-            self._log.append({"episode": self.key, "item": item, "kind": "left", "dropped": [item, *self._records]})
-            self._records.clear()
+            self.drop(item)
             return None
         self.n_replayed += 1
         return record
+
+    def drop(self, *items: str) -> None:
+        """Drop all records that were not replayed yet, and those of `items`: they will be asked anew."""
+        dropped = [*items, *self._records]
+        if dropped:
+            self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
+            self._records.clear()
 
     def write(self, *lines: Line) -> None:
         """Add answers."""

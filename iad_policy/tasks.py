@@ -6,9 +6,8 @@ verifier that looks at all candidates together). A task asks only for the items 
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, wait
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_policy.budget import Meter
 from iad_policy.call import Call, making
@@ -17,31 +16,27 @@ from iad_policy.records import usage_of
 from iad_policy.types import NOTHING, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One thing to be answered: its name (`decision.request.item`) and a digest of the question."""
 
     name: str
     question: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Instead of an answer: the limit that was met before the task's turn came."""
 
     axis: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """An item's value and what it cost beyond the count that was granted: tokens, seconds, dollars."""
 
     value: Any
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """Work that answers items.
 
     Attributes:
@@ -102,7 +97,7 @@ class Performer:
 
     def _answers(self, task: Task, recorded: dict[int, Answer | Cut]) -> Result:
         places = range(len(task.items))
-        missing = [position for position in places if position not in recorded]
+        missing = [position for position in places if position not in recorded] if recorded else places
         if not missing:
             return [recorded[position] for position in places]
         axis = "" if task.is_owed else self._meter.exhausted(task.role)
@@ -113,7 +108,8 @@ class Performer:
         start = perf_counter()
         with making(task.call) as call:
             values = task.work(known)
-        usage = call.usage + Usage(seconds=perf_counter() - start)
+        call.report(Usage(seconds=perf_counter() - start))
+        usage = call.usage
         lines = []
         for position, value in zip(missing, values, strict=True):
             if self._log is not None:

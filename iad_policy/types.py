@@ -5,7 +5,8 @@ All are immutable and know nothing of environments or I/O, so a strategy can be 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from operator import add
 from random import Random
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -16,8 +17,7 @@ Information = Literal["oracle", "proxy", "self", "learned"]
 """What a verifier knows: gold; no gold, but execution or matching; a model's opinion; a trained model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What was spent: a vector that adds up.
 
     `seconds` is time spent inside calls, summed (not wall time). `usd` counts only calls whose price is known;
@@ -35,26 +35,15 @@ class Usage:
     usd: float = 0.0
     n_unpriced: int = 0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.proposals + other.proposals,
-            self.verifications + other.verifications,
-            self.simulations + other.simulations,
-            self.asks + other.asks,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.env_steps + other.env_steps,
-            self.seconds + other.seconds,
-            self.usd + other.usd,
-            self.n_unpriced + other.n_unpriced,
-        )
+    def __add__(self, other: "Usage") -> "Usage":  # type: ignore[override]  # a vector's sum, not a longer tuple
+        return Usage._make(map(add, self, other))
 
     def __repr__(self) -> str:
         spent = ", ".join(f"{axis}={value:.6g}" for axis, value in self.as_dict().items())
         return f"Usage({spent})"
 
     def __bool__(self) -> bool:
-        return self != NOTHING
+        return any(self)
 
     @property
     def tokens(self) -> int:
@@ -63,10 +52,10 @@ class Usage:
 
     def as_dict(self) -> dict[str, float]:
         """The axes that are not zero."""
-        return {axis: value for axis in AXES if (value := getattr(self, axis))}
+        return {axis: value for axis, value in zip(AXES, self, strict=True) if value}
 
 
-AXES = tuple(axis.name for axis in fields(Usage))
+AXES = Usage._fields
 NOTHING = Usage()
 
 
@@ -98,6 +87,7 @@ class State:
         steps_left: Actions that may still be committed; infinite where the environment has no limit.
         done: True when the episode is over here.
         id: Names the state; chained from its parent's.
+        key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
         gold: The oracle's findings, only in the preview an `oracle` verifier is given.
     """
 
@@ -109,6 +99,7 @@ class State:
     steps_left: float = math.inf
     done: bool = False
     id: str = ""
+    key: str = ""
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def named_by(self) -> tuple[Any, ...]:

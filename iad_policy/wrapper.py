@@ -10,18 +10,18 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.adapters import adapt
-from iad_policy.agents import FunctionAgent, load_agent
+from iad_policy.agents import FunctionAgent, load_agent, load_object
 from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
 from iad_policy.digest import digest
 from iad_policy.driver import Driver
 from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
-from iad_policy.feedback import FeedbackForm, load_feedback
+from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies import Strategy, load_strategy
-from iad_policy.strategies.stop import StopRule, load_stop
+from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import load_verifier
 
@@ -41,7 +41,7 @@ class IADPolicyWrapper:
             environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.
         stop: A stop rule's name or the rule, for strategies that have it.
-        roles: Answers the critic, judge and other roles; by default templates.
+        roles: Answers the critic, judge and other roles; by default the agent's own language model, else templates.
         budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
         seed: Of every sample.
         threads: How many requests are answered side by side; the answers don't depend on it.
@@ -71,13 +71,14 @@ class IADPolicyWrapper:
         if threads < 1:
             raise ValueError(f"expected threads of 1 or more, got {threads}")
         if feedback is not None:
-            options["feedback"] = load_feedback(feedback) if isinstance(feedback, str) else feedback
+            options["feedback"] = feedback
         if stop is not None:
-            options["stop"] = load_stop(stop) if isinstance(stop, str) else stop
+            options["stop"] = stop
         self.env = env
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
-        self._cast = Cast(load_agent(agent, env), _verifier(verifier, env), roles or TemplateRoles())
+        base = load_agent(agent, env)
+        self._cast = Cast(base, _verifier(verifier, env), roles or _roles(base, env))
         self._world = adapt(env)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
@@ -225,3 +226,9 @@ def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifi
         return load_verifier("proxy", env)
     except UnknownName:
         return None
+
+
+def _roles(agent: Agent, env: gym.Env[Any, Any]) -> Roles:
+    """Return who criticises and judges: the papers let the agent's own model play every role."""
+    model = getattr(agent, "model", None)
+    return TemplateRoles() if model is None else load_object("iad_policy.models.roles:model_roles")(env, model)

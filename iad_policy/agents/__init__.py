@@ -14,9 +14,12 @@ from iad_policy.types import Agent, Candidate, Feedback, State
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
     "shopper": "iad_policy.agents.shopper:Shopper",
+    "replay": "iad_policy.agents.replay:Replay",
     "litellm": "iad_policy.agents.language:language_agent",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+TAKES_MODEL = ("litellm",)
+"""Agents whose argument is a language model's name."""
 
 
 class FunctionAgent:

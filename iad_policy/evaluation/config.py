@@ -136,6 +136,6 @@ class RunConfig:
         for name in self._optional():
             if name not in used:
                 raise ValueError(
-                    f"expected options that a strategy has, got {name}, which {', '.join(self.strategies)} "
-                    "don't have; leave it out, or add a strategy"
+                    f"expected options of the strategies {', '.join(self.strategies)}, got {name}, which none has; "
+                    "leave it out, or add a strategy"
                 )

@@ -7,21 +7,22 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_agent
+from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, encode, seed_of
-from iad_policy.errors import BudgetExhausted, IADError, ModelError
+from iad_policy.errors import BudgetExhausted, IADError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.log import EpisodeLog
-from iad_policy.types import Agent, Decision, Verifier
-from iad_policy.verifiers import load_verifier
+from iad_policy.types import Decision
 from iad_policy.wrapper import IADPolicyWrapper
 
 HOPELESS = ("auth", "not_found")
 """Kinds of model errors that every further call would meet."""
+HOPELESS_AT_FIRST = (*HOPELESS, "other", "malformed")
+"""Kinds that every further call will meet where not even the first one was answered: no such model, no key."""
 
 
 class RunStopped(IADError):
@@ -42,24 +43,25 @@ class Runner:
     Args:
         config: What to run.
         env: The environment; it is reset for every episode.
-        agent: The base agent; by default the configuration's, by name.
-        verifier: Likewise.
+        cast: Who answers.
     """
 
     def __init__(
         self,
         config: RunConfig,
         env: gym.Env[Any, Any],
-        *,
-        agent: Agent | None = None,
-        verifier: Verifier | None = None,
+        cast: Cast,
     ) -> None:
         self._config = config
         self._env = env
         self._inner: Any = env.unwrapped
-        self._agent = agent or load_agent(config.agent, env)
-        self._verifier = verifier or (load_verifier(config.verifier, env) if config.verifier else None)
-        self._names = (_identity(self._agent, config.agent), _identity(self._verifier, config.verifier))
+        self._cast = cast
+        self._names = {
+            "agent": _identity(cast.agent, config.agent),
+            "verifier": _identity(cast.verifier, config.verifier),
+            "roles": _identity(cast.roles, cast.roles.source),
+            "information": self.information,
+        }
         self._budget = Budget(config.budget)
         self._meter = Meter(self._budget.of("run"))
         self._log: EpisodeLog | None = None
@@ -69,7 +71,7 @@ class Runner:
     @property
     def information(self) -> str:
         """The verifier's label; "" without a verifier."""
-        return "" if self._verifier is None else self._verifier.information
+        return "" if self._cast.verifier is None else self._cast.verifier.information
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -82,7 +84,7 @@ class Runner:
         return {
             **self._config.as_json(),
             "data": self.data,
-            "identity": {"agent": self._names[0], "verifier": self._names[1], "information": self.information},
+            "identity": self._names,
             "iad_version": version("iad"),
         }
 
@@ -102,28 +104,24 @@ class Runner:
                     continue
                 self._refuse_if_spent()
                 # What the run's budget cut has the cuts in its log: with more budget it is decided anew.
-                is_cut = kept is not None and not kept.error_kind
-                self._log = EpisodeLog(folder.log, key, {}) if is_cut else folder.log.episode(key)
+                self._log = folder.log.episode(key)
+                if kept is not None and not kept.error_kind:
+                    self._log.drop()
                 record = self._run(strategy, task, self._log)
                 folder.add(record)
                 yield record
-                if record.error_kind in HOPELESS:
-                    raise RunStopped(f"the model can't be asked: {record.error}", is_failure=True)
+                is_first = not self._meter.total.completion_tokens and record.n_steps == 0
+                if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
+                    raise RunStopped(f"the model can't be asked: {' '.join(record.error.split())}", is_failure=True)
 
     def key(self, strategy: str, task: str) -> str:
         """Return the hash of everything that can change an episode's answers."""
         config = self._config
-        limits = {name: limit for name, limit in config.budget.items() if not name.startswith("run.")}
         return digest(
-            (
-                env_id(self._env),
-                config.env_args,
-                config.split,
-                getattr(getattr(self._inner, "data", None), "digest", ""),
-            ),
+            (env_id(self._env), config.env_args, config.split, self.data.get("digest")),
             (task, config.seed),
-            (_identity(self._agent, config.agent), _identity(self._verifier, config.verifier), self.information),
-            (strategy, config.options(strategy), limits),
+            self._names,
+            (strategy, config.options(strategy), config.episode_budget),
         )
 
     def close(self) -> None:
@@ -134,10 +132,11 @@ class Runner:
     def _policy(self, strategy: str) -> IADPolicyWrapper:
         config = self._config
         return IADPolicyWrapper(
-            self._agent,
+            self._cast.agent,
             self._env,
             strategy=strategy,
-            verifier=self._verifier,
+            verifier=self._cast.verifier,
+            roles=self._cast.roles,
             budget=self._budget,
             seed=config.seed,
             threads=config.threads,
@@ -231,8 +230,8 @@ class Course:
         """Note that the episode ended before its end."""
         self._stop_reason, self._cut = reason, cut
         if error is not None:
-            kind = error.kind if isinstance(error, ModelError) else type(error).__name__
-            self._error_kind, self._error = kind, f"{error!s:.1000}"
+            self._error_kind = getattr(error, "kind", "crash")
+            self._error = f"{type(error).__name__}: {error!s:.1000}"
 
     def facts(self) -> dict[str, Any]:
         """Return the outcome's part of the record."""

@@ -1,8 +1,11 @@
 """One run at the terminal: live while it works, and in any case the table, the summary and where they are."""
 
+import math
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from time import monotonic
 
 from rich.console import Console, Group
@@ -12,9 +15,12 @@ from rich.text import Text
 from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.runner import Runner, RunStopped
-from iad_policy.evaluation.table import Heading, Results
+from iad_policy.evaluation.table import Board, Heading, Results
 
 REFRESH_S = 1.0
+N_RESAMPLES_LIVE = 1000
+FAILED = 2
+"""Exit status where what was asked for can't be done."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -43,16 +49,19 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
                     results.add(record)
                     refresh()
         except RunStopped as stopped:
-            status, said = (2 if stopped.is_failure else 0), str(stopped)
+            status, said = (FAILED if stopped.is_failure else 0), str(stopped)
         except KeyboardInterrupt:
             status, said = INTERRUPTED, "interrupted; give the same command to go on"
-        finally:
-            folder.write_summary(results.as_json())
-        console.print(results.renderable(is_final=True))
-        if said:
-            console.print(
-                Text(f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}", "bold yellow")
-            )
+        with _impatience_ignored():
+            figures = results.figures()
+            folder.write_summary(results.as_json(figures))
+            if any(one.n_episodes for one in figures.summaries.values()):
+                console.print(Board(heading, figures))
+        if status == FAILED:
+            Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
+        elif said:
+            said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
+            console.print(Text(said, style="bold yellow"))
         console.print(f"Run folder: {folder.path}", highlight=False, markup=False, soft_wrap=True)
     return status
 
@@ -63,7 +72,7 @@ class _Refresh:
     def __init__(self, results: Results, live: Live | None) -> None:
         self._results = results
         self._live = live
-        self._start = self._last = monotonic()
+        self._start, self._last = monotonic(), -math.inf  # the first episode is shown at once
 
     def __call__(self) -> None:
         now = monotonic()
@@ -73,7 +82,21 @@ class _Refresh:
         done, expected = self._results.n_episodes, self._results.n_expected
         left = (now - self._start) / done * (expected - done)
         progress = Text(f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops and keeps what is done")
-        self._live.update(Group(self._results.renderable(is_final=False), progress), refresh=True)
+        board = Board(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
+        self._live.update(Group(progress, board), refresh=True)
+
+
+@contextmanager
+def _impatience_ignored() -> Iterator[None]:
+    """Let a second Ctrl-C not cost the summary."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

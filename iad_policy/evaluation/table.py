@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -15,17 +16,18 @@ from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.evaluation.statistics import N_RESAMPLES, Interval
 
-N_RESAMPLES_LIVE = 1000
 NOTHING = "-"
 LABELS = {
-    "oracle": "oracle verifier: an upper bound, reads the answer",
+    "oracle": "oracle verifier: an upper bound, reads the answer (of each step, not of the whole episode)",
     "proxy": "proxy verifier: executes, parses or matches; reads no answer",
     "self": "self verifier: a language model judges, seeing what the agent sees",
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
 
-Cell = Callable[[StrategySummary], str]
+T = TypeVar("T")
+Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
+"""A heading and how a row fills it, per column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,15 @@ class Heading:
     data: Mapping[str, str]
 
 
+class Figures(NamedTuple):
+    """What the episodes come to."""
+
+    summaries: dict[str, StrategySummary]
+    differences: dict[str, Difference]
+
+
 class Results:
-    """The results so far, as figures and as a table for the terminal.
+    """The episodes so far, and their figures.
 
     Args:
         heading: What the run is.
@@ -70,17 +79,15 @@ class Results:
         """Episodes of the whole run."""
         return self.heading.n_tasks * len(self.records)
 
-    def summaries(self, n_resamples: int = N_RESAMPLES) -> dict[str, StrategySummary]:
-        """Return every strategy's row."""
-        seed = self.heading.config.seed
-        return {name: summarise(own, seed=seed, n_resamples=n_resamples) for name, own in self.records.items()}
-
-    def differences(self, n_resamples: int = N_RESAMPLES) -> dict[str, Difference]:
-        """Return every other strategy's difference to the baseline."""
+    def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
+        """Return every strategy's row, and every other one's difference to the baseline."""
         config = self.heading.config
-        return differences(self.records, config.compared_with, seed=config.seed, n_resamples=n_resamples)
+        return Figures(
+            {name: summarise(own, seed=config.seed, n_resamples=n_resamples) for name, own in self.records.items()},
+            differences(self.records, config.compared_with, seed=config.seed, n_resamples=n_resamples),
+        )
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, figures: Figures) -> dict[str, Any]:
         """Return the content of `summary.json`."""
         config = self.heading.config
         return {
@@ -96,35 +103,54 @@ class Results:
             "equal_on": config.equal_on(),
             "baseline": config.compared_with,
             "is_complete": self.n_episodes == self.n_expected,
-            "strategies": {name: one.as_json() for name, one in self.summaries().items()},
-            "differences": {name: one.as_json() for name, one in self.differences().items()},
+            "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
+            "differences": {name: one.as_json() for name, one in figures.differences.items()},
         }
-
-    def renderable(self, *, is_final: bool) -> "Board":
-        """Return what the terminal shows."""
-        return Board(self, N_RESAMPLES if is_final else N_RESAMPLES_LIVE)
 
 
 class Board:
-    """The results as they are drawn: scores and spending side by side where the terminal is wide enough."""
+    """The figures as they are drawn: scores and spending side by side where the terminal is wide enough.
 
-    def __init__(self, results: Results, n_resamples: int) -> None:
-        self._results = results
-        self._summaries = results.summaries(n_resamples)
-        self._differences = results.differences(n_resamples)
+    Args:
+        heading: What the run is.
+        figures: Of its episodes.
+    """
+
+    def __init__(self, heading: Heading, figures: Figures) -> None:
+        self._heading = heading
+        self._summaries, self._differences = figures
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield _heading(self._results.heading)
-        scores, spent = _score_columns(list(self._summaries.values())), SPENT
-        side_by_side = _table("", scores | spent, self._summaries)
-        if Measurement.get(console, options, side_by_side).maximum <= options.max_width:
-            yield side_by_side
+        fitting = partial(_fitting, width=options.max_width, console=console)
+        yield _heading(self._heading)
+        yield ""
+        scores = _score_columns(list(self._summaries.values()))
+        together = fitting("", [*scores, *SPENT], self._summaries)
+        if len(together) == 1:
+            yield from together
         else:
-            yield _table("", scores, self._summaries)
-            yield _table("Spent, mean per episode", spent, self._summaries)
+            yield from fitting("", scores, self._summaries)
+            yield from fitting("Spent, mean per episode", SPENT, self._summaries)
         if self._differences:
-            yield _difference_table(self._differences, self._results.heading.config.compared_with)
+            title = f"Difference to {self._heading.config.compared_with} on the same tasks"
+            yield from fitting(title, DIFFERENCE, self._differences)
         yield from _warnings(self._summaries)
+
+
+def _fitting(
+    title: str, columns: Columns[T], rows: Mapping[str, T], *, width: int, console: Console
+) -> list[RenderableType]:
+    """Return as many tables as it takes for every column to be shown whole, each with a blank line after it."""
+    groups: list[list[tuple[str, Callable[[T], str]]]] = [[]]
+    for column in columns:
+        if groups[-1] and _width(_table("", [*groups[-1], column], rows), console) > width:
+            groups.append([])
+        groups[-1].append(column)
+    return [Group(_table(title if not place else "", group, rows), "") for place, group in enumerate(groups)]
+
+
+def _width(table: Table, console: Console) -> int:
+    return Measurement.get(console, console.options.update(max_width=10_000), table).maximum
 
 
 def _heading(heading: Heading) -> RenderableType:
@@ -146,54 +172,49 @@ def _label(information: str) -> Text:
     return Text(LABELS[information][:1].upper() + LABELS[information][1:])
 
 
-def _score_columns(summaries: Sequence[StrategySummary]) -> dict[str, Cell]:
-    columns: dict[str, Cell] = {
-        "success": lambda one: _with_interval(one.success, one.success_95),
-        "progress": lambda one: _with_interval(one.progress, one.progress_95),
-        "reward": lambda one: _with_interval(one.reward, one.reward_95),
-        "grounding\naccuracy": lambda one: _figure(one.grounding, 3),
-    }
+def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
+    columns: list[tuple[str, Callable[[StrategySummary], str]]] = [
+        ("success", lambda one: _with_interval(one.success, one.success_95)),
+        ("progress", lambda one: _with_interval(one.progress, one.progress_95)),
+        ("reward", lambda one: _with_interval(one.reward, one.reward_95)),
+        ("grounding\naccuracy", lambda one: _figure(one.grounding, 3)),
+    ]
     if any(one.n_easy or one.n_hard for one in summaries):
-        columns["success\neasy/hard"] = lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}"
-    columns["n"] = lambda one: str(one.n_episodes)
+        columns.append(
+            ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
+        )
+    columns.append(("n", lambda one: str(one.n_episodes)))
     if any(one.n_errored for one in summaries):
-        columns["errored"] = lambda one: str(one.n_errored)
+        columns.append(("errored", lambda one: str(one.n_errored)))
     if any(one.n_budget for one in summaries):
-        columns["budget\nspent"] = lambda one: str(one.n_budget)
+        columns.append(("budget\nspent", lambda one: str(one.n_budget)))
     return columns
 
 
-SPENT: dict[str, Cell] = {
-    "proposals": lambda one: _figure(one.spent["proposals"], 1),
-    "verifications": lambda one: _figure(one.spent["verifications"], 1),
-    "simulations": lambda one: _figure(one.spent["simulations"], 1),
-    "tokens": lambda one: f"{one.spent['tokens']:,.0f}",
-    "steps": lambda one: _figure(one.n_steps, 1),
-    "seconds": lambda one: _seconds(one.wall_s),
-}
+SPENT: Columns[StrategySummary] = [
+    ("proposals", lambda one: _figure(one.spent["proposals"], 1)),
+    ("verifications", lambda one: _figure(one.spent["verifications"], 1)),
+    ("simulations", lambda one: _figure(one.spent["simulations"], 1)),
+    ("tokens", lambda one: f"{one.spent['tokens']:,.0f}"),
+    ("steps", lambda one: _figure(one.n_steps, 1)),
+    ("seconds", lambda one: _seconds(one.wall_s)),
+]
+
+DIFFERENCE: Columns[Difference] = [
+    ("success", lambda one: _with_interval(one.success, one.success_95, signed=True)),
+    ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
+    ("p (Holm)", lambda one: _p_value(one.p_holm)),
+    ("MDE", lambda one: _figure(one.detectable_success, 3)),
+    ("progress", lambda one: _with_interval(one.progress, one.progress_95, signed=True)),
+    ("MDE", lambda one: _figure(one.detectable_progress, 3)),
+    ("pairs", lambda one: str(one.n_pairs)),
+]
 
 
-def _table(title: str, columns: Mapping[str, Cell], summaries: Mapping[str, StrategySummary]) -> Table:
-    table = _empty(title, list(columns))
-    for name, one in summaries.items():
-        table.add_row(name, *(cell(one) for cell in columns.values()))
-    return table
-
-
-def _difference_table(found: Mapping[str, Difference], baseline: str) -> Table:
-    columns = ["success", "won:lost", "p (Holm)", "MDE", "progress", "MDE", "pairs"]
-    table = _empty(f"Difference to {baseline} on the same tasks", columns)
-    for name, one in found.items():
-        table.add_row(
-            name,
-            _with_interval(one.success, one.success_95, signed=True),
-            f"{one.n_better}:{one.n_worse}",
-            NOTHING if one.p_holm is None else f"{one.p_holm:.3f}",
-            _figure(one.detectable_success, 3),
-            _with_interval(one.progress, one.progress_95, signed=True),
-            _figure(one.detectable_progress, 3),
-            str(one.n_pairs),
-        )
+def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
+    table = _empty(title, [name for name, _ in columns])
+    for name, one in rows.items():
+        table.add_row(name, *(cell(one) for _, cell in columns))
     return table
 
 
@@ -244,6 +265,10 @@ def _bound(value: float, sign: str) -> str:
 
 def _figure(value: float | None, digits: int) -> str:
     return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _p_value(value: float | None) -> str:
+    return "<0.001" if value is not None and value < 0.001 else _figure(value, 3)
 
 
 def _seconds(value: float | None) -> str:
