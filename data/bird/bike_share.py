@@ -76,9 +76,7 @@ def _members(schema: Schema, draw: Draw) -> list[Row]:
 
 
 def _trips(draw: Draw, bikes: list[Row], members: list[Row]) -> list[Row]:
-    started = sorted(
-        moment(draw, day(draw, "2022-01-01", LAST_DAY), (6, 22)) for _ in range(N_TRIPS)
-    )
+    started = sorted(moment(draw, day(draw, "2022-01-01", LAST_DAY), (6, 22)) for _ in range(N_TRIPS))
     rows: list[Row] = []
     for number, at in enumerate(started, 1):
         bike = bikes[skewed(draw, len(bikes))]

@@ -111,7 +111,5 @@ def _loans(draw: Draw) -> list[Row]:
         back = later(on, 1 + int(55 * draw.between(0.0, 1.0) ** 1.3))
         returned = back if back <= LAST_DAY and not draw.chance(0.03) else None
         fine = round(days_between(due, returned) * FINE_A_DAY, 2) if returned is not None and returned > due else None
-        rows.append(
-            (number, 20_001 + skewed(draw, N_COPIES), 1 + skewed(draw, N_READERS), on, due, returned, fine)
-        )
+        rows.append((number, 20_001 + skewed(draw, N_COPIES), 1 + skewed(draw, N_READERS), on, due, returned, fine))
     return rows

@@ -82,7 +82,9 @@ def complaints_of(records: Sequence[dict[str, Any]], folder: Path) -> list[str]:
         connection = sqlite3.connect(f"file:{database_path(folder, db_id)}?mode=ro", uri=True)
         for record in records:
             if record["db_id"] == db_id:
-                found += [f"{record['question_id']} {record['SQL']}: {c}" for c in complaints(connection, record["SQL"])]
+                found += [
+                    f"{record['question_id']} {record['SQL']}: {c}" for c in complaints(connection, record["SQL"])
+                ]
         connection.close()
     return found
 
@@ -106,7 +108,9 @@ def write_all(folder: Path) -> list[str]:
 def differing(folder: Path, fresh: Path) -> list[str]:
     """The files of `fresh` that `folder` has not or has otherwise."""
     names = [path.relative_to(fresh) for path in sorted(fresh.rglob("*")) if path.is_file()]
-    return [str(name) for name in names if not (folder / name).exists() or content(folder / name) != content(fresh / name)]
+    return [
+        str(name) for name in names if not (folder / name).exists() or content(folder / name) != content(fresh / name)
+    ]
 
 
 def content(path: Path) -> Any:

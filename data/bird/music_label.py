@@ -49,9 +49,7 @@ def _albums(schema: Schema, draw: Draw, artists: list[Row]) -> list[Row]:
         cost = draw.between(400.0, 5000.0) * {"LP": 3.0, "EP": 1.5, "SG": 0.6}[length]
         released = day(draw, str(artist[4]), str(artist[5] or "2024-05-31"))
         genre = typed(draw, words["genres"][skewed(draw, 5)])
-        rows.append(
-            (number, artist[0], title, length, genre, released, None if draw.chance(0.12) else round(cost, 2))
-        )
+        rows.append((number, artist[0], title, length, genre, released, None if draw.chance(0.12) else round(cost, 2)))
     return rows
 
 

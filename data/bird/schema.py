@@ -49,9 +49,7 @@ class Table:
             ("original_column_name", "column_name", "column_description", "data_format", "value_description")
         )
         for column in self.columns:
-            writer.writerow(
-                (column.name, column.words, column.description, KIND_OF_TYPE[column.type], column.values)
-            )
+            writer.writerow((column.name, column.words, column.description, KIND_OF_TYPE[column.type], column.values))
         return text.getvalue()
 
 

@@ -64,7 +64,7 @@ def deal(entries: Sequence[Entry], seed: int) -> list[str]:
         kind = (entry[0].db_id, entry[0].difficulty)
         seen[kind] += len(entry)
         fits = [split for split in share if left[split] >= len(entry)]
-        split = max(fits, key=lambda split: share[split] * seen[kind] - dealt[*kind, split])  # noqa: B023
+        split = max(fits, key=lambda split: share[split] * seen[kind] - dealt[*kind, split])
         splits[entry] = split
         dealt[*kind, split] += len(entry)
         left[split] -= len(entry)

@@ -12,9 +12,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.drafting import Chooser, draft
-from iad_policy.linking import Asked, Schema, read_question, schema_of
-from iad_policy.querying import Query, joined, read_query
+from iad_policy.linking.forms import draft
+from iad_policy.linking.grounding import Chooser
+from iad_policy.linking.query import Query, joined, read_query
+from iad_policy.linking.question import Asked, Schema, read_question, schema_of
 from iad_policy.types import Candidate, Feedback, State
 
 TRIES = 24
@@ -42,7 +43,7 @@ class Linker:
         heat = self.temperature if temperature is None else temperature
         schema = schema_of(state)
         if schema is None:
-            return Candidate("", error="no schema was shown, so there is nothing to link the question to")
+            return Candidate("", error="expected a schema with plain names in info['page'], got none; use it with IAD/BIRD-v0")
         page = state.info["page"]
         asked = read_question(page["question"], page["evidence"])
         avoid = _failed(state) | _told(feedback)
@@ -118,5 +119,5 @@ def _spliced(kept: Query, new: Query, schema: Schema, choose: Chooser) -> Query 
         "joins": kept,
         "all": new,
     }
-    part = choose.one({name: 0.0 for name in parts})
+    part = choose.one(dict.fromkeys(parts, 0.0))
     return joined(parts[part], schema, new.joins if part in ("joins", "all") else kept.joins)

@@ -21,7 +21,8 @@ _EXTREME = re.compile(r"(MAX|MIN)\((.+)\)\Z")
 _AFTERTHOUGHT = re.compile(r" because .*| in [a-z]+\Z| of the .*")
 _STRING = re.compile(r"('(?:[^']|'')*')")
 _IDENTIFIER = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(?!\s*\()")
-_FILLER = frozenset("the a an of in on is are was were that who whose to for it its and or at by".split())
+_FILLER_WORDS = "the a an of in on is are was were that who whose to for it its and or at by"
+_FILLER = frozenset(_FILLER_WORDS.split())
 
 ClueKind = Literal["condition", "having", "extreme", "formula", "column", "total"]
 
@@ -136,11 +137,15 @@ def stems_of(text: str) -> tuple[str, ...]:
 
 
 def schema_of(state: State) -> Schema | None:
-    """Return the schema that the state or the way to it shows; None where none was shown."""
+    """Return the schema that the state or the way to it shows; None where none was shown.
+
+    Tables and columns whose names would have to be quoted are left out.
+    """
     for info in (state.info, *(turn.info for turn in state.history)):
         tables = info.get("page", {}).get("tables")
         if tables:
-            return _schema(tables)
+            schema = _schema(tables)
+            return schema if schema.columns else None
     return None
 
 
@@ -157,6 +162,7 @@ def _schema(tables: Sequence[Mapping[str, Any]]) -> Schema:
         )
         for table in tables
         for column in table["columns"]
+        if table["name"].isidentifier() and column["name"].isidentifier()
     )
     joins = (
         Join(key["table"], key["column"], key["to_table"], key["to_column"])
