@@ -14,7 +14,7 @@ from iad_policy.types import State
 
 _WORD = re.compile(r"[a-z]+|\d+")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_NAME = re.compile(r"(?:[A-Z0-9][\w'.+-]*)(?: (?:(?:of|from|for|the) )?[A-Z0-9(][\w'.+)-]*)*")
+_NAME = re.compile(r"(?:[A-Z0-9][\w'.+-]*)(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*")
 _CONDITION = re.compile(r"[\w.() ,'%]+?\s*(?:!=|>=|<=|=|>|<| IS NOT NULL| IS NULL| IN \(| LIKE )")
 _HAVING = re.compile(r"(?:COUNT|SUM|AVG)\([^()]*\)\s*(?:>=|<=|>|<|=)")
 _EXTREME = re.compile(r"(MAX|MIN)\((.+)\)\Z")
@@ -187,7 +187,7 @@ def _quoted(text: str) -> list[str]:
 
 def _names(question: str) -> Iterator[str]:
     """Capitalised names and codes, but for the first word and what follows a full stop."""
-    for match in _NAME.finditer(_DATE.sub(" ", question)):
+    for match in _NAME.finditer(_DATE.sub(lambda day: " " * len(day[0]), question)):
         before = question[: match.start()].rstrip()
         name = match.group().rstrip(".,'")
         starts_sentence = not before or before[-1] in ".?!"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -87,15 +88,16 @@ def test_the_script_makes_every_file_again_and_finds_no_fault_with_a_gold_query(
         assert content(FOLDER / name) == content(fresh / name), name
 
 
-def test_check_names_what_differs(fresh: Path) -> None:
-    assert run_script("--check", "--output", str(fresh)).returncode == 0
-    (fresh / "dev_tables.json").write_text("[]\n", encoding="utf-8")
+def test_check_names_what_differs(fresh: Path, tmp_path: Path) -> None:
+    changed = shutil.copytree(fresh, tmp_path / "bird")
+    assert run_script("--check", "--output", str(changed)).returncode == 0
+    (changed / "dev_tables.json").write_text("[]\n", encoding="utf-8")
     with (
-        closing(sqlite3.connect(fresh / "dev_databases" / "clinic_lab" / "clinic_lab.sqlite")) as connection,
+        closing(sqlite3.connect(changed / "dev_databases" / "clinic_lab" / "clinic_lab.sqlite")) as connection,
         connection,
     ):
         connection.execute("UPDATE assay SET price = 1.0 WHERE assay_code = 'GLU'")
-    done = run_script("--check", "--output", str(fresh))
+    done = run_script("--check", "--output", str(changed))
     assert done.returncode == 1
     assert "dev_tables.json" in done.stdout
     assert "clinic_lab.sqlite" in done.stdout
