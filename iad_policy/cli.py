@@ -25,10 +25,10 @@ from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.table import Heading
+from iad_policy.verifiers import NO_VERIFIER
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
-NO_VERIFIER = "none"
 RUNS = Path("runs")
 
 BAD_INPUT: tuple[type[Exception], ...] = (
@@ -52,7 +52,7 @@ DataDir = Annotated[str | None, typer.Option(help="The folder with the environme
 Agent = Annotated[str | None, typer.Option(help="The base agent, by default the environment's keyless one.")]
 VerifierName = Annotated[
     str | None,
-    typer.Option("--verifier", help="The verifier, by default the environment's proxy; none for none."),
+    typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
 N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
@@ -208,10 +208,6 @@ def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
         raise ValueError(
             f"expected a verifier for {given['env']}, which has no proxy verifier, got none; pass --verifier oracle, "
             "judge:<model> or none"
-        )
-    if verifier == NO_VERIFIER and defaults.proxy:
-        raise ValueError(
-            f"expected a verifier for {given['env']}, got none; leave --verifier out: it is used where a strategy asks"
         )
     return RunConfig(
         env=given["env"],

@@ -36,7 +36,7 @@ class Usage(NamedTuple):
     n_unpriced: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":  # type: ignore[override]  # a vector's sum, not a longer tuple
-        return Usage._make(map(add, self, other))
+        return tuple.__new__(Usage, map(add, self, other))  # it is added many times per request
 
     def __repr__(self) -> str:
         spent = ", ".join(f"{axis}={value:.6g}" for axis, value in self.as_dict().items())

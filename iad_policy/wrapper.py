@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.adapters import adapt
-from iad_policy.agents import FunctionAgent, load_agent, load_object
+from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
 from iad_policy.digest import digest
@@ -19,11 +19,11 @@ from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
-from iad_policy.roles import TemplateRoles
+from iad_policy.roles import default_roles
 from iad_policy.strategies import Strategy, load_strategy
 from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
-from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers import NO_VERIFIER, load_verifier
 
 
 class IADPolicyWrapper:
@@ -37,11 +37,12 @@ class IADPolicyWrapper:
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
         n: Proposals per decision, for strategies that have it.
-        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`) or an object with `verify`; by default the
-            environment's proxy verifier, if it has one.
+        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
+            the environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.
         stop: A stop rule's name or the rule, for strategies that have it.
-        roles: Answers the critic, judge and other roles; by default the agent's own language model, else templates.
+        roles: Answers the critic, judge and other roles; by default the agent's own language model, else the
+            verifier's, else templates.
         budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
         seed: Of every sample.
         threads: How many requests are answered side by side; the answers don't depend on it.
@@ -77,8 +78,8 @@ class IADPolicyWrapper:
         self.env = env
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
-        base = load_agent(agent, env)
-        self._cast = Cast(base, _verifier(verifier, env), roles or _roles(base, env))
+        base, judge = load_agent(agent, env), _verifier(verifier, env)
+        self._cast = Cast(base, judge, roles or default_roles(env, base, judge))
         self._world = adapt(env)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
@@ -220,15 +221,11 @@ class IADPolicyWrapper:
 
 
 def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
+    if isinstance(verifier, str) and verifier == NO_VERIFIER:
+        return None
     if verifier is not None:
         return load_verifier(verifier, env)
     try:
         return load_verifier("proxy", env)
     except UnknownName:
         return None
-
-
-def _roles(agent: Agent, env: gym.Env[Any, Any]) -> Roles:
-    """Return who criticises and judges: the papers let the agent's own model play every role."""
-    model = getattr(agent, "model", None)
-    return TemplateRoles() if model is None else load_object("iad_policy.models.roles:model_roles")(env, model)

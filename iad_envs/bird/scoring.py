@@ -132,9 +132,9 @@ class Scorer:
         self._golds = golds
         self._identity = identity(path)
 
-    def ex(self, predicted: str, gold: str) -> int:
-        """Return the official EX alone."""
-        given = self._run(predicted)
+    def ex(self, predicted: str, gold: str, result: Result | None = None) -> int:
+        """Return the official EX alone; arguments as for `score`."""
+        given = self._run(predicted, result)
         if given.status == "rejected":
             return int(self._replica(predicted, gold)[0])
         if given.status != "ok" or given.undecodable:

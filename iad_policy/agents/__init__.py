@@ -19,8 +19,6 @@ AGENTS: Mapping[str, str] = {
     "litellm": "iad_policy.agents.language:language_agent",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
-TAKES_MODEL = ("litellm",)
-"""Agents whose argument is a language model's name."""
 
 
 class FunctionAgent:

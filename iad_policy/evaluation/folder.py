@@ -26,6 +26,8 @@ CONFIG = "config.json"
 EPISODES = "episodes.jsonl"
 SUMMARY = "summary.json"
 LOCK = ".lock"
+PART = ".part"
+"""Of a file that is being written."""
 
 
 class RunFolderError(IADError, ValueError):
@@ -57,7 +59,7 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"expected a folder for the run, got the file {self.path}; name another folder")
         found = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
-        if found - {LOCK} and CONFIG not in found:
+        if found - {LOCK, f"{CONFIG}{PART}"} and CONFIG not in found:
             raise RunFolderError(
                 f"expected an empty or new folder, or one that holds a run, got {self.path} with other files; name "
                 "another folder"
@@ -144,7 +146,7 @@ def _shown(config: Mapping[str, Any], name: str) -> str:
 
 def _replace(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file so that a reader sees the old or the new one, never a part."""
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f"{path.name}{PART}")
     with part.open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=2, allow_nan=False)
         file.write("\n")

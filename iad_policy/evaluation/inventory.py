@@ -40,10 +40,10 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
         environments: Id -> entry point ("module:Class").
     """
     return {
-        "environments": {name: _first_line(path) for name, path in environments.items()},
-        "agents": {name: _first_line(path) for name, path in AGENTS.items()},
-        "strategies": {name: _first_line(path) for name, path in STRATEGIES.items()},
-        "verifiers": {name: _first_line(path) for name, path in VERIFIERS.items()},
+        "environments": dict(_described(name, path) for name, path in environments.items()),
+        "agents": dict(_described(name, path) for name, path in AGENTS.items()),
+        "strategies": dict(_described(name, path) for name, path in STRATEGIES.items()),
+        "verifiers": dict(_described(name, path) for name, path in VERIFIERS.items()),
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
     }
 
@@ -87,11 +87,14 @@ def check_keys(variables: Mapping[str, str] = os.environ) -> list[Check]:
     return [Check(name, "yes" if variables.get(name) else "no") for name in KEYS]
 
 
-def _first_line(path: str) -> str:
+def _described(name: str, path: str) -> tuple[str, str]:
+    """Return a name as it is written on the command line, and the first line of what it names."""
     try:
-        return _summary(load_object(path))
+        thing = load_object(path)
     except ImportError as error:
-        return f"not available here: {error}"
+        return name, f"not available here: {error}"
+    takes_model = "model" in inspect.signature(thing).parameters
+    return (f"{name}:<model>" if takes_model else name), _summary(thing)
 
 
 def _summary(thing: Any) -> str:

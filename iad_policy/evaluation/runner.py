@@ -17,10 +17,11 @@ from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.log import EpisodeLog
 from iad_policy.types import Decision
+from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
 
-HOPELESS = ("auth", "not_found")
-"""Kinds of model errors that every further call would meet."""
+HOPELESS = ("auth", "not_found", "contract")
+"""Kinds of errors that every further episode would meet."""
 HOPELESS_AT_FIRST = (*HOPELESS, "other", "malformed")
 """Kinds that every further call will meet where not even the first one was answered: no such model, no key."""
 
@@ -112,7 +113,7 @@ class Runner:
                 yield record
                 is_first = not self._meter.total.completion_tokens and record.n_steps == 0
                 if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
-                    raise RunStopped(f"the model can't be asked: {' '.join(record.error.split())}", is_failure=True)
+                    raise RunStopped(" ".join(record.error.split()), is_failure=True)
 
     def key(self, strategy: str, task: str) -> str:
         """Return the hash of everything that can change an episode's answers."""
@@ -135,7 +136,7 @@ class Runner:
             self._cast.agent,
             self._env,
             strategy=strategy,
-            verifier=self._cast.verifier,
+            verifier=self._cast.verifier or NO_VERIFIER,
             roles=self._cast.roles,
             budget=self._budget,
             seed=config.seed,

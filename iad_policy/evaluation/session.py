@@ -55,7 +55,7 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
         with _impatience_ignored():
             figures = results.figures()
             folder.write_summary(results.as_json(figures))
-            if any(one.n_episodes for one in figures.summaries.values()):
+            if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
                 console.print(Board(heading, figures))
         if status == FAILED:
             Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)

@@ -18,7 +18,7 @@ from iad_policy.evaluation.statistics import N_RESAMPLES, Interval
 
 NOTHING = "-"
 LABELS = {
-    "oracle": "oracle verifier: an upper bound, reads the answer (of each step, not of the whole episode)",
+    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
     "proxy": "proxy verifier: executes, parses or matches; reads no answer",
     "self": "self verifier: a language model judges, seeing what the agent sees",
     "learned": "learned verifier: a trained value model",

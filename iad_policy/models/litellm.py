@@ -211,8 +211,11 @@ def _litellm() -> Any:
 
 
 def _kind(error: Exception) -> str:
-    # litellm calls a refused connection and an answer it can't read a server's error 500; what they were is its cause.
+    # litellm calls a refused connection, an answer it can't read and a missing key a server's error 500; what they were
+    # is its cause.
     for cause in _causes(error):
+        if "missing credentials" in str(cause).lower():
+            return "auth"
         names = {kind.__name__ for kind in type(cause).__mro__}
         for name, kind in _KINDS:
             if name in names:

@@ -14,20 +14,21 @@ from iad_policy.types import Candidate, Information, State, Verdict
 INVALID = -1.0
 EXPLORING = 0.5
 """Of a query that is executed and not yet submitted: better than a bad answer, worse than a good one."""
-AGREEMENT = 1.0
+AGREEMENT = 0.5
 """Weight of the share of candidates that come to the same result."""
 PENALTIES: Mapping[str, float] = {
     "empty": 0.9,
     "all_null": 0.9,
     "single_zero": 0.7,
-    "some_null": 0.4,
-    "literal_not_found": 0.3,
+    "literal_not_found": 0.6,
+    "some_null": 0.5,
+    "integer_division": 0.5,
     "shape": 0.3,
-    "evidence_unused": 0.1,
+    "fan_out": 0.3,
+    "evidence_unused": 0.25,
+    "order_nulls": 0.2,
+    "text_as_number": 0.2,
     "evidence_literal_unused": 0.1,
-    "fan_out": 0.1,
-    "integer_division": 0.1,
-    "text_as_number": 0.1,
 }
 """What a finding takes off a score of 1; an `error` leaves nothing."""
 

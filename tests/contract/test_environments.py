@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_envs.core import IADEnv
 from tests.contract.environments import EnvironmentContract, Subject
+from tests.contract.shopping import gold_purchase
 from tests.contract.toy import WAYS, Digger, SlipperyDigger
 
 
@@ -19,7 +21,15 @@ def _walk(info: dict[str, Any]) -> str:
     return f"go {list(WAYS)[info['step'] % 4]}"
 
 
-SUBJECTS = [Subject("Toy/Digger-v0", _walk, _dig), Subject("Toy/SlipperyDigger-v0", _walk, _dig)]
+def _browse(info: dict[str, Any]) -> str:
+    return ["search[shoes]", "click[next >]", "click[< prev]", "search[red]"][info["step"] % 4]
+
+
+SUBJECTS = [
+    Subject("Toy/Digger-v0", _walk, _dig),
+    Subject("Toy/SlipperyDigger-v0", _walk, _dig),
+    Subject("IAD/WebShop-v0", _browse, gold_purchase),
+]
 
 
 class TestEnvironments(EnvironmentContract):

@@ -200,6 +200,12 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
         RunFolder(tmp_path / "thesis.tex", {})
 
 
+def test_a_run_killed_before_its_configuration_was_written_can_begin(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    (tmp_path / "config.json.part").write_text('{"n"')
+    assert len(run(runner(), tmp_path)) == 12
+
+
 def test_a_folder_takes_one_process_at_a_time(tmp_path: Path) -> None:
     with RunFolder(tmp_path, {"a": 1}), pytest.raises(RunFolderError, match="no other process"):
         RunFolder(tmp_path, {"a": 1})
