@@ -21,8 +21,9 @@ import clinic_lab  # noqa: E402
 import library_network  # noqa: E402
 import music_label  # noqa: E402
 from checking import complaints  # noqa: E402
+from drawing import Draw  # noqa: E402
 from schema import Schema, load_schema, tables_entry  # noqa: E402
-from triples import deal, read_entries  # noqa: E402
+from triples import SPLITS, deal, read_entries  # noqa: E402
 
 SEED = 20260901
 DATABASES = {module.__name__: module for module in (bike_share, library_network, clinic_lab, music_label)}
@@ -57,10 +58,12 @@ def database_path(folder: Path, db_id: str) -> Path:
 
 
 def make_records() -> list[dict[str, Any]]:
-    """The records of dev.json."""
+    """The records of dev.json, split by split and mixed in each, so that the first n are a fair sample."""
     entries = [entry for db_id in DATABASES for entry in read_entries(db_id)]
     splits = deal(entries, SEED)
     dealt = [(triple, split) for entry, split in zip(entries, splits, strict=True) for triple in entry]
+    mixed = Draw(SEED, "order").some(dealt, len(dealt))
+    dealt = sorted(mixed, key=lambda pair: SPLITS.index(pair[1]))
     return [
         {
             "question_id": number,

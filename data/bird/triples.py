@@ -15,7 +15,8 @@ from drawing import Draw
 HERE = Path(__file__).resolve().parent
 DIFFICULTIES = ("simple", "moderate", "challenging")
 SPLIT_SIZES = {"test": 100, "dev": 40}
-"""The rest is train."""
+SPLITS = (*SPLIT_SIZES, "train")
+"""In their order in dev.json; train is the rest."""
 
 
 class Triple(NamedTuple):

@@ -163,6 +163,14 @@ def test_there_are_enough_triples_of_every_difficulty_in_every_split_and_databas
             assert 0.4 < group.count("simple") / len(group) < 0.6, value
 
 
+def test_splits_follow_each_other_and_the_first_tasks_are_a_mixture(records: list[dict[str, Any]]) -> None:
+    assert [record["question_id"] for record in records] == list(range(len(records)))
+    splits = [record["split"] for record in records]
+    assert splits == ["test"] * 100 + ["dev"] * 40 + ["train"] * (len(records) - 140)
+    for key, n_values in (("db_id", 4), ("difficulty", 3)):
+        assert len({record[key] for record in records[:20]}) == n_values
+
+
 def test_no_id_question_or_query_is_there_twice(records: list[dict[str, Any]]) -> None:
     for key in ("question_id", "question", "SQL"):
         assert len({record[key] for record in records}) == len(records)

@@ -123,8 +123,8 @@ def cold(question: str, evidence: str = "") -> str:
         ),
         (
             "What percentage of the boats is sailing?",
-            "sailing refers to kind = 'S'; percentage = DIVIDE(SUM(kind = 'S'), COUNT(length)) * 100",
-            "SELECT CAST(SUM(CASE WHEN boat.kind = 'S' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(boat.length) FROM boat",
+            "sailing refers to kind = 'S'; percentage = DIVIDE(SUM(kind = 'S'), COUNT(kind)) * 100",
+            "SELECT CAST(SUM(CASE WHEN boat.kind = 'S' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(boat.kind) FROM boat",
         ),
         (
             "How many boats were built between 2001-01-01 and 2001-12-31?",
