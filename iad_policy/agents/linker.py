@@ -43,7 +43,9 @@ class Linker:
         heat = self.temperature if temperature is None else temperature
         schema = schema_of(state)
         if schema is None:
-            return Candidate("", error="expected a schema with plain names in info['page'], got none; use it with IAD/BIRD-v0")
+            return Candidate(
+                "", error="expected a schema with plain names in info['page'], got none; use it with IAD/BIRD-v0"
+            )
         page = state.info["page"]
         asked = read_question(page["question"], page["evidence"])
         avoid = _failed(state) | _told(feedback)
