@@ -7,6 +7,7 @@ and worst, it changes one part of Best's query and keeps away from Worst's; it n
 
 import math
 import re
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -51,11 +52,11 @@ class Linker:
         avoid = _failed(state) | _told(feedback)
         if feedback is not None and feedback.best is not None:
             kind, sql = _read_action(str(feedback.best.action))
-            query = _edited(sql, asked, schema, avoid=avoid, choose=Chooser(max(heat, 0.5), rng))
+            query = _edited(sql, asked, schema, avoid=avoid, choosers=_warmer(max(heat, 0.5), rng))
             return _action(kind or "submit", query or sql)
         if page["kind"] == "execute" and page["sql"] not in avoid and read_query(page["sql"]) is not None:
             return _action("submit", page["sql"])
-        sql = _fresh(asked, schema, avoid=avoid, choose=Chooser(heat, rng), again=Chooser(max(heat, 0.5), rng))
+        sql = _fresh(asked, schema, avoid=avoid, choosers=[Chooser(heat, rng), *_warmer(max(heat, 0.5), rng)])
         looks = state.steps_left > 2 and rng.random() < LOOK_SHARE * min(heat, 2.0)
         return _action("execute" if looks else "submit", sql)
 
@@ -86,11 +87,16 @@ def _says_nothing(rows: Any) -> bool:
     return all(cell in (None, 0) for row in rows for cell in row)
 
 
-def _fresh(asked: Asked, schema: Schema, *, avoid: frozenset[str], choose: Chooser, again: Chooser) -> str:
-    """A query that is not among those to avoid, if one is found; warmer after the first try."""
+def _warmer(heat: float, rng: Random) -> list[Chooser]:
+    """Choosers to try one after the other: a sure question has few drafts unless it gets warmer."""
+    return [Chooser(heat * (1.0 + attempt / 6), rng) for attempt in range(TRIES)]
+
+
+def _fresh(asked: Asked, schema: Schema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
+    """The first query that is not among those to avoid; the last if all are."""
     sql = ""
-    for attempt in range(TRIES):
-        query = draft(asked, schema, again if attempt else choose)
+    for choose in choosers:
+        query = draft(asked, schema, choose)
         if query is not None:
             sql = query.text()
             if sql not in avoid:
@@ -98,10 +104,10 @@ def _fresh(asked: Asked, schema: Schema, *, avoid: frozenset[str], choose: Choos
     return sql or f"SELECT * FROM {schema.tables[0]}"
 
 
-def _edited(best: str, asked: Asked, schema: Schema, *, avoid: frozenset[str], choose: Chooser) -> str:
+def _edited(best: str, asked: Asked, schema: Schema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
     """Best's query with one part taken from a new draft; empty if none was found that is not to avoid."""
     kept = read_query(best)
-    for _ in range(TRIES):
+    for choose in choosers:
         new = draft(asked, schema, choose)
         if new is None:
             continue
