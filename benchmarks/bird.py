@@ -1,4 +1,4 @@
-"""IAD/BIRD-v0: scoring speed beside the official procedure, and what voting and the proxy verifier make of real predictions.
+"""IAD/BIRD-v0: scoring beside the official procedure; what votes and the verifier make of real predictions.
 
 Reads `$IAD_REAL_DATA/bird`: the questions on one database, that database, and predictions of real systems.
 """
@@ -17,21 +17,19 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from multiprocessing import get_context
 from pathlib import Path
-from random import Random
 from statistics import fmean, median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.figures import ROOT, figure
-from iad_envs.bird.data import BirdData, Question, aligned, load_data, read_predictions
+from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
 from iad_envs.bird.database import Database
-from iad_envs.bird.env import BirdEnv, result_name
+from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.evaluation import Job, majority_right, pass_at, run_jobs
-from iad_envs.bird.facts import findings, values_of
-from iad_envs.bird.schema import RENDERERS, SchemaSource, load_schema, schema_of
+from iad_envs.bird.schema import RENDERERS, SchemaSource, load_schema
 from iad_envs.bird.scoring import GOLDS, Scorer
-from iad_policy.types import Candidate, State, score
+from iad_policy.types import Candidate, State
 from iad_policy.verifiers.bird import QueryVerifier
 
 TIMEOUT_S = 30.0
@@ -205,7 +203,7 @@ def schema_prompts() -> None:
 
 
 class Judged:
-    """A question's predictions, each previewed as the environment shows it, and whether it is right by the official EX."""
+    """A question's predictions, each previewed as the environment shows it, and which are right by the official EX."""
 
     def __init__(self, candidates: list[Candidate], is_right: list[bool]) -> None:
         self.candidates = candidates
@@ -225,7 +223,7 @@ def judged(folder: Path) -> list[Judged]:
     data = env.bird
     predictions = systems(data, folder)
     found = []
-    for task_id, gold in data.golds.items():
+    for task_id in data.golds:
         env.reset(options={"task_id": task_id})
         candidates, is_right = [], []
         for name, own in predictions.items():

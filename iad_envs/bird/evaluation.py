@@ -92,7 +92,7 @@ def evaluate(data: BirdData, predictions: Mapping[str, str], *, workers: int = 1
 
 
 def report(data: BirdData, scores: Mapping[str, PairScore]) -> list[Row]:
-    """Return means by difficulty, each question's looked up by its id, and over all; those without gold are left out."""
+    """Return means by difficulty, looked up by question id, and over all; questions without gold are left out."""
     by_difficulty: dict[str, list[PairScore]] = {}
     for task_id, score in scores.items():
         if not isnan(score.ex):
@@ -105,13 +105,17 @@ def report(data: BirdData, scores: Mapping[str, PairScore]) -> list[Row]:
 
 
 def _row(difficulty: str, scores: Sequence[PairScore]) -> Row:
-    n = len(scores)
-    means = [100 * sum(values) / n if n else None for values in _transposed(scores)]
-    return Row(difficulty, n, *means, sum(score.verdict == "rejected" for score in scores))
+    def mean(values: Iterable[float]) -> float | None:
+        return 100 * sum(values) / len(scores) if scores else None
 
-
-def _transposed(scores: Sequence[PairScore]) -> Iterable[list[float]]:
-    return ([score.ex for score in scores], [score.soft_f1 for score in scores], [score.sound for score in scores])
+    return Row(
+        difficulty,
+        len(scores),
+        mean(score.ex for score in scores),
+        mean(score.soft_f1 for score in scores),
+        mean(score.sound for score in scores),
+        sum(score.verdict == "rejected" for score in scores),
+    )
 
 
 def pass_at(k: int, n: int, n_right: int) -> float:

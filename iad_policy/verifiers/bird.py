@@ -12,6 +12,8 @@ import gymnasium as gym
 from iad_policy.types import Candidate, Information, State, Verdict
 
 INVALID = -1.0
+FAILED = -0.5
+"""Of a query without a result."""
 EXPLORING = 0.5
 """Of a query that is executed and not yet submitted: better than a bad answer, worse than a good one."""
 AGREEMENT = 0.5
@@ -30,11 +32,11 @@ PENALTIES: Mapping[str, float] = {
     "text_as_number": 0.2,
     "evidence_literal_unused": 0.1,
 }
-"""What a finding takes off a score of 1; an `error` leaves nothing."""
+"""What a finding takes off a score of 1; at most all."""
 
 
 class QueryVerifier:
-    """Scores a query: 1 less its findings' penalties, plus the share of candidates that agree; -1 for an invalid one."""
+    """Scores a query: 1 less its findings' penalties, plus the share of candidates that agree; -1 if invalid."""
 
     information: Information = "proxy"
     needs_preview = True
@@ -56,7 +58,7 @@ class QueryVerifier:
         said = " ".join(f"{finding['message'].rstrip('.')}." for finding in findings if finding["severity"] != "note")
         codes = {finding["code"]: 1.0 for finding in findings}
         if any(finding["severity"] == "error" for finding in findings):
-            return Verdict(0.0, said, passed=False, details=codes)
+            return Verdict(FAILED, said, passed=False, details=codes)
         if facts["kind"] != "submit":
             return Verdict(EXPLORING, said, details=codes)
         base = max(0.0, 1.0 - sum(PENALTIES.get(code, 0.0) for code in codes))

@@ -10,8 +10,10 @@ SCHEMA = (
     "CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT, country TEXT, founded TEXT)",
     "INSERT INTO city VALUES (1,'Bern','Switzerland','1191-05-01'),(2,'Basel','Switzerland','0374-01-01'),"
     "(3,'Lyon','France','-0043-01-01'),(4,'Nice','France',NULL)",
-    "CREATE TABLE shop (id INTEGER PRIMARY KEY, city_id INTEGER REFERENCES city(id), name TEXT, sales REAL, staff INTEGER)",
-    "INSERT INTO shop VALUES (1,1,'Anna''s',10.5,3),(2,1,'Bits',20.25,NULL),(3,2,'Corner',20.25,7),(4,3,'Délice',NULL,2)",
+    "CREATE TABLE shop (id INTEGER PRIMARY KEY, city_id INTEGER REFERENCES city(id), name TEXT, sales REAL, "
+    "staff INTEGER)",
+    "INSERT INTO shop VALUES (1,1,'Anna''s',10.5,3),(2,1,'Bits',20.25,NULL),(3,2,'Corner',20.25,7),"
+    "(4,3,'Délice',NULL,2)",
     'CREATE TABLE "order item" ("shop id" INTEGER, what TEXT, price REAL)',
     "INSERT INTO \"order item\" VALUES (1,'tea',2.5),(1,'tea',2.5),(2,'bun',1.0)",
 )

@@ -46,7 +46,7 @@ ATTACKS = {
     "LIKE with many wildcards": f"SELECT count(*) FROM n WHERE printf('%900d', n) LIKE '{'%_' * 100}z'",
     "LIKE with a long pattern": f"SELECT count(*) FROM n WHERE n LIKE '{'%a' * 2000}'",
     "GLOB with many wildcards": f"SELECT count(*) FROM n WHERE printf('%900d', n) GLOB '{'*?' * 100}z'",
-    "deep expression": f"SELECT {'-' * 5000}1",
+    "deep expression": f"SELECT {'- ' * 5000}1",
     "nested parentheses": f"SELECT {'(' * 5000}1{')' * 5000}",
     "3000 unions": " UNION ".join(["SELECT 1"] * 3000),
     "3000 columns": f"SELECT {', '.join(['1'] * 3000)}",
