@@ -22,6 +22,8 @@ from iad_policy.types import Candidate, Feedback, State
 TRIES = 24
 LOOK_SHARE = 0.3
 """How often it executes a query before it submits one, at a temperature of 1."""
+PART_FITS = {"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0, "base": -1.0}
+"""Which part of Best an edit exchanges, as a chooser weighs it; `all` is another draft."""
 _ACTION = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
 
 
@@ -89,7 +91,7 @@ def _says_nothing(rows: Any) -> bool:
 
 def _warmer(heat: float, rng: Random) -> list[Chooser]:
     """Choosers to try one after the other: a sure question has few drafts unless it gets warmer."""
-    return [Chooser(heat * (1.0 + attempt / 6), rng) for attempt in range(TRIES)]
+    return [Chooser(heat * (1.0 + max(0, attempt - 8) / 6), rng) for attempt in range(TRIES)]
 
 
 def _fresh(asked: Asked, schema: Schema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
@@ -127,5 +129,5 @@ def _spliced(kept: Query, new: Query, schema: Schema, choose: Chooser) -> Query 
         "joins": kept,
         "all": new,
     }
-    part = choose.one(dict.fromkeys(parts, 0.0))
+    part = choose.one(PART_FITS)
     return joined(parts[part], schema, new.joins if part in ("joins", "all") else kept.joins)
