@@ -27,7 +27,7 @@ class Defaults:
 
 DEFAULTS = {
     "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
-    "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier"),
+    "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
 }
 
 

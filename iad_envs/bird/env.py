@@ -93,7 +93,7 @@ class BirdEnv(IADEnv[str, BirdState]):
     refused or times out is answered in words. Anything else changes nothing and counts as a step.
 
     ## Observation space
-    Text: at first the question, its evidence and the schema; then what the last query gave.
+    Text: what the last query gave, then the schema, the question and its evidence; after a submit the result alone.
 
     ## Rewards
     0 until a submit, then 0 or 1 by `scoring`. NaN where the question has no gold query. Success is a reward of 1.
@@ -252,7 +252,11 @@ class BirdEnv(IADEnv[str, BirdState]):
     def _view(self, state: BirdState, complaint: str) -> View:
         question, last = state.question, state.last
         schema = self._at(question.db_id).schema
-        observation = first_page(question, self._render(schema)) if last is None else self._shown(last)
+        is_over = last is not None and last.kind == "submit"
+        # The result comes first: of an earlier observation a prompt may show the head only.
+        parts = [] if last is None else [self._shown(last)]
+        parts += [] if is_over else [first_page(question, self._render(schema))]
+        observation = "\n\n".join(parts)
         if complaint:
             observation = f"{observation}\nInvalid action: {complaint}"
         facts = {
@@ -273,7 +277,6 @@ class BirdEnv(IADEnv[str, BirdState]):
             "n_rows": 0 if last is None else last.n_rows,
             "tables": schema.public() if last is None else (),
         }
-        is_over = last is not None and last.kind == "submit"
         return View(observation, () if is_over else AVAILABLE, facts, page)
 
     def _shown(self, last: Answered) -> str:

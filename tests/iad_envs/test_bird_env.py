@@ -55,7 +55,7 @@ def test_the_first_page_holds_question_evidence_and_schema_and_no_gold(env: Bird
 
 def test_executing_shows_rows_and_leaves_the_episode_open(env: BirdEnv) -> None:
     observation, reward, terminated, truncated, info = env.step("execute[SELECT id, name, founded FROM city]")
-    assert observation.splitlines() == [
+    assert observation.splitlines()[:6] == [
         "execute: 4 rows",
         "id | name | founded",
         "1 | Bern | 1191-05-01",
@@ -63,6 +63,7 @@ def test_executing_shows_rows_and_leaves_the_episode_open(env: BirdEnv) -> None:
         "3 | Lyon | -0043-01-01",
         "4 | Nice | NULL",
     ]
+    assert "List the shops by sales, best first." in observation
     assert (reward, terminated, truncated) == (0.0, False, False)
     assert info["page"]["rows"][3] == (4, "Nice", None)
 
@@ -72,7 +73,7 @@ def test_only_so_many_rows_are_shown_and_the_rest_is_counted(folder: Path) -> No
     env.reset(seed=0)
     observation, *_, info = env.step("execute[SELECT a.id FROM city a, city b]")
     assert observation.splitlines()[0] == "execute: 16 rows"
-    assert observation.splitlines()[-1] == "... 14 more rows"
+    assert observation.splitlines()[4] == "... 14 more rows"
     assert (len(info["page"]["rows"]), info["page"]["n_rows"]) == (2, 16)
     env.close()
 
@@ -220,7 +221,7 @@ def test_findings_reach_the_info_as_plain_data(env: BirdEnv) -> None:
 def test_blobs_and_long_texts_are_shown_short(env: BirdEnv) -> None:
     observation, *_, info = env.step("execute[SELECT x'00ff', printf('%5000d', 1)]")
     assert "x'00ff'" in observation
-    assert len(observation) < 500
+    assert len(observation.partition("\n\n")[0]) < 500
     json.dumps(info["page"])
 
 
