@@ -33,7 +33,11 @@ from iad_envs.bash.setup import unpack
 
 LABEL, OWNER = "iad.sandbox", "iad.owner"
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"]
+KEEP_ALIVE = ["bash", "-c", "while :; do sleep 1000 & wait; done"]
+"""Process 1: it buries the dead, and `kill -9 -1` does not end it."""
+
 CHUNK = 60_000
+ROOM = 1 << 20
 KILLED = 137
 
 
@@ -64,11 +68,11 @@ class _Engine:
         ulimit = import_module("docker.types").Ulimit
         sizes = {"nofile": limits.open_files, "nproc": limits.processes, "core": 0, "fsize": limits.disk_mb << 20}
         container = self.client.containers.create(
-            image, ["sleep", "infinity"], name=name, labels={LABEL: self.label, OWNER: self.owner}, init=True,
+            image, KEEP_ALIVE, name=name, labels={LABEL: self.label, OWNER: self.owner},
             network_mode="none", mem_limit=f"{limits.memory_mb}m", pids_limit=limits.processes,
             nano_cpus=1_000_000_000, cap_drop=["ALL"], cap_add=CAPABILITIES, security_opt=["no-new-privileges"],
             ulimits=[ulimit(name=what, soft=most, hard=most) for what, most in sizes.items()],
-            tmpfs={"/run/iad": f"size={limits.flood_bytes},mode=700"}, working_dir="/", entrypoint=[],
+            tmpfs={"/run/iad": f"size={limits.flood_bytes + ROOM},mode=700"}, working_dir="/", entrypoint=[],
             environment={"HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb"}, runtime=self.runtime,
         )  # fmt: skip
         container.start()
@@ -101,7 +105,7 @@ class DockerSandbox:
         """What isolation and which limits are in force."""
         return Capabilities(
             backend="docker",
-            isolation=f"container of {self._engine.runtime or 'the default runtime'}, seven capabilities, no new privileges",
+            isolation=f"container ({self._engine.runtime or 'default'} runtime), seven capabilities, no new privileges",
             shares_kernel=self._engine.runtime is None,
             network="none",
             snapshots="copy",
@@ -309,7 +313,7 @@ def open_docker(
         ) from error
     except docker.errors.DockerException as error:
         raise SandboxUnavailable(
-            f"expected a Docker-compatible engine, got: {error}; start one, set DOCKER_HOST, or use the embedded sandbox"
+            f"expected a Docker-compatible engine, got: {error}; start one, set DOCKER_HOST, or use 'embedded'"
         ) from error
     _sweep(client)
     engine = _Engine(client, limits, runtime)

@@ -14,10 +14,11 @@ TYPES = {"f": stat.S_IFREG, "d": stat.S_IFDIR, "l": stat.S_IFLNK, "p": stat.S_IF
 
 _RUN = f"""
 cwd=$1 time=$3 kept=$4 shell=$5
-export OLDPWD=$2; [ "$OLDPWD" ] || unset OLDPWD
+oldpwd=$2
 shift 5
 until cd -- "$cwd" 2>/dev/null; do cwd=$(dirname -- "$cwd"); done
-export PWD=$cwd
+export PWD=$cwd OLDPWD=$oldpwd
+[ "$oldpwd" ] || unset OLDPWD
 [ -e {STDIN} ] || : >{STDIN}
 : >{REPORT}
 printf '%s\\n' 'trap '\\''printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >{REPORT}'\\'' EXIT' 'unset BASH_ENV' >{SETUP}

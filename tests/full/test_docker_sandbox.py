@@ -72,11 +72,9 @@ def test_a_background_job_holds_nothing_up_and_a_flood_is_cut(sandbox: Sandbox) 
 
 
 def test_there_is_no_network_and_little_power(sandbox: Sandbox) -> None:
-    result = sandbox.run(
-        "tail -n +3 /proc/net/dev | cut -d: -f1; mount -t tmpfs none /mnt; grep CapEff /proc/self/status"
-    )
+    result = sandbox.run("tail -n +3 /proc/net/dev | cut -d: -f1; chroot / true; grep CapEff /proc/self/status")
     assert "eth" not in result.output
-    assert "denied" in result.output or "permitted" in result.output or "must be superuser" in result.output
+    assert "not permitted" in result.output
     assert "CapEff:\t00000000000000fb" in result.output
     bomb = sandbox.run(":(){ :|:& };: ; sleep 1", timeout_s=5)
     assert "retry" in bomb.output or "unavailable" in bomb.output
