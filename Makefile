@@ -3,6 +3,7 @@
 # make check   lint, types and tests
 # make bench   print every figure as a line of JSON
 # make test-full   also the tests that take long
+# make test-docker the tests of the sandbox in containers, on Docker or podman
 
 SHELL := /bin/bash
 VENV := .venv
@@ -18,7 +19,7 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-full check lint bench setup clean
+.PHONY: demo test test-full test-docker check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -29,6 +30,11 @@ test: $(READY)
 
 test-full: $(READY)
 	$(PY) -m pytest -n auto
+
+# The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
+test-docker: $(READY)
+	$(PY) -m pip install --quiet --editable ".[docker]"
+	tests/full/docker_engine.sh $(PY) -m pytest tests/full/test_docker_sandbox.py -p no:xdist
 
 check: lint test
 

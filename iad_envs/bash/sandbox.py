@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, Self, cast
 
 BACKENDS: Mapping[str, str] = {
-    "embedded": "iad_envs.bash.embedded.client:open_embedded",
+    "embedded": "iad_envs.bash.embedded.opening:open_embedded",
     "docker": "iad_envs.bash.docker:open_docker",
 }
 

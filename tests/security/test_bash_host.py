@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bash_sandboxes import ROOT, as_root_and_as_nobody, outside, sandbox_of
 
-from iad_envs.bash.embedded import client
+from iad_envs.bash.embedded.opening import hidden_paths
 
 
 @pytest.fixture
@@ -94,12 +94,10 @@ def test_answers_in_an_installed_package_are_masked(user: str) -> None:
         assert sandbox.run(f"ls -A {package}").output == ""
 
 
-def test_what_is_masked_covers_this_package_and_where_packages_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "PACKAGE", Path("/usr/share/env/lib/python3/site-packages/iad_envs"))
-    monkeypatch.setattr("sys.prefix", "/usr/share/env")
-    monkeypatch.setenv("IAD_DATA", "/usr/share/tasks")
-    masked = client.hidden_paths()
-    assert {"/usr/share/env", "/usr/share/env/lib/python3/site-packages/iad_envs", "/usr/share/tasks"} <= set(masked)
+def test_what_is_masked_covers_this_package_and_where_packages_are() -> None:
+    package = Path("/usr/share/env/lib/python3/site-packages/iad_envs")
+    masked = hidden_paths(package, "/usr/share/env", {"IAD_DATA": "/usr/share/tasks"})
+    assert {"/usr/share/env", str(package), "/usr/share/tasks"} <= set(masked)
     assert sysconfig.get_path("stdlib") not in masked
     assert not {"/usr", "/usr/bin", "/usr/lib"} & set(masked)
 

@@ -35,7 +35,7 @@ def mine() -> set[str]:
 def test_closing_leaves_nothing(user: str) -> None:
     with sandbox_of(user):  # the launcher stays
         pass
-    processes, mounted, shared = children(os.getpid()), mounts(), sorted(os.listdir("/dev/shm"))
+    processes, mounted, shared = children(os.getpid()), mounts(), sorted(Path("/dev/shm").iterdir())
     with sandbox_of(user) as sandbox:
         with sandbox.fork() as child:
             child.run("setsid sleep 1000 &")
@@ -45,7 +45,7 @@ def test_closing_leaves_nothing(user: str) -> None:
     assert children(os.getpid()) - processes == set()
     assert mine() == set()
     assert mounts() == mounted
-    assert sorted(os.listdir("/dev/shm")) == shared
+    assert sorted(Path("/dev/shm").iterdir()) == shared
 
 
 @as_root_and_as_nobody
@@ -136,14 +136,13 @@ def test_many_episodes_leave_nothing() -> None:
         assert sandbox.run("grep -c . /proc/self/mountinfo").output == inside
         assert len(children(os.getpid())) == len(processes)
         assert mounts() == mounted
-    assert Path("/proc/self/fd").exists()
 
 
 def test_descriptors_are_given_back() -> None:
     with open_sandbox() as sandbox:
         sandbox.fork().close()
-        before = len(os.listdir("/proc/self/fd"))
+        before = len([*Path("/proc/self/fd").iterdir()])
         for _ in range(20):
             sandbox.fork().close()
             open_sandbox().close()
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len([*Path("/proc/self/fd").iterdir()]) == before

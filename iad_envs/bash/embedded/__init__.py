@@ -7,5 +7,6 @@ Three kinds of process, each with less power than the one above it, in one file 
 - `supervisor`: one per sandbox, process 1 of its process namespace, with no host directory in reach. Stacks layers.
 - `cell`: one per file-system root (the sandbox and each fork of it). Runs commands, with no power over mounts.
 
-They start from a bare interpreter and import the standard library only. `client` is the side that users touch.
+They start from a bare interpreter and import the standard library only. `opening` and `client`
+are the side that users touch.
 """

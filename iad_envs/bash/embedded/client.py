@@ -2,24 +2,44 @@
 
 import dataclasses
 import os
-import site
 import socket
-import sys
-import sysconfig
 import threading
 import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from iad_envs.bash.embedded.connection import PACKAGE, Drops, Launcher, Line, launcher, unavailable
-from iad_envs.bash.sandbox import Capabilities, Change, Limits, Result, SandboxError, Setup, Token
-from iad_envs.bash.setup import digest, unpack
+from iad_envs.bash.embedded.connection import Drops, Launcher, Line, unavailable
+from iad_envs.bash.sandbox import Capabilities, Change, Limits, Result, SandboxError, Token
 
 ANSWER_GRACE_S = 30.0
 LARGEST_COMMAND = 128 << 10
 LARGEST_FILE = 64 << 20
+
+
+def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
+    """What is in force, from how many users there are and which control groups."""
+    total = f" and {cgroups['memory']}" if "memory" in cgroups else ", summed up every 0.1 s"
+    pids = f" and {cgroups['pids']}" if "pids" in cgroups else ""
+    users = "65,536 shifted users" if n_ids > 1 else "one user"
+    return Capabilities(
+        backend="embedded",
+        isolation=f"Linux namespaces ({users}), overlayfs, seccomp; the host's /usr read-only",
+        shares_kernel=True,
+        network="none",
+        snapshots="layers",
+        parallel_forks=True,
+        background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
+        limits={
+            "processes": f"rlimit{pids}",
+            "memory": f"rlimit{total}",
+            "disk": "tmpfs size",
+            "inodes": "tmpfs inodes",
+            "output": "read to a limit, then ended",
+            "time": "clock, then ended",
+            "cpu": "rlimit",
+        },
+    )
 
 
 class EmbeddedSandbox:
@@ -32,7 +52,7 @@ class EmbeddedSandbox:
         start: The state it is in.
     """
 
-    def __init__(self, body: "_Body", root: int, cell: Line, *, start: Token, owner: bool) -> None:
+    def __init__(self, body: "Body", root: int, cell: Line, *, start: Token, owner: bool) -> None:
         self._body = body
         self._root = root
         self._cell = cell
@@ -113,10 +133,16 @@ class EmbeddedSandbox:
     def fork(self, token: Token | None = None) -> Self:
         """A throw-away sandbox in a frozen state."""
         state = self.snapshot() if token is None else token
+        number = self._body.own(state)
         mine, theirs = socket.socketpair()
-        with theirs:
-            answer = self._body.ask({"do": "fork", "state": self._body.own(state)}, send=[theirs])
-        return type(self)(self._body, answer["root"], Line(mine), start=state, owner=False)
+        cell = Line(mine)
+        try:
+            with theirs:
+                answer = self._body.ask({"do": "fork", "state": number}, send=[theirs])
+        except SandboxError:
+            cell.close()
+            raise
+        return type(self)(self._body, answer["root"], cell, start=state, owner=False)
 
     def commit(self, child: Self) -> Token:
         """Take over the state of a fork, and close it."""
@@ -176,7 +202,7 @@ class EmbeddedSandbox:
         self.close()
 
 
-class _Body:
+class Body:
     """What a sandbox shares with its forks: the supervisor."""
 
     def __init__(self, host: Launcher, start: list[str], limits: Limits, *, template: str = "") -> None:
@@ -187,33 +213,43 @@ class _Body:
         mine, theirs = socket.socketpair()
         cell_mine, cell_theirs = socket.socketpair()
         self._line, self.first_cell = Line(mine), Line(cell_mine)
-        with theirs, cell_theirs:
-            request = {"do": "open", "start": start, "limits": dataclasses.asdict(limits), "template": template}
-            opened = host.ask(request, send=[theirs, cell_theirs]).header
+        try:
+            with theirs, cell_theirs:
+                request = {"do": "open", "start": start, "limits": dataclasses.asdict(limits), "template": template}
+                opened = host.ask(request, send=[theirs, cell_theirs]).header
+        except SandboxError as error:
+            self._line.close()
+            self.first_cell.close()
+            raise unavailable(str(error)) from error
         self._number: int = opened["sandbox"]
         self._killed = 0
         answer = self._line.greeting()
         if "error" in answer:
+            self.first_cell.close()
             self.close()
             raise unavailable(answer["error"])
         self.first_root: int = answer["root"]
-        self.capabilities = _capabilities(host.n_ids, opened["cgroups"])
+        self.capabilities = capabilities(host.n_ids, opened["cgroups"])
 
     def ask(self, header: dict[str, Any], *, send: Sequence[socket.socket] = ()) -> dict[str, Any]:
+        """A request to the supervisor."""
         return self._line.ask(header | self.drops.take(), send=send).header
 
     def token(self, number: int, ended: int) -> Token:
+        """A state's token; the supervisor is told when nobody holds it any more."""
         token = Token(ended, owner=self.drops, key=number)
         weakref.finalize(token, self.drops.states.append, number)
         return token
 
     def own(self, token: Token) -> int:
+        """The supervisor's name for a state of this sandbox."""
         if token.owner is not self.drops:
             raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
         number: int = token.key
         return number
 
     def ran_out_of_memory(self) -> bool:
+        """Whether the kernel has ended a process for memory since this was last asked."""
         count: int = self._host.ask({"do": "killed_for_memory", "sandbox": self._number}).header["count"]
         grown = count > self._killed
         self._killed = count
@@ -225,6 +261,7 @@ class _Body:
         self._line.close()
 
     def close(self) -> None:
+        """End the supervisor, and wait until nothing is left of it."""
         if not self.closed:
             self.abandon()
             if not self._host.usable:
@@ -232,87 +269,10 @@ class _Body:
             self._host.ask({"do": "close", "sandbox": self._number})
 
 
-def _abandon(body: _Body, cell: Line, root: int | None) -> None:
+def _abandon(body: Body, cell: Line, root: int | None) -> None:
     """What a sandbox that nobody closed leaves to do; runs in any thread at any time, so it waits for nothing."""
     cell.close()
     if root is None:
         body.abandon()
     else:
         body.drops.roots.append(root)
-
-
-def _capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
-    total = f" and {cgroups['memory']}" if "memory" in cgroups else ", summed up every 0.1 s"
-    pids = f" and {cgroups['pids']}" if "pids" in cgroups else ""
-    users = "65,536 shifted users" if n_ids > 1 else "one user"
-    return Capabilities(
-        backend="embedded",
-        isolation=f"Linux namespaces ({users}), overlayfs, seccomp; the host's /usr read-only",
-        shares_kernel=True,
-        network="none",
-        snapshots="layers",
-        parallel_forks=True,
-        background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
-        limits={
-            "processes": f"rlimit{pids}",
-            "memory": f"rlimit{total}",
-            "disk": "tmpfs size",
-            "inodes": "tmpfs inodes",
-            "output": "read to a limit, then ended",
-            "time": "clock, then ended",
-            "cpu": "rlimit",
-        },
-    )
-
-
-def hidden_paths() -> tuple[str, ...]:
-    """Host folders that may hold tasks and their answers: this package, where packages are, and data folders."""
-    places = {*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values(), str(PACKAGE)}
-    places |= {os.environ[name] for name in ("IAD_DATA", "IAD_REAL_DATA", "IAD_VECTORS") if name in os.environ}
-    if (PACKAGE.parent / "pyproject.toml").is_file():
-        places.add(str(PACKAGE.parent))
-    if sys.prefix not in ("/usr", "/usr/local"):
-        places.add(sys.prefix)
-    standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-    real = {os.path.realpath(place) for place in places - standard}
-    programs = {"/usr/bin", "/usr/include", "/usr"}
-    return tuple(sorted(place for place in real - programs if place.startswith(("/usr/", "/lib"))))
-
-
-def open_embedded(
-    *, setup: Setup = (), limits: Limits, hide: Sequence[str | Path] = (), launch: Sequence[str] = ()
-) -> EmbeddedSandbox:
-    """Open an embedded sandbox.
-
-    Args:
-        setup: How the start state is made; made once per process and shared.
-        limits: What commands may use.
-        hide: Host paths under /usr that must read as empty, beside packages and data.
-        launch: A command that starts this Python interpreter in another way, such as one of another user.
-
-    Raises:
-        SandboxUnavailable: This machine does not allow it; the message says what to do.
-    """
-    masked = tuple(sorted({*hidden_paths(), *(os.path.realpath(path) for path in hide)}))
-    host = launcher(masked, tuple(launch))
-    return _open(host, _template(host, setup, limits), limits)
-
-
-def _open(host: Launcher, start: list[str], limits: Limits, *, template: str = "") -> EmbeddedSandbox:
-    body = _Body(host, start, limits, template=template)
-    first = Token(0, owner=body.drops, key=0)
-    return EmbeddedSandbox(body, body.first_root, body.first_cell, start=first, owner=True)
-
-
-def _template(host: Launcher, setup: Setup, limits: Limits) -> list[str]:
-    """The layers of a start state, made if this process has not made them yet."""
-    if not isinstance(setup, Path) and not setup:
-        return []
-    key = digest(setup)
-    with host.templates_lock:
-        if key not in host.templates:
-            place = host.new_template()
-            with _open(host, [], limits, template=place) as builder:
-                unpack(builder, setup)
-            host.templates[key] = [place]
-    return host.templates[key]

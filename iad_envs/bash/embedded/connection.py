@@ -1,5 +1,6 @@
 """This process's lines to the launcher, and to the supervisor and the cells of each sandbox."""
 
+import atexit
 import os
 import socket
 import subprocess
@@ -87,8 +88,12 @@ class Line:
                 descriptors = tuple(each.fileno() for each in send)
                 wire.send(self._stream, wire.Message(header, body, descriptors))
                 answer = wire.receive(self._stream)
-            except OSError as error:
+            except (
+                BaseException
+            ) as error:  # an interrupt, too, leaves an answer behind that would be taken for the next
                 self._stream.close()
+                if not isinstance(error, OSError):
+                    raise
                 raise SandboxError(f"expected an answer of the sandbox, got {error}; open another one") from error
         if answer is None:
             self._stream.close()
@@ -185,8 +190,23 @@ def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> Launcher
     """This process's launcher for these paths, started when it is first asked for."""
     key = (os.getpid(), masked, command or (sys.executable,))
     with _lock:
-        if key not in _launchers:
+        if key not in _launchers or not _launchers[key].usable:
             if sys.platform != "linux":
                 raise unavailable(f"the system {sys.platform}")
             _launchers[key] = Launcher(masked, key[2])
         return _launchers[key]
+
+
+def _end_launchers() -> None:
+    for (process, _, _), each in _launchers.items():
+        if process == os.getpid():
+            each.close()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread may have held it when this process was forked
+
+
+atexit.register(_end_launchers)
+os.register_at_fork(after_in_child=_renew_lock)

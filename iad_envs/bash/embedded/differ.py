@@ -1,5 +1,6 @@
 """What differs between two states, read from their layers: only paths that some layer touches are looked at."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -15,23 +16,51 @@ Row = tuple[str, str, int, int, str, int]
 """Path, kind, mode, size, digest, former mode: a `Change` as it travels."""
 
 
-class Stack(NamedTuple):
-    """A state to look into.
-
-    Attributes:
-        layers: Folders with its files, lowest first.
-        hidden: Names at its root that are no part of it.
-    """
-
-    layers: tuple[str, ...]
-    hidden: tuple[str, ...]
-
-
 class Found(NamedTuple):
     """Where a path of a state really is."""
 
     place: str
     stat: os.stat_result
+
+
+class Stack:
+    """A state to look into.
+
+    Args:
+        layers: Folders with its files, lowest first.
+        hidden: Names at its root that are no part of it.
+    """
+
+    def __init__(self, layers: tuple[str, ...], hidden: tuple[str, ...]) -> None:
+        self.layers = layers
+        self.hidden = hidden
+        self._folders: dict[str, list[str]] = {"": list(reversed(layers))}
+
+    def folders(self, path: str) -> list[str]:
+        """The folders of layers that make up a folder, highest first; none if the state has no such folder."""
+        missing = []
+        while path not in self._folders:
+            path, _, name = path.rpartition("/")
+            missing.append(name)
+        for name in reversed(missing):
+            visible = []
+            for above in self._folders[path]:
+                found = _stat(f"{above}/{name}")
+                if found and stat.S_ISDIR(found.st_mode):
+                    visible.append(f"{above}/{name}")
+                if found and (not stat.S_ISDIR(found.st_mode) or is_opaque(f"{above}/{name}")):
+                    break
+            path = f"{path}/{name}"
+            self._folders[path] = visible
+        return self._folders[path]
+
+    def find(self, path: str) -> Found | None:
+        """A path in the highest layer that has it, unless that says it is gone."""
+        folder, _, name = path.rpartition("/")
+        for above in self.folders(folder):
+            if found := _stat(f"{above}/{name}"):
+                return None if is_whiteout(found) else Found(f"{above}/{name}", found)
+        return None
 
 
 def diff(old: Stack, new: Stack) -> list[Row]:
@@ -46,43 +75,33 @@ def diff(old: Stack, new: Stack) -> list[Row]:
         for layer in stack.layers[shared:]:
             paths.update(_touched(layer, stack.hidden))
     gone_or_come: set[str] = set()
-    for path in paths:
-        was, now = lookup(old, path), lookup(new, path)
+    walked: dict[Stack, set[str]] = {old: set(), new: set()}
+    for path in sorted(paths):
+        was, now = old.find(path), new.find(path)
         if _is_folder(was) and _is_folder(now) and not _replaced((old, new), path):
             continue
         for stack, here in ((old, was), (new, now)):
-            if _is_folder(here):
+            if path.rpartition("/")[0] in walked[stack]:
+                walked[stack].add(path)
+            elif _is_folder(here):
+                walked[stack].add(path)
                 gone_or_come.update(_below(stack, path))
-    rows = (_row(path, lookup(old, path), lookup(new, path)) for path in sorted(paths | gone_or_come))
+    rows = (_row(path, old.find(path), new.find(path)) for path in sorted(paths | gone_or_come))
     return [row for row in rows if row]
 
 
 def tree(stack: Stack, path: str) -> list[Row]:
     """Everything at and under a path, sorted, as if it had been added."""
     path = "" if path == "/" else path.rstrip("/")
-    rows = (_row(each, None, lookup(stack, each)) for each in sorted({path, *_below(stack, path)}) if each)
+    rows = (_row(each, None, stack.find(each)) for each in sorted({path, *_below(stack, path)}) if each)
     return [row for row in rows if row]
 
 
-def lookup(stack: Stack, path: str) -> Found | None:
-    """Find a path in the highest layer that has it, unless something above hides it."""
-    names = path.split("/")[1:]
-    for layer in reversed(stack.layers):
-        place, hides = layer, False
-        for depth, name in enumerate(names):
-            place = f"{place}/{name}"
-            try:
-                found = os.lstat(place)
-            except OSError:
-                break
-            if depth == len(names) - 1:
-                return None if is_whiteout(found) else Found(place, found)
-            if not stat.S_ISDIR(found.st_mode):
-                return None
-            hides = hides or is_opaque(place)
-        if hides:
-            return None
-    return None
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
 
 
 def _is_folder(found: Found | None) -> bool:
@@ -94,32 +113,34 @@ def _replaced(stacks: tuple[Stack, Stack], path: str) -> bool:
     return any(is_opaque(f"{layer}{path}") for stack in stacks for layer in stack.layers)
 
 
-def _touched(layer: str, hidden: tuple[str, ...], below: str = "") -> Iterator[str]:
-    """Every path that a layer has an entry for."""
-    with os.scandir(f"{layer}{below}") as entries:
-        for entry in entries:
-            if not below and entry.name in hidden:
-                continue
-            path = f"{below}/{entry.name}"
-            yield path
-            if entry.is_dir(follow_symlinks=False):
-                yield from _touched(layer, hidden, path)
+def _touched(layer: str, hidden: tuple[str, ...]) -> Iterator[str]:
+    """Every path that a layer has an entry for, as deep as the kernel takes names."""
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(f"{layer}{below}") as entries:
+            for entry in entries:
+                if below or entry.name not in hidden:
+                    yield f"{below}/{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(f"{below}/{entry.name}")
 
 
 def _below(stack: Stack, path: str) -> Iterator[str]:
     """Every path under a folder of a state."""
-    names: set[str] = set()
-    for layer in stack.layers:
-        try:
-            names.update(os.listdir(f"{layer}{path}"))
-        except OSError:
-            continue
-    for name in names:
-        child = f"{path}/{name}"
-        if (path or name not in stack.hidden) and (found := lookup(stack, child)):
-            yield child
-            if stat.S_ISDIR(found.stat.st_mode):
-                yield from _below(stack, child)
+    waiting = [path]
+    while waiting:
+        folder = waiting.pop()
+        names: set[str] = set()
+        for place in stack.folders(folder):
+            with contextlib.suppress(OSError):
+                names.update(os.listdir(place))
+        for name in names:
+            child = f"{folder}/{name}"
+            if (folder or name not in stack.hidden) and (found := stack.find(child)):
+                yield child
+                if stat.S_ISDIR(found.stat.st_mode):
+                    waiting.append(child)
 
 
 def _row(path: str, was: Found | None, now: Found | None) -> Row | None:

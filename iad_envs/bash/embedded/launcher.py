@@ -279,6 +279,7 @@ def main(descriptor: int) -> NoReturn:
     resource.setrlimit(resource.RLIMIT_NPROC, (most, hard))
     os.umask(0o022)
     sys.setswitchinterval(1.0)
+    sys.setrecursionlimit(10_000)  # folders can be some 2,000 deep
     gc.disable()
     gc.freeze()  # so that forks share what there is
     Launcher(socket.socket(fileno=descriptor)).main()

@@ -138,7 +138,11 @@ class Layers:
             return state
         changes = state[len(self.start) :]
         top = self._new(self.disk_bytes * 2, self.inodes * FLATTEN_AT)
-        flatten([f"{layer}/u" for layer in changes], f"{top}/u")
+        try:
+            flatten([f"{layer}/u" for layer in changes], f"{top}/u")
+        except (OSError, RecursionError):  # folders in folders beyond what paths can name: they stay in layers
+            self._unmount(top)
+            return state
         used = os.statvfs(top)
         self._sizes[top] = (used.f_blocks - used.f_bfree) * used.f_frsize
         for layer in changes:

@@ -3,6 +3,7 @@
 It has the power to mount, but nothing of the host to mount, and it never runs a command itself.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -76,7 +77,8 @@ class Supervisor:
                 os._exit(0)
             self._answer(message)
             if message.header["do"] == "fork" and not self._spare:
-                self._spare = self._new_cell()  # in time that nobody waits for; forks come in rows
+                with contextlib.suppress(OSError):  # in time that nobody waits for; forks come in rows
+                    self._spare = self._new_cell()
 
     def _answer(self, message: wire.Message) -> None:
         request = dict(message.header)
@@ -159,17 +161,25 @@ class Supervisor:
         proc = f"{OWN}/proc{self._number()}"
         mine, theirs = socket.socketpair()
         syscalls.unshare(CLONE_NEWPID)
-        pid = os.fork()
-        if pid == 0:
-            self._be_cell(theirs, proc)
-        theirs.close()
-        syscalls.setns(self._namespace, CLONE_NEWPID)
-        self._expect(mine)
-        for name in ("uid_map", "gid_map"):
-            with open(f"/proc/{pid}/{name}", "w", encoding="ascii") as file:
-                file.write(self._maps)
-        wire.send(mine, wire.Message({}))
-        self._expect(mine)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self._be_cell(theirs, proc)
+        finally:
+            theirs.close()
+            syscalls.setns(self._namespace, CLONE_NEWPID)
+        try:
+            self._expect(mine)
+            for name in ("uid_map", "gid_map"):
+                with open(f"/proc/{pid}/{name}", "w", encoding="ascii") as file:
+                    file.write(self._maps)
+            wire.send(mine, wire.Message({}))
+            self._expect(mine)
+        except OSError:
+            mine.close()
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise
         return Process(pid, mine, proc)
 
     def _be_cell(self, control: socket.socket, proc: str) -> NoReturn:
@@ -206,9 +216,3 @@ class Supervisor:
         os.rmdir(inhabited.root.path)
         syscalls.unmount(inhabited.root.proc)
         os.rmdir(inhabited.root.proc)
-        while True:  # what it left behind has been handed to this process
-            try:
-                if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                    return
-            except ChildProcessError:
-                return

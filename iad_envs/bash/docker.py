@@ -1,0 +1,324 @@
+"""A sandbox in containers of a Docker-compatible engine, through its SDK: `pip install 'iad[docker]'`.
+
+For those who have an engine, or need a boundary that doesn't share the host's kernel (`runtime="runsc"` or `"kata"`). A
+state is an image, so freezing and going back cost a container each: hundreds of milliseconds, not one.
+"""
+
+import base64
+import itertools
+import os
+import socket
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from iad_envs.bash.docker_script import RUN, STDIN, TREE, parse_report, parse_tree
+from iad_envs.bash.sandbox import (
+    Capabilities,
+    Change,
+    Limits,
+    Result,
+    SandboxError,
+    SandboxUnavailable,
+    Setup,
+    Token,
+)
+from iad_envs.bash.setup import unpack
+
+LABEL, OWNER = "iad.sandbox", "iad.owner"
+CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"]
+KEEP_ALIVE = ["bash", "-c", "while :; do sleep 1000 & wait; done"]
+"""Process 1: it buries the dead, and `kill -9 -1` does not end it."""
+
+CHUNK = 60_000
+ROOM = 1 << 20
+KILLED = 137
+
+
+class _State(NamedTuple):
+    """An image, and what its files were when it was made."""
+
+    image: str
+    tree: dict[str, Change]
+
+
+class _Engine:
+    """What a sandbox shares with its forks: the engine, and how containers are made."""
+
+    def __init__(self, client: Any, limits: Limits, runtime: str | None) -> None:
+        self.client = client
+        self.limits = limits
+        self.runtime = runtime
+        self.label = uuid.uuid4().hex
+        self.owner = f"{socket.gethostname()}/{os.getpid()}"
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+
+    def start(self, image: str) -> Any:
+        """A new container in which nothing runs yet."""
+        limits = self.limits
+        with self._lock:
+            name = f"iad-{self.label[:12]}-{next(self._numbers)}"
+        ulimit = import_module("docker.types").Ulimit
+        sizes = {"nofile": limits.open_files, "nproc": limits.processes, "core": 0, "fsize": limits.disk_mb << 20}
+        container = self.client.containers.create(
+            image, KEEP_ALIVE, name=name, labels={LABEL: self.label, OWNER: self.owner},
+            network_mode="none", mem_limit=f"{limits.memory_mb}m", pids_limit=limits.processes,
+            nano_cpus=1_000_000_000, cap_drop=["ALL"], cap_add=CAPABILITIES, security_opt=["no-new-privileges"],
+            ulimits=[ulimit(name=what, soft=most, hard=most) for what, most in sizes.items()],
+            tmpfs={"/run/iad": f"size={limits.flood_bytes + ROOM},mode=700"}, working_dir="/", entrypoint=[],
+            environment={"HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb"}, runtime=self.runtime,
+        )  # fmt: skip
+        container.start()
+        return container
+
+    def remove_all(self) -> None:
+        """Remove every container and image of this sandbox."""
+        for container in self.client.containers.list(all=True, filters={"label": f"{LABEL}={self.label}"}):
+            container.remove(force=True)
+        for image in self.client.images.list(filters={"label": f"{LABEL}={self.label}"}):
+            self.client.images.remove(image.id, force=True)
+        self.client.close()
+
+
+class DockerSandbox:
+    """A sandbox or a fork of one; see `iad_envs.bash.sandbox.Sandbox`."""
+
+    def __init__(self, engine: _Engine, start: Token, *, owner: bool) -> None:
+        self._engine = engine
+        self._start = start
+        self._owner = owner
+        self._busy = threading.RLock()
+        self._container = engine.start(start.key.image)
+        self._end = (
+            weakref.finalize(self, engine.remove_all) if owner else weakref.finalize(self, _remove, self._container)
+        )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What isolation and which limits are in force."""
+        return Capabilities(
+            backend="docker",
+            isolation=f"container ({self._engine.runtime or 'default'} runtime), seven capabilities, no new privileges",
+            shares_kernel=self._engine.runtime is None,
+            network="none",
+            snapshots="copy",
+            parallel_forks=True,
+            background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
+            limits={"processes": "cgroup", "memory": "cgroup", "disk": "rlimit, of one file", "output": "tmpfs size",
+                    "time": "killed inside", "cpu": "one processor"},
+        )  # fmt: skip
+
+    @property
+    def start(self) -> Token:
+        """The state it was opened in."""
+        return self._start
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str = "/",
+        oldpwd: str = "",
+        timeout_s: float | None = None,
+        stdin: bytes = b"",
+    ) -> Result:
+        """Run a command; see `Sandbox.run`."""
+        limits = self._engine.limits
+        time_s = limits.time_s if timeout_s is None else timeout_s
+        argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
+        with self._busy:
+            self._put(stdin)
+            kept = limits.output_bytes // 2
+            script = [*RUN, cwd, oldpwd, f"{time_s:.3f}", str(kept), "1" if isinstance(command, str) else "", *argv]
+            began = time.monotonic()
+            report = parse_report(self._exec(script))
+            wall_s = time.monotonic() - began
+            timed_out = report.exit_code == KILLED and wall_s >= time_s
+            flooded = report.size >= limits.flood_bytes
+            if timed_out or flooded:
+                self._exec(["bash", "-c", "kill -9 -1"])
+        return Result(
+            exit_code=report.exit_code,
+            output=report.text(2 * kept),
+            truncated=report.size > 2 * kept,
+            timed_out=timed_out,
+            killed_by="timeout" if timed_out else "output" if flooded else "",
+            wall_s=wall_s,
+            cwd=report.cwd or cwd,
+            oldpwd=report.oldpwd or oldpwd,
+            background=0 if timed_out or flooded else report.background,
+        )
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.restore(self._start)
+
+    def snapshot(self) -> Token:
+        """Freeze the present state as an image."""
+        with self._busy:
+            ended = self._count()
+            self._exec(["bash", "-c", "kill -9 -1"])
+            tree = {row.path: row for row in self.tree()}
+            engine = self._engine
+            image = self._container.commit(repository=f"iad-{engine.label[:12]}", tag=uuid.uuid4().hex,
+                                           changes=f"LABEL {LABEL}={engine.label}")  # fmt: skip
+        return Token(ended, owner=engine, key=_State(image.id, tree))
+
+    def restore(self, token: Token) -> None:
+        """Go to a frozen state, in a new container."""
+        state = self._own(token)
+        with self._busy:
+            old, self._container = self._container, self._engine.start(state.image)
+            if not self._owner:
+                self._end.detach()
+                self._end = weakref.finalize(self, _remove, self._container)
+            _remove(old)
+
+    def fork(self, token: Token | None = None) -> Self:
+        """A throw-away sandbox in a frozen state."""
+        state = self.snapshot() if token is None else token
+        self._own(state)
+        return type(self)(self._engine, state, owner=False)
+
+    def commit(self, child: Self) -> Token:
+        """Take over the state of a fork, and close it."""
+        if child._engine is not self._engine or child is self:
+            raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
+        state = child.snapshot()
+        self.restore(state)
+        child.close()
+        return state
+
+    def diff(self, since: Token | None = None) -> tuple[Change, ...]:
+        """What differs from a frozen state."""
+        before = self._own(self._start if since is None else since).tree
+        now = {row.path: row for row in self.tree()}
+        return tuple(row for path in sorted(before.keys() | now.keys())
+                     if (row := _change(before.get(path), now.get(path))))  # fmt: skip
+
+    def tree(self, path: str = "/") -> tuple[Change, ...]:
+        """Everything at and under a path."""
+        with self._busy:
+            return parse_tree(self._exec([*TREE, path]))
+
+    def read(self, path: str) -> bytes:
+        """The content of a file."""
+        with self._busy:
+            code, output = self._container.exec_run(["cat", "--", path], demux=True)
+        if code:
+            raise FileNotFoundError(f"expected a readable file of the sandbox at {path!r}, got: {output[1]!r}")
+        return output[0] or b""
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a file, making its folders."""
+        script = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
+        result = self.run(["bash", "-c", script, "bash", path], stdin=content)
+        if result.exit_code:
+            raise OSError(f"expected to write {path!r} in the sandbox, got: {result.output.strip()}")
+
+    def close(self) -> None:
+        """Remove its containers and images."""
+        self._end()
+
+    def _own(self, token: Token) -> _State:
+        if token.owner is not self._engine:
+            raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
+        state: _State = token.key
+        return state
+
+    def _exec(self, argv: Sequence[str]) -> bytes:
+        _, output = self._container.exec_run(list(argv), stderr=False)
+        return output or b""
+
+    def _count(self) -> int:
+        return len(self._exec(["bash", "-c", "for p in /proc/[0-9]*; do echo; done"]).splitlines()) - 3
+
+    def _put(self, stdin: bytes) -> None:
+        """Bring standard input in, in pieces that fit an argument."""
+        for position in range(0, len(stdin), CHUNK):
+            piece = base64.b64encode(stdin[position : position + CHUNK]).decode()
+            self._exec(["bash", "-c", f'base64 -d <<<"$1" >>{STDIN}', "bash", piece])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _remove(container: Any) -> None:
+    container.remove(force=True)
+
+
+def _change(was: Change | None, now: Change | None) -> Change | None:
+    if now is None:
+        return Change(was.path, "deleted", 0, 0, "", was.mode) if was else None
+    if was is None or was[2:] == now[2:]:
+        return now if was is None else None
+    same = (was.digest, was.mode & 0o170000) == (now.digest, now.mode & 0o170000)
+    return now._replace(kind="mode" if same else "modified", was_mode=was.mode)
+
+
+def _sweep(client: Any) -> None:
+    """Remove containers of processes of this machine that ended without doing so."""
+    for container in client.containers.list(all=True, filters={"label": LABEL}):
+        host, _, pid = container.labels.get(OWNER, "").partition("/")
+        if host == socket.gethostname() and pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            container.remove(force=True)
+
+
+def open_docker(
+    *,
+    setup: Setup = (),
+    limits: Limits,
+    image: str = "debian:12",
+    runtime: str | None = None,
+    base_url: str | None = None,
+) -> DockerSandbox:
+    """Open a sandbox in a container.
+
+    Args:
+        setup: How the start state is made.
+        limits: What commands may use.
+        image: With bash, coreutils and findutils; it must be on this machine.
+        runtime: The engine's runtime, such as `"runsc"`; its default if None.
+        base_url: The engine's socket; from the environment (DOCKER_HOST) if None.
+
+    Raises:
+        SandboxUnavailable: There is no SDK, no engine or no such image; the message says what to do.
+    """
+    try:
+        docker = import_module("docker")
+    except ImportError as error:
+        raise SandboxUnavailable(
+            "expected the package docker, got none; to fix it: pip install 'iad[docker]'"
+        ) from error
+    try:
+        client = docker.DockerClient(base_url=base_url) if base_url else docker.from_env()
+        client.ping()
+        client.images.get(image)
+    except docker.errors.ImageNotFound as error:
+        client.close()
+        raise SandboxUnavailable(
+            f"expected the image {image!r} in the engine, got none; docker pull {image}"
+        ) from error
+    except docker.errors.DockerException as error:
+        raise SandboxUnavailable(
+            f"expected a Docker-compatible engine, got: {error}; start one, set DOCKER_HOST, or use 'embedded'"
+        ) from error
+    _sweep(client)
+    engine = _Engine(client, limits, runtime)
+    first = DockerSandbox(engine, Token(0, owner=engine, key=_State(image, {})), owner=True)
+    if setup:
+        unpack(first, setup)
+    first._start = first.snapshot()
+    return first

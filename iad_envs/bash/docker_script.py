@@ -1,0 +1,91 @@
+"""The shell scripts that run inside a container, and how what they print is read."""
+
+import os
+import stat
+from hashlib import blake2b
+from typing import NamedTuple
+
+from iad_envs.bash.sandbox import Change
+
+FOLDER = "/run/iad"
+OUTPUT, STDIN, REPORT, SETUP = (f"{FOLDER}/{name}" for name in ("output", "stdin", "report", "setup"))
+TYPES = {"f": stat.S_IFREG, "d": stat.S_IFDIR, "l": stat.S_IFLNK, "p": stat.S_IFIFO, "s": stat.S_IFSOCK,
+         "c": stat.S_IFCHR, "b": stat.S_IFBLK}  # fmt: skip
+
+_RUN = f"""
+cwd=$1 time=$3 kept=$4 shell=$5
+oldpwd=$2
+shift 5
+until cd -- "$cwd" 2>/dev/null; do cwd=$(dirname -- "$cwd"); done
+export PWD=$cwd OLDPWD=$oldpwd
+[ "$oldpwd" ] || unset OLDPWD
+[ -e {STDIN} ] || : >{STDIN}
+: >{REPORT}
+printf '%s\\n' 'trap '\\''printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >{REPORT}'\\'' EXIT' 'unset BASH_ENV' >{SETUP}
+[ "$shell" ] && export BASH_ENV={SETUP}
+timeout -s KILL "$time" "$@" <{STDIN} >{OUTPUT} 2>&1
+code=$?
+unset BASH_ENV
+rm -f {STDIN}
+size=$(stat -c %s {OUTPUT})
+set -- /proc/[0-9]*
+printf '%s %s %s\\0' "$code" "$size" $(($# - 3))
+if [ -s {REPORT} ]; then cat {REPORT}; else printf '\\0\\0'; fi
+if [ "$size" -le $((2 * kept)) ]; then cat {OUTPUT}; else head -c "$kept" {OUTPUT}; tail -c "$kept" {OUTPUT}; fi
+rm -f {OUTPUT}
+"""
+RUN = ("bash", "-c", _RUN, "bash")
+"""Then: folder, folder before, seconds, bytes kept of head and tail each, "1" for a shell, and the command's words."""
+
+_SKIP = " -o ".join(f"-path {path}" for path in ("/proc", "/dev", "/sys", "/usr", "/run/iad"))
+_TREE = f"""
+find "$1" \\( {_SKIP} \\) -prune -o -type f -print0 | xargs -0 -r b2sum -z -l 256 --
+printf -- '-\\0'
+find "$1" \\( {_SKIP} \\) -prune -o ! -path / -printf '%p\\0%y\\0%m\\0%s\\0%l\\0'
+"""
+TREE = ("bash", "-c", _TREE, "bash")
+"""Then: the path to list."""
+
+
+class Report(NamedTuple):
+    """What a command left to read."""
+
+    exit_code: int
+    size: int
+    background: int
+    cwd: str
+    oldpwd: str
+    output: bytes
+
+    def text(self, kept: int) -> str:
+        """The output as text, with a note where its middle was left out."""
+        if self.size <= kept:
+            return self.output.decode(errors="replace")
+        head, tail = self.output[: kept // 2], self.output[kept // 2 :]
+        note = f"\n[... {self.size - kept} bytes left out ...]\n"
+        return head.decode(errors="replace") + note + tail.decode(errors="replace")
+
+
+def parse_report(printed: bytes) -> Report:
+    """Read what `RUN` prints."""
+    numbers, cwd, oldpwd, output = printed.split(b"\0", 3)
+    code, size, background = map(int, numbers.split())
+    return Report(code, size, max(0, background), os.fsdecode(cwd), os.fsdecode(oldpwd), output)
+
+
+def parse_tree(printed: bytes) -> tuple[Change, ...]:
+    """Read what `TREE` prints."""
+    fields = printed.split(b"\0")
+    end = fields.index(b"-")
+    digests = {path: digest.decode() for digest, _, path in (line.partition(b"  ") for line in fields[:end])}
+    rows = []
+    listing = iter(fields[end + 1 :])
+    for path, kind, mode, size, link in zip(listing, listing, listing, listing, listing, strict=False):
+        digest = digests.get(path, "") if kind == b"f" else _digest(link) if kind == b"l" else ""
+        number = TYPES[kind.decode()] | int(mode, 8)
+        rows.append(Change(os.fsdecode(path), "added", number, int(size) if kind == b"f" else 0, digest, 0))
+    return tuple(sorted(rows))
+
+
+def _digest(link: bytes) -> str:
+    return blake2b(link, digest_size=32).hexdigest()

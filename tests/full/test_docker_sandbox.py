@@ -1,0 +1,119 @@
+"""The sandbox in containers, on a real engine: `make test-docker` starts one where it can.
+
+Few commands on purpose: podman keeps a process for each for five minutes.
+"""
+
+import gc
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+from iad_envs.bash.sandbox import Limits, Sandbox, SandboxError, SandboxUnavailable, open_sandbox
+
+IMAGE = os.environ.get("IAD_DOCKER_IMAGE", "debian:12")
+pytestmark = [
+    pytest.mark.skipif(find_spec("docker") is None, reason="the extra iad[docker] is not installed"),
+    # Where there is no engine, the SDK leaves the socket open that it tried.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    limits = Limits(processes=64, memory_mb=256, flood_bytes=4 << 20, output_bytes=1000)
+    reason = ""
+    try:
+        opened = open_sandbox(
+            "docker", image=IMAGE, limits=limits, setup=["mkdir -p /work/sub; echo one >/work/a; true"]
+        )
+    except SandboxUnavailable as error:
+        reason = str(error)
+    if reason:
+        gc.collect()
+        pytest.skip(reason)
+    with opened:
+        yield opened
+
+
+def test_a_command_runs_with_its_folder_input_and_exit_code(sandbox: Sandbox) -> None:
+    result = sandbox.run("""cd sub && cat && printf '%s|' "a  b" 'c"d' >&2; exit 3""", cwd="/work", stdin=b"given\n")
+    assert (result.exit_code, result.output) == (3, 'given\na  b|c"d|')
+    assert (result.cwd, result.oldpwd) == ("/work/sub", "/work")
+    assert not result.timed_out
+    assert sandbox.run("cd -", cwd="/work", oldpwd="/tmp").cwd == "/tmp"
+
+
+def test_changes_are_told_and_taken_back(sandbox: Sandbox) -> None:
+    sandbox.run("cd /work; echo two >a; echo new >n; chmod 700 sub; ln -s a l; rm -f /etc/hostname")
+    found = {change.path: change.kind for change in sandbox.diff() if change.path.startswith("/work")}
+    assert found == {"/work/a": "modified", "/work/n": "added", "/work/sub": "mode", "/work/l": "added"}
+    sandbox.reset()
+    assert [change for change in sandbox.diff() if change.path.startswith("/work")] == []
+    assert sandbox.read("/work/a") == b"one\n"
+
+
+def test_a_fork_is_tried_and_taken_over(sandbox: Sandbox) -> None:
+    with sandbox.fork(sandbox.start) as child:
+        child.run("echo tried >/work/tried; sleep 100 &")
+        assert sandbox.run("ls /work").output == "a\nsub\n"
+        token = sandbox.commit(child)
+    assert token.ended >= 1
+    assert sandbox.run("cat /work/tried").output == "tried\n"
+    sandbox.reset()
+
+
+def test_what_does_not_end_is_killed_inside(sandbox: Sandbox) -> None:
+    result = sandbox.run("trap '' TERM; setsid sleep 300 & while :; do :; done", timeout_s=1)
+    assert (result.timed_out, result.killed_by) == (True, "timeout")
+    assert sandbox.run("cat /proc/[0-9]*/comm").output.count("sleep") == 1  # the container's own
+
+
+def test_a_background_job_holds_nothing_up_and_a_flood_is_cut(sandbox: Sandbox) -> None:
+    result = sandbox.run("sleep 60 & echo started")
+    assert (result.output, result.background) == ("started\n", 1)
+    flood = sandbox.run("echo first; yes")
+    assert (flood.truncated, flood.killed_by) == (True, "output")
+    assert flood.output.startswith("first\ny\n")
+    assert len(flood.output) < 1100
+
+
+def test_there_is_no_network_and_little_power(sandbox: Sandbox) -> None:
+    result = sandbox.run("tail -n +3 /proc/net/dev | cut -d: -f1; chroot / true; grep CapEff /proc/self/status")
+    assert "eth" not in result.output
+    assert "not permitted" in result.output
+    assert "CapEff:\t00000000000000fb" in result.output
+    bomb = sandbox.run(":(){ :|:& };: ; sleep 1", timeout_s=5)
+    assert "retry" in bomb.output or "unavailable" in bomb.output
+    sandbox.reset()
+    assert sandbox.run("echo alive").output == "alive\n"
+
+
+def test_closing_leaves_no_container_and_no_image(sandbox: Sandbox) -> None:
+    client = import_module("docker").from_env()
+    try:
+        other = open_sandbox("docker", image=IMAGE)
+        label = other.start.owner.label  # type: ignore[attr-defined]
+        query = {"filters": {"label": f"iad.sandbox={label}"}}
+        assert client.containers.list(all=True, **query)
+        assert client.images.list(**query)
+        with pytest.raises(SandboxError, match="expected a state of this sandbox"):
+            sandbox.restore(other.start)
+        other.close()
+        assert client.containers.list(all=True, **query) == []
+        assert client.images.list(**query) == []
+    finally:
+        client.close()
+
+
+def test_an_image_that_is_not_there_is_named(sandbox: Sandbox) -> None:
+    with pytest.raises(SandboxUnavailable, match="docker pull no-such-image"):
+        open_sandbox("docker", image="no-such-image:none")
+
+
+def test_an_engine_that_is_not_there_is_named() -> None:
+    with pytest.raises(SandboxUnavailable, match="start one, set DOCKER_HOST"):
+        open_sandbox("docker", base_url="unix:///nowhere.sock")
+    gc.collect()
