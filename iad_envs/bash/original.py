@@ -86,6 +86,8 @@ def git_status(index: Index, changes: Iterable[Change]) -> str:
             tracked[path] = _code(change)
         elif change.mode and _is_listed(change.mode) and not _is_ignored(path):
             untracked.add(_collapsed(index, path))
+    # A folder in the place of a tracked file is told as that file's deletion alone.
+    untracked = {path for path in untracked if path.rstrip("/") not in index.files}
     lines = [f" {tracked[path]} {_quoted(path)}" for path in sorted(tracked, key=os.fsencode) if tracked[path]]
     lines += [f"?? {_quoted(path)}" for path in sorted(untracked, key=os.fsencode)]
     return "".join(f"{line}\n" for line in lines)

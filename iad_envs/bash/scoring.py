@@ -66,5 +66,5 @@ def scored(mode: RewardMode, start: StartState, files: Token, *, answer: str, go
 
 
 def _same_checksum(start: StartState, files: Token, gold_files: Token, path: str) -> bool:
-    """Compare a path as the original does: what has no dot is hashed with a program it lacks, so both print an error."""
+    """Compare a path as the original does: what has no dot is hashed with a program it lacks: both print an error."""
     return "." not in path or start.checksum(files, path) == start.checksum(gold_files, path)

@@ -138,7 +138,7 @@ class Replica:
         return done.stdout.decode(errors="surrogateescape")
 
     def bash(self, script: str) -> None:
-        subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, check=False)
+        subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, check=False, timeout=20)
 
 
 NAMES = ["a", "b.txt", "c d", "é.md", "lib", "run.log", 'q"t', "e", "tab\\tname", "bin"]
@@ -156,16 +156,24 @@ def scripts(rng: Random) -> tuple[str, str]:
         where = path()
         return f"mkdir -p $(dirname {where} 2>/dev/null) ; mkdir -p {path()}; echo {rng.randint(0, 9)} > {where}"
 
+    def apart() -> tuple[str, str]:
+        """Two paths, neither above the other: a folder copied or linked into itself comes out differently each time."""
+        while True:
+            one, other = path(), path()
+            if not f"{one}/".startswith(f"{other}/") and not f"{other}/".startswith(f"{one}/"):
+                return one, other
+
     def change() -> str:
+        one, other = apart()
         kinds = [
             lambda: f"echo {rng.randint(0, 9)} >> {path()}",
             lambda: f"mkdir -p {path()} && echo new > {path()}",
             lambda: f"rm -rf {path()}",
-            lambda: f"mv {path()} {path()}",
+            lambda: f"mv {one} {other}",
             lambda: f"chmod {rng.choice(['+x', '600', '755'])} {path()}",
-            lambda: f"ln -sfn {path()} {path()}",
-            lambda: f"cp -r {path()} {path()}",
-            lambda: f"mkfifo {path()}",
+            lambda: f"ln -sfn gone{rng.randint(0, 3)} {other}",
+            lambda: f"cp -r {one} {other}",
+            lambda: f"mkfifo {path()}/pipe",  # a name that nothing is written to
             lambda: f"touch -d 2001-01-01 {path()}",
         ]
         return rng.choice(kinds)()
