@@ -27,8 +27,8 @@ class Defaults:
 
 DEFAULTS = {
     "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
-    "IAD/BIRD-v0": Defaults("replay", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
     "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier"),
+    "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
 }
 
 

@@ -17,7 +17,7 @@ FAILED = -0.5
 EXPLORING = 0.5
 """Of a query that is executed and not yet submitted: better than a bad answer, worse than a good one."""
 AGREEMENT = 0.5
-"""Weight of the share of candidates that come to the same result."""
+"""Weight of the share of other candidates that come to the same result."""
 PENALTIES: Mapping[str, float] = {
     "empty": 0.9,
     "all_null": 0.9,
@@ -37,7 +37,7 @@ PENALTIES: Mapping[str, float] = {
 
 
 class QueryVerifier:
-    """Scores a query: 1 less its findings' penalties, plus the share of candidates that agree; -1 if invalid."""
+    """Scores a query: 1 less its findings' penalties, plus the share of others that agree; -1 if invalid."""
 
     information: Information = "proxy"
     needs_preview = True
@@ -63,8 +63,10 @@ class QueryVerifier:
         if facts["kind"] != "submit":
             return Verdict(EXPLORING, said, details=codes)
         base = max(0.0, 1.0 - sum(PENALTIES.get(code, 0.0) for code in codes))
-        share = results.count(facts["result"]) / len(results) if results else 0.0
-        agreed = self._agreement * share if len(results) > 1 else 0.0
+        # Without its own vote: a candidate that is verified alone would else be beaten by every later one.
+        n_others = len(results) - 1
+        share = (results.count(facts["result"]) - 1) / n_others if n_others > 0 else 0.0
+        agreed = self._agreement * share
         critique = said or "Nothing odd: it runs, and what it returns fits the question's wording."
         return Verdict(
             base + agreed, critique, passed=not codes.keys() & PENALTIES.keys(), details=codes | {"agreement": share}

@@ -117,7 +117,8 @@ def test_agreement_counts_whoever_is_shown_and_on_whichever_side(env: gym.Env[An
     apart = [*verifier.verify(state, [one], [other, third]), *verifier.verify(state, [other, third], [one])]
     assert [verdict.score for verdict in together] == [verdict.score for verdict in apart]
     assert together[0].score > together[2].score
-    assert together[0].details["agreement"] == pytest.approx(2 / 3)
+    assert [verdict.details["agreement"] for verdict in together] == [0.5, 0.5, 0.0]
+    assert verifier.verify(state, [one], ())[0].details["agreement"] == 0.0
 
 
 def test_exploring_is_better_than_failing_and_worse_than_a_good_answer(env: gym.Env[Any, Any]) -> None:
