@@ -143,6 +143,11 @@ class Nursery:
                 except OSError:
                     return  # the nursery is gone, and its workers with it
 
+    def forget(self) -> None:
+        """Begin anew in a forked process: its parent's workers are not its own, and the lock may have been held."""
+        self._lock = Lock()
+        self._owner = 0
+
     def _fork(self, theirs: socket.socket, settings: dict[str, Any]) -> int:
         control = self._started()
         message = worker.framed(("fork", settings))
@@ -176,6 +181,7 @@ class Nursery:
 
 
 NURSERY = Nursery()
+os.register_at_fork(after_in_child=NURSERY.forget)
 
 
 class Database:

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.call import current_call
+from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
 from iad_policy.types import Candidate, Feedback, State
 
@@ -37,6 +38,11 @@ class Replay:
                 f"expected a prediction file, or a folder of them, at {place}, got none; pass --agent replay:PATH"
             )
         self.systems = {file.stem: inner.predictions(file) for file in files}
+
+    @property
+    def identity(self) -> str:
+        """Names all that its answers depend on: the recorded answers."""
+        return f"replay {digest(self.systems)}"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the next system's answer."""

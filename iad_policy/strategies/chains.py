@@ -27,6 +27,8 @@ def chains(
     `n` counts all proposals of a decision, as everywhere: each chain gets n // k of them, at least one, the first ones
     of what is left over one more; with fewer than k there are n chains.
     """
+    if k < 1:
+        raise ValueError(f"expected k, the number of chains, to be 1 or more, got {k}")
     sizes = [n // k + (place < n % k) for place in range(min(k, n))]
     one = [chain(here, n=size, delta=delta, feedback=feedback, stop=stop, temperature=temperature) for size in sizes]
     best = [candidate for candidate in (yield from All(one)) if candidate is not None]

@@ -35,6 +35,19 @@ class TestContract(EnvironmentContract):
         return Subject("IAD/BIRD-v0", lambda info: LOOK, _gold)
 
 
+def test_every_bundled_gold_is_right_by_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    env = BirdEnv()
+    wrong = []
+    for task_id in env.task_ids:
+        env.reset(options={"task_id": task_id})
+        _, reward, _, _, info = env.step(env.oracle(env.snapshot())["reference"]["sql"])
+        if (reward, info["progress"], info["reward_parts"]["sound"]) != (1.0, 1.0, 1.0):
+            wrong.append(task_id)
+    env.close()
+    assert not wrong
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return make_folder(tmp_path)

@@ -69,6 +69,13 @@ def test_replay_gives_every_systems_answer_once_in_a_lasting_order(env: gym.Env[
     assert draw(agent, state, 5).action == drawn[0]
 
 
+def test_replay_is_named_by_what_it_replays(env: gym.Env[Any, Any], folder: Path) -> None:
+    before = Replay(env).identity
+    assert Replay(env).identity == before
+    (folder / "predictions" / "a.json").write_text(json.dumps({"7": WRONG}), encoding="utf-8")
+    assert Replay(env).identity != before
+
+
 def test_replay_answers_feedback_with_something_else(env: gym.Env[Any, Any]) -> None:
     agent, state = Replay(env), here(env)
     best, worst = Candidate(f"submit[{RIGHT}]"), Candidate(f"submit[{WRONG}]")
@@ -148,6 +155,14 @@ def test_strategies_pick_the_right_answer_where_votes_or_facts_tell(env: gym.Env
         assert any(successes)
     else:
         assert sum(successes) >= 6
+
+
+def test_no_chains_are_refused(env: gym.Env[Any, Any]) -> None:
+    with (
+        IADPolicyWrapper("replay", env, strategy="chains", k=0) as policy,
+        pytest.raises(ValueError, match="k, the num"),
+    ):
+        policy.act(*env.reset(options={"task_id": "7"}))
 
 
 def test_chains_share_the_proposals_and_each_gives_its_best(env: gym.Env[Any, Any]) -> None:
