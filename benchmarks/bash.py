@@ -1,0 +1,198 @@
+"""Figures of IAD/InterCodeBash-v0: speed beside the recorded figures of the original, leftovers, and the bundled tasks.
+
+The recorded baseline is the original, unmodified, through the docker SDK on podman's socket, on a loaded machine.
+"""
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+from figures import in_fresh_process, show
+
+import iad_envs
+from iad_envs.bash.sandbox import open_sandbox
+from iad_policy import IADPolicyWrapper
+
+# Milliseconds of the original over containers, medians.
+RECORDED_MS = {"create": 9700.0, "reset": 219.0, "step": 225.0, "submit": 1100.0}
+DATA = Path(iad_envs.__file__).parent.parent / "data" / "intercode"
+N_SANDBOXES = 32
+CANDIDATE = "mkdir -p /tmp/d && echo x >> /tmp/d/f"
+
+MANY = """
+import glob, os
+from iad_envs.bash.sandbox import open_sandbox
+def used_mb():
+    total, todo = 0, [os.getpid()]
+    while todo:
+        pid = todo.pop()
+        try:
+            todo += [int(p) for f in glob.glob(f"/proc/{pid}/task/*/children") for p in open(f).read().split()]
+            lines = open(f"/proc/{pid}/smaps_rollup").read().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
+before = used_mb()
+boxes = [open_sandbox() for _ in range(int(sys.argv[1]))]
+for box in boxes:
+    box.run("true")
+print(json.dumps({"mb": used_mb() - before}))
+"""
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1000
+
+
+def sandbox_figures(n: int) -> None:
+    create: list[float] = []
+    for _ in range(12):
+        start = time.perf_counter()
+        sandbox = open_sandbox(setup=DATA / "fs_1.tar")
+        sandbox.run("true")
+        create.append((time.perf_counter() - start) * 1000)
+        sandbox.close()
+    show("create_ms", statistics.median(create), "ms", target=50, baseline="recorded",
+         ratio=RECORDED_MS["create"] / statistics.median(create), n=len(create))  # fmt: skip
+    with open_sandbox(setup=DATA / "fs_1.tar") as sandbox:
+        true_ms, reset_ms, bare, tried = [], [], [], []
+        for _ in range(n):
+            true_ms.append(timed(lambda: sandbox.run("true")))
+            sandbox.write("/project/new.txt", b"x")
+            reset_ms.append(timed(sandbox.reset))
+        token = sandbox.snapshot()
+        for _ in range(n):
+            sandbox.restore(token)
+            bare.append(timed(lambda: sandbox.run(CANDIDATE)))
+            tried.append(timed(lambda: _try_and_undo(sandbox, token)))
+        show("true_ms", statistics.median(true_ms), "ms", target=12, n=n)
+        show("sandbox_reset_ms", statistics.median(reset_ms), "ms", n=n)
+        overhead = statistics.median(mine - command for mine, command in zip(tried, bare, strict=True))
+        show("simulate_undo_overhead_ms", overhead, "ms", target=3, n=n)
+
+
+def _try_and_undo(sandbox: Any, token: Any) -> None:
+    with sandbox.fork(token) as fork:
+        fork.run(CANDIDATE)
+        fork.diff(token)
+
+
+def episode_figures(n: int) -> None:
+    env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
+    times: dict[str, list[float]] = {"reset": [], "step": [], "submit": [], "episode": []}
+    task_ids = env.task_ids
+    for task_id in task_ids[::9]:  # opens every sandbox
+        env.reset(options={"task_id": task_id})
+    for k in range(n):
+        task_id = task_ids[k % len(task_ids)]
+        reset = timed(lambda task_id=task_id: env.reset(options={"task_id": task_id}))
+        gold = env.oracle(env.snapshot())["reference"]["gold"]
+        step = timed(lambda gold=gold: env.step(gold))
+        submit = timed(lambda: env.step("submit"))
+        for name, value in (("reset", reset), ("step", step), ("submit", submit), ("episode", reset + step + submit)):
+            times[name].append(value)
+    recorded = sum(RECORDED_MS[name] for name in ("reset", "step", "submit"))
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    show("reset_ms", medians["reset"], "ms", target=2, baseline="recorded",
+         ratio=RECORDED_MS["reset"] / medians["reset"], n=n)  # fmt: skip
+    for name in ("step", "submit"):
+        show(f"{name}_ms", medians[name], "ms", baseline="recorded", ratio=RECORDED_MS[name] / medians[name], n=n)
+    ratio = recorded / medians["episode"]
+    show("episode_ratio", ratio, "x", target=15, better="higher", baseline="recorded", ratio=ratio, n=n)
+    env.close()
+
+
+def traces() -> set[str]:
+    """What a sandbox could leave on the host: processes, mounts, cgroups and files."""
+    found = {f"mount {line.split()[4]}" for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+    found |= {f"file {path}" for folder in ("/tmp", "/dev/shm") for path in os.listdir(folder) if path[:3] == "iad"}
+    found |= {f"cgroup {path}" for path in Path("/sys/fs/cgroup").glob("**/*iad*")}
+    for tasks in Path("/proc/self/task").glob("*/children"):
+        found |= {f"process {pid}" for pid in tasks.read_text().split()}
+    return found
+
+
+def leftovers(n_episodes: int) -> None:
+    open_sandbox().close()  # what a process keeps once, whatever comes
+    before = traces()
+    env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
+    held: list[int] = []
+    for seed in range(n_episodes):
+        env.reset(seed=seed)
+        for action in ("mkdir /made && echo a > /made/b", "sleep 100 & rm -rf /made"):
+            env.simulate(env.snapshot(), action)
+            env.step(action)
+        env.step("submit")
+        if seed in (n_episodes // 10, n_episodes - 1):
+            held.append(layers_held())
+    env.close()
+    show("layers_grown_in_episodes", held[-1] - held[0], "mounts", target=0, n=n_episodes)
+    show("leftovers_after_500_episodes", len(traces() - before), "things", target=0, n=n_episodes)
+
+
+def layers_held() -> int:
+    """Mounts of all processes below this one: layers of states that someone holds."""
+    total, todo = 0, [os.getpid()]
+    while todo:
+        pid = todo.pop()
+        for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
+            todo += map(int, tasks.read_text().split())
+        try:
+            total += Path(f"/proc/{pid}/mountinfo").read_text().count("\n")
+        except OSError:
+            continue
+    return total
+
+
+def solved(agent: str, seed: int) -> list[tuple[bool, str]]:
+    """Success and difficulty on every bundled test task, one episode each."""
+    env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA)
+    results = []
+    with IADPolicyWrapper(agent, env, strategy="single", seed=seed) as policy:
+        for task_id in env.unwrapped.task_ids:
+            observation, info = env.reset(options={"task_id": task_id})
+            done = False
+            while not done:
+                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+                done = terminated or truncated
+            results.append((info["success"], env.unwrapped.difficulty(task_id)))
+    env.close()
+    return results
+
+
+def share(results: list[bool]) -> float:
+    return sum(results) / len(results)
+
+
+def bundled_tasks(n_runs: int) -> None:
+    runs = [solved("scripter", seed) for seed in range(n_runs)]
+    tasks = list(zip(*runs, strict=True))
+    single = [success for run in runs for success, _ in run]
+    show("single_success", share(single), "share", n=len(single))
+    show("random_success", share([success for success, _ in solved("random", 0)]), "share", target=0.05, n=len(tasks))
+    found = share([any(success for success, _ in task) for task in tasks])
+    show(f"pass{n_runs}_success", found, "share", target=share(single) + 0.15, better="higher", n=len(tasks))
+    for difficulty in ("hard", "easy"):
+        its = [success for run in runs for success, kind in run if kind == difficulty]
+        show(f"{difficulty}_success", share(its), "share", n=len(its))
+
+
+def main() -> None:
+    is_full = "--full" in sys.argv[1:]
+    sandbox_figures(60)
+    episode_figures(83)
+    show("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600)
+    leftovers(10_000 if is_full else 500)
+    bundled_tasks(16)
+
+
+if __name__ == "__main__":
+    main()
