@@ -132,7 +132,7 @@ def _touch(start: float, length: float, other_start: float, other_length: float)
     if start == other_start:
         return False
     first_end, second = (start + length, other_start) if start < other_start else (other_start + other_length, start)
-    return abs(second - first_end) <= GAP_TOLERANCE_PX
+    return second - first_end <= GAP_TOLERANCE_PX  # overlapping is touching, too
 
 
 def _hull(one: Box, other: Box) -> Box:
