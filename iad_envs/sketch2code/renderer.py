@@ -162,7 +162,7 @@ class Renderer:
 
     def _put_back(self, browser: Browser, tab: Tab) -> None:
         with self._lock:
-            kept = browser is self._browser
+            kept = browser is self._browser and tab.reusable
             if kept:
                 self._idle.append((browser, tab))
         if not kept:

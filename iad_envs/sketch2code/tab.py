@@ -51,7 +51,6 @@ class Tab:
         self._scripts = scripts
         self._assets = assets
         self._limits = limits
-        self._n_loads = 0
         self._document = ""
         self._body = b""
         self._clean = False
@@ -74,6 +73,11 @@ class Tab:
         ):
             self._send(method, params)
         self._frame: str = self._send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+
+    @property
+    def reusable(self) -> bool:
+        """Whether it can show another page: a script may leave something behind in it."""
+        return not self._scripts
 
     def load(self, html: str) -> None:
         """Show a page; returns before its images and fonts are there.
@@ -158,11 +162,8 @@ class Tab:
         return models
 
     def _navigate(self, body: bytes) -> None:
-        self._n_loads += 1
-        # Each document with scripts has an origin of its own: nothing it stores is seen by the next.
-        origin = ORIGIN if not self._scripts else f"http://page-{self._n_loads}.invalid"
         self._body = body
-        self._document = f"{origin}/"
+        self._document = f"{ORIGIN}/"
         answer = self._send("Page.navigate", {"url": self._document}, timeout_s=self._limits.load_s)
         if answer.get("errorText"):
             raise BrowserGone(f"expected the page to be shown, got {answer['errorText']}")
@@ -196,9 +197,8 @@ class Tab:
         self._browser.post("Fetch.failRequest", reply, session=self._session)
 
     def _asset(self, url: str) -> tuple[str, bytes] | None:
-        parts = urlsplit(url)
-        name = parts.path.lstrip("/")
-        return (name, self._assets[name]) if (parts.hostname or "").endswith(".invalid") and name in self._assets else None
+        name = urlsplit(url).path.lstrip("/")
+        return (name, self._assets[name]) if url.startswith(f"{ORIGIN}/") and name in self._assets else None
 
     def _fulfil(self, reply: dict[str, Any], body: bytes, headers: Mapping[str, str]) -> None:
         reply["responseCode"] = 200
