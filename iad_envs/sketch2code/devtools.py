@@ -46,6 +46,8 @@ FLAGS = (
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND"
 READ_BYTES = 1 << 16
 START_S = 30.0
+MAX_FOLDER = 40
+"""Characters of the temporary folder's path."""
 # The browser wants its pipes as 3 and 4. The shell that puts them there removes the profile's folder after the browser's
 # end, even when the parent is dead by then.
 LAUNCHER = 'exec 3<&0 4>&1 </dev/null >/dev/null; "$@"; rm -rf "$IAD_PROFILE"'
@@ -86,7 +88,9 @@ class Browser:
     """
 
     def __init__(self, executable: str, *, flags: tuple[str, ...] = (NO_NETWORK,)) -> None:
-        self._profile = tempfile.mkdtemp(prefix="iad-chromium-")
+        # Chromium makes a socket in it, and the path of a socket must be short.
+        folder = tempfile.gettempdir()
+        self._profile = tempfile.mkdtemp(prefix="iad-chromium-", dir=folder if len(folder) <= MAX_FOLDER else "/tmp")
         self._pending: dict[int, tuple[str, Future[dict[str, Any]]]] = {}
         self._listeners: dict[str, Listener] = {}
         self._lock = threading.Lock()
@@ -118,7 +122,7 @@ class Browser:
             stdin=to_read,
             stdout=to_write,
             stderr=self._stderr,
-            env={**os.environ, "IAD_PROFILE": self._profile},
+            env={**os.environ, "IAD_PROFILE": self._profile, "TMPDIR": self._profile},
             start_new_session=True,
         )
         os.close(to_read)

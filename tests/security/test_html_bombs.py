@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -188,7 +189,7 @@ def test_nothing_runs_after_close(chromium: str) -> None:
     assert not running(group)
 
 
-def test_nothing_runs_after_the_parent_was_killed(chromium: str, tmp_path: Path) -> None:
+def test_nothing_runs_after_the_parent_was_killed(chromium: str) -> None:
     script = (
         "import os, sys\n"
         "from iad_envs.sketch2code.renderer import Renderer\n"
@@ -198,17 +199,33 @@ def test_nothing_runs_after_the_parent_was_killed(chromium: str, tmp_path: Path)
         "os.kill(os.getpid(), 9)\n"
     )
     command = [sys.executable, "-c", script]
-    parent = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)}
-    )
-    group = int(parent.stdout)
-    ended = threading.Event()
-    for _ in range(100):
-        if not running(group) and not list(tmp_path.iterdir()):
-            break
-        ended.wait(0.1)
-    assert not running(group)
-    assert not list(tmp_path.iterdir())
+    with TemporaryDirectory() as folder:  # a short path: pytest's own may be too long for a socket
+        environment = {**os.environ, "TMPDIR": folder}
+        parent = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert parent.stdout, parent.stderr
+        group = int(parent.stdout)
+        ended = threading.Event()
+        for _ in range(100):
+            if not running(group) and not list(Path(folder).iterdir()):
+                break
+            ended.wait(0.1)
+        assert not running(group)
+        assert not list(Path(folder).iterdir())
+
+
+def test_a_long_temporary_folder_is_not_too_long(chromium: str, good: Page) -> None:
+    script = "from iad_envs.sketch2code.renderer import Renderer\nwith Renderer() as r: print(r.page('<p>x</p>').failure)"
+    with TemporaryDirectory() as folder:
+        long = Path(folder) / ("long-" * 20)
+        long.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "TMPDIR": str(long)},
+        )
+    assert done.stdout == "\n", done.stderr
 
 
 def test_without_a_browser_one_sentence_says_what_to_install() -> None:
