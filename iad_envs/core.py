@@ -7,16 +7,15 @@ else (snapshots, simulations, the oracle's door, step limit, info) is here, once
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from contextvars import ContextVar
-from contextvars import Token as ContextToken
 from dataclasses import dataclass, field
-from types import TracebackType
+from hashlib import blake2b
 from typing import Any, ClassVar, Generic, NamedTuple, SupportsFloat, TypeVar
 
 import gymnasium as gym
 import numpy as np
 
-from iad_envs.errors import GuardError, UnknownTask
+from iad_envs.errors import UnknownTask
+from iad_envs.guard import Guard, refuse_if_guarded
 
 ObsT = TypeVar("ObsT")
 StateT = TypeVar("StateT")
@@ -106,31 +105,6 @@ class Outcome(NamedTuple):
     info: dict[str, Any]
     done: bool
     key: str
-
-
-_guarded: ContextVar[bool] = ContextVar("iad_envs.guarded", default=False)
-
-
-class Guard:
-    """While entered, this thread's environments can be simulated, but not stepped, moved or asked for gold."""
-
-    __slots__ = ("_token",)
-
-    def __enter__(self) -> None:
-        self._token: ContextToken[bool] = _guarded.set(True)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _guarded.reset(self._token)
-
-
-def _refuse_if_guarded(what: str) -> None:
-    if _guarded.get():
-        raise GuardError(
-            f"expected agents and verifiers to work on what they are given, but one called {what} of the real "
-            "environment; only the evaluation loop may, and gold is for verifiers labelled 'oracle'"
-        )
 
 
 class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
@@ -225,7 +199,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         Raises:
             UnknownTask: No such task, or an option that is none.
         """
-        _refuse_if_guarded("reset()")
+        refuse_if_guarded("reset()")
         super().reset(seed=seed)
         options = options or {}
         for option in options:
@@ -245,13 +219,13 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 
         After the end of an episode every action is refused: the reward is 0 and the observation says so.
         """
-        _refuse_if_guarded("step()")
+        refuse_if_guarded("step()")
         now = self._required()
         if now.done:
             over = "the episode is over: call reset()"
             observation, info = self._arrive(_like(now, complaint=over))
             return observation, 0.0, now.terminated, not now.terminated, info
-        known = None if self.STOCHASTIC else self._simulations.get((now, action, 0))
+        known = None if self.STOCHASTIC else self._simulations.get((now, _memo_key(action), 0))
         after = (
             known.token if known is not None else self._move(now, action, self.np_random if self.STOCHASTIC else None)
         )
@@ -283,29 +257,29 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         Pure and memoised, so that candidates can be tried side by side. Randomness comes from a stream named by the
         token's step, the action and `draw`, never from the environment's own.
         """
-        memo = (token, action, draw)
+        memo = (token, _memo_key(action), draw)
         outcome = self._simulations.get(memo)
         if outcome is None:
-            rng = np.random.default_rng([draw, token.step, *str(action).encode()]) if self.STOCHASTIC else None
+            rng = np.random.default_rng(_seed_of(draw, token.step, action)) if self.STOCHASTIC else None
             after = token if token.done else self._move(token, action, rng)
             view = self._view(after.state, after.complaint)
             info = self._public(after, view)
             outcome = Outcome(after, view.observation, info, after.done, str(self._result_key(after.state, view)))
             if len(self._simulations) >= MAX_SIMULATIONS_KEPT:
                 self._simulations.clear()
-            self._simulations[memo] = outcome
+            outcome = self._simulations.setdefault(memo, outcome)  # of two threads, one outcome is everybody's
         return outcome
 
     def restore(self, token: Snapshot) -> tuple[ObsT, dict[str, Any]]:
         """Move to the moment of a token; returns the observation and info as they were."""
-        _refuse_if_guarded("restore()")
+        refuse_if_guarded("restore()")
         if token.rng_state is not None:
             self.np_random.bit_generator.state = token.rng_state
         return self._arrive(token)
 
     def oracle(self, token: Snapshot) -> dict[str, Any]:
         """Return gold about a moment, simulated ones included: `reward progress success reward_parts reference`."""
-        _refuse_if_guarded("oracle()")
+        refuse_if_guarded("oracle()")
         score = self._scored(token)
         return {
             "reward": score.reward,
@@ -365,3 +339,11 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 def _like(now: Snapshot, *, complaint: str | None = None, rng_state: Any = None) -> Snapshot:
     said = now.complaint if complaint is None else complaint
     return Snapshot(now.task, now.state, now.step, said, now.stop_reason, now.terminated, now.parent, rng_state)
+
+
+def _memo_key(action: Any) -> Hashable:
+    return action if isinstance(action, str) else (type(action).__name__,)  # all that its complaint depends on
+
+
+def _seed_of(*parts: Any) -> int:
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=16).digest())

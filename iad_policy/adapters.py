@@ -126,6 +126,7 @@ class ForkedWorld(World):
         super().__init__(env)
         self._start: Any = None
         self._actions: list[Any] = []
+        self._cause: Exception | None = None
 
     def begin(self, observation: Any) -> None:
         """See `World.begin`."""
@@ -142,7 +143,8 @@ class ForkedWorld(World):
         try:
             env = copy.deepcopy(self.inner)
         except Exception as error:  # whatever a foreign object raises, the answer is to replay instead
-            self._replay(error)
+            self._cause = error
+            self._replay()
             env = None
         return _Fork(env, (), digest(self._start, self._actions), 0.0, 0.0)
 
@@ -166,7 +168,8 @@ class ForkedWorld(World):
         """See `World.oracle`: the last reward, and as progress the sum of rewards since the real state."""
         return {"reward": token.reward, "progress": token.total, "reward_parts": {}, "reference": None}
 
-    def _replay(self, cause: Exception | None = None) -> Any:
+    def _replay(self) -> Any:
+        cause = self._cause
         why = f"{self.inner} can't be simulated: it can't be copied ({cause!r})"
         seed = getattr(self.inner, "np_random_seed", None)
         if self.env.spec is None or seed is None or seed < 0:

@@ -4,15 +4,17 @@ An answering generator yields batches of tasks and is sent their results; the dr
 """
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from iad_policy.budget import Meter
+from iad_policy.budget import Meter, count
 from iad_policy.digest import digest
 from iad_policy.episode import Episode
-from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
+from iad_policy.errors import BudgetExhausted, ContractError
+from iad_policy.feedback import told
+from iad_policy.log import Line
 from iad_policy.records import (
     candidate_of,
     candidate_record,
@@ -23,7 +25,8 @@ from iad_policy.records import (
 )
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.tasks import Cut, Item, Result, Task
-from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Usage, Verdict, Verifier
+from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
+from iad_policy.verdicts import verdicts_of
 
 Answering = Generator[list[Task], list[Result], Any]
 
@@ -52,6 +55,8 @@ class Answerer:
         self._world = episode.world
         self._meter = meter
         self._n_requests = 0
+        self._is_owed = True
+        self._here: set[str] = set()
         self.candidates: dict[str, Candidate] = {}
         self.cut = ""
         self.notes: dict[str, None] = {}
@@ -77,32 +82,49 @@ class Answerer:
         if request.n < 1:
             raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
         granted, axis = self._grant("agent", "proposals", request.n, name=name)
-        if granted == 0 and not self.candidates and request.feedback is None:
-            # Without it a per-decision budget of nothing would end the episode.
-            self._meter.charge("agent", Usage(proposals=1))
-            self.notes[f"overdraft: one proposal beyond {axis}"] = None
-            granted = 1
+        at, feedback = request.at, request.feedback
+        is_owed = self._is_owed and feedback is None and not at.path
+        if is_owed:
+            granted = self._overdrawn(granted, axis)
         if granted == 0:
             raise BudgetExhausted(axis)
-        at, feedback = request.at, request.feedback
-        told = "" if feedback is None else feedback.text
-        prompt = digest("propose", at.id, at.notes, told, request.temperature)
-        tasks = [self._proposal(request, prompt, f"{name}.{place}") for place in range(granted)]
+        prompt = digest("propose", at.id, at.notes, told(feedback), request.temperature)
+        tasks = [
+            self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
+            for place in range(granted)
+        ]
         answers: list[Candidate] = []
         for task, (answer,) in zip(tasks, (yield tasks), strict=True):
             if isinstance(answer, Cut):
-                self.cut = answer.axis
-                self._meter.charge("agent", Usage(proposals=-1))
+                self._cut(answer, "agent", "proposals")
                 continue
-            usage = answer.value.usage + answer.usage + Usage(proposals=1)
-            candidate = replace(answer.value, usage=usage, feedback=feedback, id=task.items[0].name)
+            made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
+            said = made.action, made.thought, made.error, made.key
+            candidate = Candidate(*said, usage, made.logprobs, feedback=feedback, id=item)
             self.candidates[candidate.id] = candidate
+            if not at.path:
+                self._here.add(candidate.id)
             answers.append(candidate)
         if not answers:
             raise BudgetExhausted(self.cut)
         return answers
 
-    def _proposal(self, request: Propose, prompt: str, name: str) -> Task:
+    def _overdrawn(self, granted: int, axis: str) -> int:
+        """Grant the one plain proposal that a decision is owed: or a per-decision budget could end the episode."""
+        self._is_owed = False
+        beyond = self._meter.exhausted("agent") if granted else axis
+        if beyond:
+            self.notes[f"overdraft: one proposal beyond {beyond}"] = None
+        if not granted:
+            self._meter.charge("agent", count("proposals", 1))
+        return granted or 1
+
+    def _cut(self, cut: Cut, role: str, axis: str) -> None:
+        """Give back what was granted for an item that was not answered."""
+        self.cut = cut.axis
+        self._meter.charge(role, count(axis, -1))
+
+    def _proposal(self, request: Propose, prompt: str, name: str, *, is_owed: bool) -> Task:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
@@ -121,27 +143,35 @@ class Answerer:
             call.report(candidate.usage)
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
-            return [replace(candidate, error=error, key=key, usage=Usage())]
+            return [Candidate(candidate.action, candidate.thought, error, key, logprobs=candidate.logprobs)]
 
-        item = Item(name, digest(prompt, call.sample_index))
-        return Task([item], "agent", call, work, candidate_record, candidate_of)
+        item = Item(name, self._question(prompt, call.sample_index))
+        return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
-        usable = [candidate for candidate in request.candidates if not candidate.error]
-        verified: dict[str, Candidate] = {}
+        candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate(request.candidates)]
+        usable = [candidate for candidate in candidates if not candidate.error]
+        verified: Iterator[Candidate] = iter(())
         if usable:
-            among = [candidate for candidate in request.among if not candidate.error]
-            verified = yield from self._verified(request.at, usable, among, name=name)
+            among = [self._named(candidate) for candidate in request.among if not candidate.error]
+            verified = iter((yield from self._verified(request.at, usable, among, name=name)))
         results = [
-            verified.get(candidate.id) or replace(candidate, verdict=Verdict(-math.inf, candidate.error))
-            for candidate in request.candidates
+            replace(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
+            for candidate in candidates
         ]
         self.candidates.update((candidate.id, candidate) for candidate in results)
         return results
 
+    def _named(self, candidate: Candidate, name: str = "") -> Candidate:
+        """Return a candidate with key and id: one that the strategy made itself has none."""
+        if (candidate.key or candidate.error) and candidate.id:
+            return candidate
+        key = candidate.key if candidate.key or candidate.error else self._world.key(candidate.action)
+        return replace(candidate, key=key, id=candidate.id or name)
+
     def _verified(
         self, at: State, usable: list[Candidate], among: list[Candidate], *, name: str
-    ) -> Generator[list[Task], list[Result], dict[str, Candidate]]:
+    ) -> Generator[list[Task], list[Result], list[Candidate]]:
         verifier = self._cast.verifier
         if verifier is None:
             raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
@@ -152,23 +182,28 @@ class Answerer:
             try:
                 previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview")
             except BudgetExhausted:
-                self._meter.charge("verifier", Usage(verifications=-granted))
+                self._meter.charge("verifier", count("verifications", -granted))
                 raise
             usable, among = previewed[: len(usable)], previewed[len(usable) :]
-        apart = getattr(verifier, "per_candidate", False)
-        groups = [[candidate] for candidate in usable] if apart else [usable]
-        tasks = []
-        for place, group in enumerate(groups):
-            others = [*among, *(candidate for candidate in usable if candidate not in group)]
-            tasks.append(self._verification(verifier, at, (group, others), f"{name}.{place}"))
-        verdicts: dict[str, Candidate] = {}
-        for group, result in zip(groups, (yield tasks), strict=True):
-            for candidate, answer in zip(group, result, strict=True):
-                if isinstance(answer, Cut):
-                    self.cut = answer.axis
-                    raise BudgetExhausted(answer.axis)
-                verdicts[candidate.id] = replace(candidate, verdict=answer.value)
-        return verdicts
+        if getattr(verifier, "per_candidate", False):
+            others = [[*among, *usable[:place], *usable[place + 1 :]] for place in range(len(usable))]
+            sides = [([candidate], rest) for candidate, rest in zip(usable, others, strict=True)]
+        else:
+            sides = [(usable, among)]
+        tasks = [self._verification(verifier, at, side, f"{name}.{place}") for place, side in enumerate(sides)]
+        answers = [answer for result in (yield tasks) for answer in result]
+        for answer in answers:
+            if isinstance(answer, Cut):
+                self._cut(answer, "verifier", "verifications")
+        verified = [
+            candidate if isinstance(answer, Cut) else replace(candidate, verdict=answer.value)
+            for candidate, answer in zip(usable, answers, strict=True)
+        ]
+        if any(isinstance(answer, Cut) for answer in answers):
+            # What was answered before the cut was paid for: the decision shows it.
+            self.candidates.update((candidate.id, candidate) for candidate in verified)
+            raise BudgetExhausted(self.cut)
+        return verified
 
     def _verification(
         self, verifier: Verifier, at: State, sides: tuple[list[Candidate], list[Candidate]], name: str
@@ -181,38 +216,17 @@ class Answerer:
         def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
             known = [replace(group[place], verdict=verdict) for place, verdict in recorded.items()]
             new = [candidate for place, candidate in enumerate(group) if place not in recorded]
-            return self._ask_verifier(verifier, at, new, [*among, *known])
+            sides = new, [*among, *known]
+            if verifier.information == "oracle":
+                sides = self._with_gold(sides[0]), self._with_gold(sides[1])
+            with self._world.guard():
+                return verdicts_of(verifier, at, *sides)
 
         items = [
-            Item(f"{name}.{place}", digest(prompt, candidate.key, candidate.thought, call.sample_index))
+            Item(f"{name}.{place}", self._question(prompt, candidate.key, candidate.thought, call.sample_index))
             for place, candidate in enumerate(group)
         ]
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
-
-    def _ask_verifier(
-        self, verifier: Verifier, at: State, new: list[Candidate], among: list[Candidate]
-    ) -> Sequence[Verdict]:
-        if verifier.information == "oracle":
-            new, among = self._with_gold(new), self._with_gold(among)
-        try:
-            with self._world.guard():
-                verdicts = list(verifier.verify(at, new, among))
-        except Exception as error:
-            if isinstance(error, IADError) and not isinstance(error, ModelError):
-                raise
-            kind = getattr(error, "kind", "crash")
-            failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
-            return [failed] * len(new)
-        if len(verdicts) != len(new):
-            raise ContractError(
-                f"expected {len(new)} verdicts from {type(verifier).__name__}, one per candidate, got {len(verdicts)}"
-            )
-        return [
-            replace(verdict, score=-math.inf, critique=f"the score was not a number. {verdict.critique}".strip())
-            if math.isnan(verdict.score)
-            else verdict
-            for verdict in verdicts
-        ]
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
         shown = []
@@ -225,12 +239,10 @@ class Answerer:
         return shown
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
-        candidate = request.candidate
+        candidate = self._named(request.candidate)
         if candidate.error:
             candidate = self.usable(request.at, candidate)
-        (previewed,) = yield from self._previewed(
-            request.at, [replace(candidate, preview=None)], name, draw=request.draw
-        )
+        (previewed,) = yield from self._previewed(request.at, [candidate], name, draw=request.draw)
         return previewed.preview
 
     def _previewed(
@@ -239,7 +251,7 @@ class Answerer:
         """Attach the simulated state to each candidate; equal actions are simulated once."""
         new: dict[str, Candidate] = {}
         for candidate in candidates:
-            if candidate.preview is None and self._episode.known(at, candidate.key, draw) is None:
+            if self._episode.known(at, candidate.key, draw) is None:
                 new.setdefault(candidate.key, candidate)
         if new:
             granted, axis = self._grant("agent", "simulations", len(new), name=name, whole=True)
@@ -248,17 +260,16 @@ class Answerer:
             tasks = [
                 self._simulation(at, candidate, draw, f"{name}.{place}") for place, candidate in enumerate(new.values())
             ]
+            is_cut = False
             for candidate, (answer,) in zip(new.values(), (yield tasks), strict=True):
                 if isinstance(answer, Cut):
-                    self.cut = answer.axis
-                    raise BudgetExhausted(answer.axis)
-                self._episode.after(at, candidate, draw, answer.value)
-        return [
-            candidate
-            if candidate.preview is not None
-            else replace(candidate, preview=self._episode.known(at, candidate.key, draw))
-            for candidate in candidates
-        ]
+                    self._cut(answer, "agent", "simulations")
+                    is_cut = True
+                else:
+                    self._episode.after(at, candidate, draw, answer.value)
+            if is_cut:
+                raise BudgetExhausted(self.cut)
+        return [replace(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
 
     def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> Task:
         question = digest("simulate", at.id, candidate.key, draw)
@@ -286,7 +297,10 @@ class Answerer:
 
         def work(known: Mapping[int, Any]) -> list[str]:
             with self._world.guard():
-                return [roles.answer(request.role, request.at, request.subject)]
+                text = roles.answer(request.role, request.at, request.subject)
+            if not isinstance(text, str):
+                raise ContractError(f"expected the {request.role}'s answer to be a text, got {text!r:.200}")
+            return [text]
 
         def record(text: str) -> Mapping[str, Any]:
             return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
@@ -294,25 +308,41 @@ class Answerer:
         item = Item(f"{name}.0", digest(prompt, call.sample_index))
         ((answer,),) = yield [Task([item], request.role, call, work, record, lambda line: line["text"])]
         if isinstance(answer, Cut):
-            self.cut = answer.axis
+            self._cut(answer, request.role, "asks")
             raise BudgetExhausted(answer.axis)
         return answer.value
 
+    def _question(self, *parts: Any) -> str:
+        """Return the digest of a question; only the log asks for it."""
+        return "" if self._episode.log is None else digest(*parts)
+
     def _grant(self, role: str, axis: str, n: int, *, name: str, whole: bool = False) -> tuple[int, str]:
         """Reserve from the budget, or as the log says it was cut; `whole` is all or nothing."""
-        log, item = self._episode.log, f"{name}.cut"
-        question = digest("cut", role, axis, n)
+        log, item, question = self._episode.log, f"{name}.cut", f"{role}.{axis}:{n}"
         record = None if log is None else log.recorded(item, question)
         if record is not None:
             granted, limit = record["granted"], record["axis"]
-            self._meter.charge(role, replace(Usage(), **{axis: granted}))
+            self._meter.charge(role, count(axis, granted))
         else:
             granted, limit = self._meter.grant(role, axis, n, whole=whole)
             if granted < n and log is not None:
-                log.write(item, question, {"kind": "cut", "axis": limit, "granted": granted})
+                log.write(Line(item, question, {"kind": "cut", "axis": limit, "granted": granted}))
         if granted < n:
             self.cut = limit
         return granted, limit
+
+    def to_commit(self, here: State, chosen: Candidate) -> Candidate:
+        """Return what is committed for the strategy's choice: where it is no action, the best one proposed here."""
+        chosen = self.candidates.get(chosen.id, self._named(chosen))
+        if not chosen.error:
+            return chosen
+        usable = [self.candidates[name] for name in self.candidates if name in self._here]
+        usable = [candidate for candidate in usable if not candidate.error]
+        if usable:
+            self.notes["the strategy committed no action: its best usable candidate was taken"] = None
+            return max(usable, key=score)
+        self.notes["no usable candidate: the first legal action was taken"] = None
+        return self.usable(here, chosen)
 
     def usable(self, at: State, candidate: Candidate) -> Candidate:
         """Return what is done instead of a candidate that is no action: the first legal action, the error kept."""

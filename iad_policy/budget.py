@@ -7,17 +7,20 @@ by one call.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from threading import Lock
+from dataclasses import dataclass, field
+from functools import cache
+from threading import RLock
 from typing import Literal
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.types import AXES, Usage
+from iad_policy.roles import ROLES
+from iad_policy.types import NOTHING, Usage
 
 Scope = Literal["decision", "episode", "run"]
 SCOPES: tuple[Scope, ...] = ("decision", "episode", "run")
 COUNTED = ("proposals", "verifications", "simulations", "asks", "env_steps")
 MEASURED = ("prompt_tokens", "completion_tokens", "tokens", "seconds", "usd")
+SPENDERS = ("agent", "verifier", *ROLES)
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,15 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, limit in self.limits.items():
-            scope, *role, axis = name.split(".")
-            if scope not in SCOPES or axis not in (*COUNTED, *MEASURED) or len(role) > 1:
+            scope, *role, axis = name.split(".") if "." in name else ("", name)
+            is_role_known = len(role) <= 1 and all(one in SPENDERS for one in role)
+            if scope not in SCOPES or axis not in (*COUNTED, *MEASURED) or not is_role_known:
                 raise ValueError(
                     f"expected a limit named scope[.role].axis, got {name!r}; scopes: {', '.join(SCOPES)}; "
-                    f"axes: {', '.join((*COUNTED, *MEASURED))}"
+                    f"roles: {', '.join(SPENDERS)}; axes: {', '.join((*COUNTED, *MEASURED))}"
                 )
             if not isinstance(limit, int | float) or math.isnan(limit) or limit < 0:
-                raise ValueError(f"expected a limit of 0 or more for {name}, got {limit!r}")
+                raise ValueError(f"expected a limit of 0 or more for {name}, got {limit!r}; leave it out for no limit")
 
     def of(self, scope: Scope) -> "tuple[Limit, ...]":
         """Return the limits of one scope."""
@@ -72,7 +76,8 @@ class Meter:
     def __init__(self, limits: tuple[Limit, ...] = (), parent: "Meter | None" = None) -> None:
         self._limits = limits
         self._parent = parent
-        self._lock = Lock()
+        # One lock for the whole chain: a grant looks at every scope and charges every scope as one act.
+        self._lock: RLock = RLock() if parent is None else parent._lock
         self.spent: dict[str, Usage] = {}
         self.is_measured: bool = any(limit.axis in MEASURED for limit in limits) or (
             parent is not None and parent.is_measured
@@ -81,15 +86,16 @@ class Meter:
     @property
     def total(self) -> Usage:
         """What all roles have spent."""
-        return sum(self.spent.values(), Usage())
+        with self._lock:
+            return sum(self.spent.values(), NOTHING)
 
     def charge(self, role: str, usage: Usage) -> None:
         """Add what a role spent, here and in every scope around."""
         with self._lock:
-            before = self.spent.get(role)
-            self.spent[role] = usage if before is None else before + usage
-        if self._parent is not None:
-            self._parent.charge(role, usage)
+            meter: Meter | None = self
+            while meter is not None:
+                meter.spent[role] = meter.spent.get(role, NOTHING) + usage
+                meter = meter._parent
 
     def grant(self, role: str, axis: str, n: int, *, whole: bool = False) -> tuple[int, str]:
         """Reserve up to `n` on a counted axis; with `whole`, all of them or none.
@@ -97,10 +103,11 @@ class Meter:
         Returns:
             How many were granted (and charged), and the name of the limit that cut it short ("" for none).
         """
-        room, name = self._room(role, axis)
-        granted = n if room >= n else 0 if whole else max(0, int(room))
-        if granted:
-            self.charge(role, replace(Usage(), **{axis: granted}) if granted != 1 else _ONE[axis])
+        with self._lock:
+            room, name = self._room(role, axis)
+            granted = n if room >= n else 0 if whole else max(0, int(room))
+            if granted:
+                self.charge(role, count(axis, granted))
         return granted, name if granted < n else ""
 
     def exhausted(self, role: str) -> str:
@@ -129,8 +136,11 @@ class Meter:
         return "" if self._parent is None else self._parent._first_met(role, axes)
 
     def _spent_on(self, limit: Limit) -> float:
-        spent = self.spent.get(limit.role, Usage()) if limit.role else self.total
+        spent = self.spent.get(limit.role, NOTHING) if limit.role else self.total
         return float(getattr(spent, limit.axis))
 
 
-_ONE = {axis: Usage(**{axis: 1}) for axis in AXES if axis in COUNTED}
+@cache
+def count(axis: str, n: int) -> Usage:
+    """Return a usage of `n` on one counted axis."""
+    return Usage(**{axis: n})

@@ -3,10 +3,9 @@
 A client is used deep inside an agent, a verifier or a role; none of them has to pass this along.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
+from types import TracebackType
 
 from iad_policy.types import NOTHING, Usage
 
@@ -31,7 +30,7 @@ class Call:
 
     def report(self, usage: Usage) -> None:
         """Add what a client spent."""
-        self.usage = self.usage + usage
+        self.usage = usage if self.usage is NOTHING else self.usage + usage
 
 
 _current: ContextVar[Call | None] = ContextVar("iad_policy.call", default=None)
@@ -42,11 +41,19 @@ def current_call() -> Call:
     return _current.get() or Call()
 
 
-@contextmanager
-def making(call: Call) -> Iterator[Call]:
-    """Make `call` the current one."""
-    token = _current.set(call)
-    try:
-        yield call
-    finally:
-        _current.reset(token)
+class making:
+    """Make a call the current one while it is entered."""
+
+    __slots__ = ("_call", "_token")
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def __enter__(self) -> Call:
+        self._token: Token[Call | None] = _current.set(self._call)
+        return self._call
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _current.reset(self._token)

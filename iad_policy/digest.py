@@ -2,8 +2,10 @@
 
 import json
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ def digest(*parts: Any) -> str:
 
     An object that has `named_by()` is named by what that returns, so that costs and times need not change its name.
     """
-    plain = tuple(part if type(part) in _SIMPLE else _plain(part) for part in parts)
+    plain = tuple([part if type(part) in _SIMPLE else _plain(part) for part in parts])
     return blake2b(repr(plain).encode(), digest_size=16).hexdigest()
 
 
@@ -28,10 +30,10 @@ def seed_of(*parts: Any) -> int:
 def _plain(value: Any) -> Any:
     if type(value) in _SIMPLE:
         return value
-    if isinstance(value, Mapping):
-        return ("map", *sorted((str(key), _plain(part)) for key, part in value.items()))
     if isinstance(value, list | tuple):
-        return tuple(_plain(part) for part in value)
+        return tuple([_plain(part) for part in value])
+    if isinstance(value, Mapping):
+        return ("map", *sorted(((str(key), _plain(part)) for key, part in value.items()), key=itemgetter(0)))
     if isinstance(value, set | frozenset):
         return ("set", *sorted(map(repr, map(_plain, value))))
     if isinstance(value, np.ndarray):
@@ -41,6 +43,11 @@ def _plain(value: Any) -> Any:
         return _plain(value.item())
     if hasattr(value, "named_by"):
         return (type(value).__qualname__, _plain(value.named_by()))
+    if repr(value) == object.__repr__(value):
+        raise TypeError(
+            f"expected text, numbers, arrays, sequences and mappings of them, got {type(value).__qualname__}, which "
+            "has no lasting name; give it named_by() or a repr"
+        )
     return (type(value).__qualname__, repr(value))
 
 
@@ -53,7 +60,10 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.generic):
         return encode(value.item())
     if isinstance(value, np.ndarray):
-        return {"__array__": value.tolist(), "dtype": str(value.dtype)}
+        if value.dtype.hasobject:
+            return encode(value.tolist())
+        data = b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"__array__": data, "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, tuple):
         return {"__tuple__": [encode(part) for part in value]}
     if isinstance(value, list):
@@ -74,7 +84,8 @@ def decode(value: Any) -> Any:
     if "__float__" in value:
         return float(value["__float__"])
     if "__array__" in value:
-        return np.asarray(value["__array__"], dtype=value["dtype"])
+        data = np.frombuffer(b64decode(value["__array__"]), dtype=value["dtype"])
+        return data.reshape(value["shape"]).copy()
     if "__tuple__" in value:
         return tuple(decode(part) for part in value["__tuple__"])
     if "__map__" in value:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iad_policy.answering import Answerer, Answering, Cast
-from iad_policy.budget import Meter
+from iad_policy.budget import Meter, count
 from iad_policy.episode import Episode
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import All, Asking, Commit
 from iad_policy.tasks import Performer, Task
-from iad_policy.types import Candidate, Decision, State, Usage, score
+from iad_policy.types import Candidate, Decision, State
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +41,7 @@ class Driver:
         strategy: Given the first state, the generator to run.
         cast: The agent, the verifier and the roles that answer.
         episode: The environment to simulate beside, the budget and the log.
-        decision_limits: The budget of a single decision.
+        meter: Makes the meter of a decision, within the episode's.
         executor: Performs tasks side by side; None performs them one after another.
     """
 
@@ -60,27 +60,35 @@ class Driver:
         self._meter = meter
         self._executor = executor
         self._main: _Branch | None = None
+        self._is_closed = False
 
     def decide(self, here: State) -> Decision:
         """Run the strategy from the state after its last commit to its next one.
 
         Raises:
             BudgetExhausted: The budget of the episode or the run is spent; nothing was asked.
-            ContractError: The strategy ended, or asked for what no request is.
+            ContractError: The strategy ended, asked for what no request is, or was closed: also by an error in an
+                earlier decision, which leaves it in the middle of one.
         """
+        if self._is_closed:
+            raise ContractError(
+                "expected an episode that is under way, got one that has ended, by an error if it was not done; start "
+                "a new one: reset the environment and the policy (with the same log, recorded answers are replayed)"
+            )
         self._episode.meter.refuse_if_spent("agent")
-        if self._main is None:
-            self._main = _Branch(self._strategy(here))
-        else:
-            self._main.send = here
         meter = self._meter()
         answerer = Answerer(self._cast, self._episode, meter)
-        performer = Performer(meter, self._episode.log, self._executor)
-        committed = self._run(answerer, performer)
-        committed = answerer.candidates.get(committed.id, committed)
-        if committed.error:
-            committed = self._instead(here, committed, answerer)
-        meter.charge("agent", Usage(env_steps=1))
+        try:
+            if self._main is None:
+                self._main = _Branch(self._strategy(here))
+            else:
+                self._main.send = here
+            committed = self._run(self._main, answerer, Performer(meter, self._episode.log, self._executor))
+        except BaseException:
+            self.close()
+            raise
+        committed = answerer.to_commit(here, committed)
+        meter.charge("agent", count("env_steps", 1))
         self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, answerer.cut)
         return Decision(
             state=here,
@@ -93,21 +101,11 @@ class Driver:
 
     def close(self) -> None:
         """Close the strategy's generator; closing twice is harmless."""
+        self._is_closed = True
         if self._main is not None:
             self._main.generator.close()
 
-    def _instead(self, here: State, committed: Candidate, answerer: Answerer) -> Candidate:
-        usable = [candidate for candidate in answerer.candidates.values() if not candidate.error]
-        if usable:
-            answerer.notes["the strategy committed no action: its best usable candidate was taken"] = None
-            return max(usable, key=score)
-        answerer.notes["no usable candidate: the first legal action was taken"] = None
-        return answerer.usable(here, committed)
-
-    def _run(self, answerer: Answerer, performer: Performer) -> Candidate:
-        main = self._main
-        if main is None:
-            raise ContractError("expected decide() to have started the strategy")
+    def _run(self, main: _Branch, answerer: Answerer, performer: Performer) -> Candidate:
         waiting = [main]
         while True:
             ready: list[_Branch] = []

@@ -1,6 +1,8 @@
 """What a driver keeps from reset to the end of an episode: where states are, and how often each question was asked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 from iad_policy.adapters import World
@@ -8,7 +10,7 @@ from iad_policy.budget import Meter
 from iad_policy.call import Call
 from iad_policy.digest import digest, seed_of
 from iad_policy.errors import ContractError, ReplayError
-from iad_policy.log import EpisodeLog
+from iad_policy.log import EpisodeLog, Line
 from iad_policy.records import put_observation
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
 
@@ -35,9 +37,15 @@ class Episode:
         self.n_committed = 0
         self._stream = f"{task}:{seed}"
         self._tokens: dict[str, Any] = {}
+        self._tokens_lock = Lock()
         self._ahead: set[str] = set()
         self._counts: dict[str, int] = {}
-        self._simulated: dict[str, State] = {}
+        self._simulated: dict[tuple[str, str, int], State] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its end was seen."""
+        return self.state is not None and self.state.done
 
     def call(self, prompt: str) -> Call:
         """Return the call for the next sample of a prompt: its index is the running count, its seed follows."""
@@ -86,43 +94,59 @@ class Episode:
 
     def known(self, at: State, action_key: str, draw: int) -> State | None:
         """Return the state after a simulated action, if it was simulated in this decision already."""
-        return self._simulated.get(f"{at.id}:{action_key}:{draw}")
+        state = self._simulated.get((at.id, action_key, draw))
+        return state if state is None or state.notes == at.notes else replace(state, notes=at.notes)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""
+        steps_left = at.steps_left - 1
         state = State(
             outcome.observation,
             PublicInfo(outcome.info, self.world.gold_keys),
             path=(*at.path, Move(candidate.action, draw)),
             history=(*at.history, Turn(at.observation, candidate.action, at.info)),
             notes=at.notes,
-            steps_left=at.steps_left - 1,
-            done=outcome.done,
-            id=digest(at.id, candidate.key, draw, outcome.observation),
+            steps_left=steps_left,
+            done=outcome.done or steps_left <= 0,
+            id=_next_id(at.id, candidate.key, draw, outcome.observation),
         )
         self._ahead.add(state.id)
-        self._simulated[f"{at.id}:{candidate.key}:{draw}"] = state
+        self._simulated[at.id, candidate.key, draw] = state
         if outcome.token is not None:
             self._keep(state.id, outcome.token)
         return state
 
     def token(self, state: State) -> Any:
-        """Return the environment's token of a state ahead of the last committed one."""
-        token = self._tokens.get(state.id)
-        if token is not None:
-            return token
+        """Return the environment's token of a state ahead of the last committed one.
+
+        Raises:
+            ContractError: The state lies behind the last commit.
+            ReplayError: Simulating along its path again leads elsewhere.
+        """
+        with self._tokens_lock:
+            token = self._tokens.get(state.id)
+            return self._rebuilt(state) if token is None else token
+
+    def _rebuilt(self, state: State) -> Any:
         if self.state is None or (state.id != self.state.id and state.id not in self._ahead):
             raise ContractError(
                 "expected a state that was simulated from the last committed one, got one from before it: what lies "
                 "behind a commit can't be reached again"
             )
-        token = self._tokens.get(self.state.id)
+        name = self.state.id
+        token = self._tokens.get(name)
         if token is None:
             token = self.world.snapshot()
-            self._keep(self.state.id, token)
-        for move in state.path:
-            token = self.world.simulate(token, move.action, move.draw).token
-        self._keep(state.id, token)
+            self._keep(name, token)
+        for action, draw in state.path:
+            outcome = self.world.simulate(token, action, draw)
+            token, name = outcome.token, _next_id(name, self.world.key(action), draw, outcome.observation)
+        if name != state.id:
+            raise ReplayError(
+                f"expected the simulated observation known for {state.path}, got another one: the environment or its "
+                "data changed, or it can't be simulated twice alike; start a new run folder"
+            )
+        self._keep(name, token)
         return token
 
     def _keep(self, name: str, token: Any) -> None:
@@ -138,7 +162,7 @@ class Episode:
             return
         question = digest("commit", candidate.key, candidate.error)
         if self.log.recorded(name, question) is None:
-            self.log.write(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut})
+            self.log.write(Line(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut}))
 
     def record_step(self, reward: float | None, done: bool, info: Mapping[str, Any] | None) -> None:
         """Log what the real environment answered to the last commit.
@@ -153,20 +177,21 @@ class Episode:
         seen = digest(self.state.observation)
         record = self.log.recorded(name, question)
         if record is None:
-            self.log.write(
-                name,
-                question,
-                {
-                    "kind": "step",
-                    "seen": seen,
-                    "observation": put_observation(self.state.observation, self.log),
-                    "reward": reward,
-                    "done": done,
-                    "info": {key: self.log.put(value) for key, value in (info or self.state.info).items()},
-                },
-            )
+            step = {
+                "kind": "step",
+                "seen": seen,
+                "observation": put_observation(self.state.observation, self.log),
+                "reward": reward,
+                "done": done,
+                "info": {key: self.log.put(value) for key, value in (info or self.state.info).items()},
+            }
+            self.log.write(Line(name, question, step))
         elif record["seen"] != seen:
             raise ReplayError(
                 f"expected the observation recorded for {name} of episode {self.log.key}, got another one: the "
                 "environment or its data changed; start a new run folder"
             )
+
+
+def _next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+    return digest(parent, action_key, draw, observation)

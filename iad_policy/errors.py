@@ -44,6 +44,8 @@ class SimulationError(IADError):
 class ContractError(IADError):
     """An agent, a verifier or a strategy did what its contract does not allow."""
 
+    kind = "contract"
+
 
 class ReplayError(IADError):
     """The environment answers a recorded action differently from the record."""
@@ -53,7 +55,7 @@ class UnknownName(IADError, ValueError):
     """A name that is in no table."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
-        super().__init__(f"expected the name of a {kind}, got {given!r}; known: {', '.join(sorted(known))}")
+        super().__init__(f"expected a known {kind}, got {given!r}; known: {', '.join(sorted(known))}")
 
 
 class MissingExtra(IADError, ImportError):

@@ -20,6 +20,14 @@ CRITIQUE_TOKENS = 100
 CHARS_PER_TOKEN = 4
 
 
+def told(feedback: Feedback | None) -> str:
+    """Return what tells feedbacks apart: the text, and what it leaves out of the candidates it shows."""
+    if feedback is None:
+        return ""
+    shown = [one.key or one.error for one in (feedback.best, feedback.worst) if one is not None]
+    return "\n".join([feedback.text, *shown])
+
+
 def truncated(text: str, n_tokens: int) -> str:
     """Return the head of a text, in tokens of four characters: needs no tokenizer."""
     limit = n_tokens * CHARS_PER_TOKEN

@@ -10,11 +10,11 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from threading import Lock
-from typing import Any, BinaryIO
+from threading import Lock, get_ident
+from typing import Any, BinaryIO, NamedTuple
 
 from iad_policy.digest import decode, digest, dumps, encode
-from iad_policy.types import Usage
+from iad_policy.types import NOTHING, Usage
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
@@ -37,18 +37,26 @@ class AnswerLog:
         path = self.folder / ANSWERS
         cut_torn_line(path)
         for record in read_lines(path):
-            self._records.setdefault(record["episode"], {})[record["item"]] = record
+            self._take_in(record)
         self._file: BinaryIO = path.open("ab", buffering=0)
 
     def episode(self, key: str) -> "EpisodeLog":
         """Return the part of the log that belongs to one episode."""
         return EpisodeLog(self, key, self._records.get(key, {}))
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Write one line; it is with the operating system when this returns."""
-        line = dumps(record).encode() + b"\n"
+    def _take_in(self, record: dict[str, Any]) -> None:
+        records = self._records.setdefault(record["episode"], {})
+        if record["kind"] == "left":
+            for item in record["dropped"]:
+                records.pop(item, None)
+        else:
+            records[record["item"]] = record
+
+    def append(self, *records: Mapping[str, Any]) -> None:
+        """Write lines in one go; they are with the operating system when this returns."""
+        lines = "".join(f"{dumps(record)}\n" for record in records).encode()
         with self._lock:
-            self._file.write(line)
+            self._file.write(lines)
 
     def put(self, value: Any) -> Any:
         """Return a JSON-able form of a value, a long text or large array by reference to its blob."""
@@ -60,7 +68,7 @@ class AnswerLog:
             path = self.folder / BLOBS / f"{name}.json"
             if not path.exists():
                 path.parent.mkdir(exist_ok=True)
-                part = path.with_suffix(f".{os.getpid()}.part")
+                part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
                 part.write_text(json.dumps(encode(value)), encoding="utf-8")
                 part.replace(path)
             self._blobs.add(name)
@@ -77,6 +85,15 @@ class AnswerLog:
         self._file.close()
 
 
+class Line(NamedTuple):
+    """One answer to be written: its item, the digest of what was asked, its record and what it cost."""
+
+    item: str
+    question: str
+    record: Mapping[str, Any]
+    usage: Usage = NOTHING
+
+
 class EpisodeLog:
     """Recorded and new answers of one episode."""
 
@@ -91,35 +108,34 @@ class EpisodeLog:
     def recorded(self, item: str, question: str) -> dict[str, Any] | None:
         """Return the recorded answer to a question, or None when it has to be asked.
 
-        A record whose question differs belongs to another course of events: it and all that follow are dropped.
+        A record whose question differs belongs to another course of events: it and all that were not replayed yet are
+        dropped, and the log says so, or they would come back when the new course is replayed in its turn.
         """
-        if not self._records:
-            return None
-        record = self._records.get(item)
+        record = self._records.pop(item, None)
         if record is None:
             return None
         if record["question"] != question:
-            self._records = {}
+            self.drop(item)
             return None
         self.n_replayed += 1
         return record
 
-    def cut(self, item: str) -> dict[str, Any] | None:
-        """Return the recorded cut of a request, if it was cut."""
-        return self._records.get(item) if self._records else None
+    def drop(self, *items: str) -> None:
+        """Drop all records that were not replayed yet, and those of `items`: they will be asked anew."""
+        dropped = [*items, *self._records]
+        if dropped:
+            self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
+            self._records.clear()
 
-    def write(self, item: str, question: str, record: Mapping[str, Any], *, usage: Usage | None = None) -> None:
-        """Add one answer."""
-        spent = usage.as_dict() if usage else {}
-        self._log.append(
-            {
-                "episode": self.key,
-                "item": item,
-                "question": question,
-                **record,
-                **({"usage": spent} if spent else {}),
-            }
-        )
+    def write(self, *lines: Line) -> None:
+        """Add answers."""
+        self._log.append(*(self._record(line) for line in lines))
+
+    def _record(self, line: Line) -> dict[str, Any]:
+        record = {"episode": self.key, "item": line.item, "question": line.question, **line.record}
+        if line.usage:
+            record["usage"] = line.usage.as_dict()
+        return record
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ def candidate_record(candidate: Candidate) -> dict[str, Any]:
     if candidate.error:
         record["error"] = candidate.error
     if candidate.logprobs is not None:
-        record["logprobs"] = list(candidate.logprobs)
+        record["logprobs"] = encode(list(candidate.logprobs))
     if candidate.feedback is not None:
         record["feedback"] = candidate.feedback.text
     return record
@@ -30,7 +30,7 @@ def candidate_of(record: Mapping[str, Any]) -> Candidate:
         thought=record.get("thought", ""),
         error=record.get("error", ""),
         key=record["key"],
-        logprobs=None if logprobs is None else tuple(logprobs),
+        logprobs=None if logprobs is None else tuple(decode(logprobs)),
     )
 
 

@@ -6,8 +6,11 @@ log names the source, so a table can't pass such a text off as a model's.
 
 from typing import Any
 
+import gymnasium as gym
+
+from iad_policy.agents import load_object
 from iad_policy.errors import UnknownName
-from iad_policy.types import Candidate, State, score
+from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
@@ -53,3 +56,15 @@ def _said(part: Any) -> str:
 
 def _critique(candidate: Candidate) -> str:
     return "" if candidate.verdict is None else candidate.verdict.critique
+
+
+def default_roles(env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None) -> Roles:
+    """Return who plays the roles where nobody is named: the agent's own language model, as in the papers.
+
+    Without one it is the verifier's, and without that these templates.
+    """
+    for one in (agent, verifier):
+        model = getattr(one, "model", None)
+        if model is not None:
+            return load_object("iad_policy.models.roles:model_roles")(env, model)  # type: ignore[no-any-return]
+    return TemplateRoles()

@@ -5,43 +5,38 @@ verifier that looks at all candidates together). A task asks only for the items 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from concurrent.futures import Executor, wait
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_policy.budget import Meter
 from iad_policy.call import Call, making
-from iad_policy.log import EpisodeLog
+from iad_policy.log import EpisodeLog, Line
 from iad_policy.records import usage_of
-from iad_policy.types import Usage
+from iad_policy.types import NOTHING, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One thing to be answered: its name (`decision.request.item`) and a digest of the question."""
 
     name: str
     question: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Instead of an answer: the limit that was met before the task's turn came."""
 
     axis: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """An item's value and what it cost beyond the count that was granted: tokens, seconds, dollars."""
 
     value: Any
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """Work that answers items.
 
     Attributes:
@@ -51,6 +46,7 @@ class Task:
         work: Given the answers that are recorded already, by position, returns those of all other positions in order.
         record: Turns a value into its log record.
         read: Turns a log record into the value.
+        is_owed: Whether it is performed even where a measured limit is met already.
     """
 
     items: Sequence[Item]
@@ -59,6 +55,7 @@ class Task:
     work: Callable[[Mapping[int, Any]], Sequence[Any]]
     record: Callable[[Any], Mapping[str, Any]]
     read: Callable[[Mapping[str, Any]], Any]
+    is_owed: bool = False
 
 
 Result = list[Answer | Cut]
@@ -80,11 +77,17 @@ class Performer:
         self._executor = None if meter.is_measured else executor
 
     def perform(self, batch: Sequence[Task]) -> list[Result]:
-        """Return the answers of each task, in order."""
+        """Return the answers of each task, in order.
+
+        The log is looked at before anything is performed, so that what a changed question drops does not depend on
+        threads; and an error is raised when all tasks have ended, so that none writes to the log afterwards.
+        """
+        found = [(task, self._recorded(task)) for task in batch]
         if self._executor is None or len(batch) == 1:
-            return [self._charged(task, self._answers(task)) for task in batch]
-        results = self._executor.map(self._answers, batch)
-        return [self._charged(task, result) for task, result in zip(batch, results, strict=True)]
+            return [self._charged(task, self._answers(task, recorded)) for task, recorded in found]
+        futures = [self._executor.submit(self._answers, task, recorded) for task, recorded in found]
+        wait(futures)
+        return [self._charged(task, future.result()) for task, future in zip(batch, futures, strict=True)]
 
     def _charged(self, task: Task, result: Result) -> Result:
         for answer in result:
@@ -92,26 +95,29 @@ class Performer:
                 self._meter.charge(task.role, answer.usage)
         return result
 
-    def _answers(self, task: Task) -> Result:
-        recorded = self._recorded(task)
-        if len(recorded) == len(task.items):
-            return [recorded[position] for position in range(len(task.items))]
-        missing = [position for position in range(len(task.items)) if position not in recorded]
-        axis = self._meter.exhausted(task.role)
+    def _answers(self, task: Task, recorded: dict[int, Answer | Cut]) -> Result:
+        places = range(len(task.items))
+        missing = [position for position in places if position not in recorded] if recorded else places
+        if not missing:
+            return [recorded[position] for position in places]
+        axis = "" if task.is_owed else self._meter.exhausted(task.role)
         if axis:
-            for position in missing:
-                self._write(task.items[position], {"kind": "cut", "axis": axis}, Usage())
-            return [recorded.get(position, Cut(axis)) for position in range(len(task.items))]
+            self._write([(task.items[position], {"kind": "cut", "axis": axis}, NOTHING) for position in missing])
+            return [recorded.get(position, Cut(axis)) for position in places]
         known = {place: answer.value for place, answer in recorded.items() if isinstance(answer, Answer)}
         start = perf_counter()
         with making(task.call) as call:
             values = task.work(known)
-        usage = call.usage + Usage(seconds=perf_counter() - start)
+        call.report(Usage(seconds=perf_counter() - start))
+        usage = call.usage
+        lines = []
         for position, value in zip(missing, values, strict=True):
-            self._write(task.items[position], task.record(value), usage)
+            if self._log is not None:
+                lines.append((task.items[position], task.record(value), usage))
             recorded[position] = Answer(value, usage)
-            usage = Usage()  # a task's cost is told once, with its first new answer
-        return [recorded[position] for position in range(len(task.items))]
+            usage = NOTHING  # a task's cost is told once, with its first new answer
+        self._write(lines)
+        return [recorded[position] for position in places]
 
     def _recorded(self, task: Task) -> dict[int, Answer | Cut]:
         found: dict[int, Answer | Cut] = {}
@@ -124,6 +130,6 @@ class Performer:
                 found[position] = Cut(record["axis"]) if is_cut else Answer(task.read(record), usage_of(record))
         return found
 
-    def _write(self, item: Item, record: Mapping[str, Any], usage: Usage) -> None:
+    def _write(self, lines: Sequence[tuple[Item, Mapping[str, Any], Usage]]) -> None:
         if self._log is not None:
-            self._log.write(item.name, item.question, {**record}, usage=usage)
+            self._log.write(*(Line(item.name, item.question, record, usage) for item, record, usage in lines))

@@ -5,7 +5,8 @@ All are immutable and know nothing of environments or I/O, so a strategy can be 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from operator import add
 from random import Random
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -16,8 +17,7 @@ Information = Literal["oracle", "proxy", "self", "learned"]
 """What a verifier knows: gold; no gold, but execution or matching; a model's opinion; a trained model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What was spent: a vector that adds up.
 
     `seconds` is time spent inside calls, summed (not wall time). `usd` counts only calls whose price is known;
@@ -35,15 +35,15 @@ class Usage:
     usd: float = 0.0
     n_unpriced: int = 0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(*(getattr(self, axis) + getattr(other, axis) for axis in AXES))
+    def __add__(self, other: "Usage") -> "Usage":  # type: ignore[override]  # a vector's sum, not a longer tuple
+        return tuple.__new__(Usage, map(add, self, other))  # it is added many times per request
 
     def __repr__(self) -> str:
         spent = ", ".join(f"{axis}={value:.6g}" for axis, value in self.as_dict().items())
         return f"Usage({spent})"
 
     def __bool__(self) -> bool:
-        return any(getattr(self, axis) for axis in AXES)
+        return any(self)
 
     @property
     def tokens(self) -> int:
@@ -52,10 +52,10 @@ class Usage:
 
     def as_dict(self) -> dict[str, float]:
         """The axes that are not zero."""
-        return {axis: value for axis in AXES if (value := getattr(self, axis))}
+        return {axis: value for axis, value in zip(AXES, self, strict=True) if value}
 
 
-AXES = tuple(axis.name for axis in fields(Usage))
+AXES = Usage._fields
 NOTHING = Usage()
 
 

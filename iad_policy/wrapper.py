@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,13 +17,13 @@ from iad_policy.digest import digest
 from iad_policy.driver import Driver
 from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
-from iad_policy.feedback import FeedbackForm, load_feedback
+from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
-from iad_policy.roles import TemplateRoles
+from iad_policy.roles import default_roles
 from iad_policy.strategies import Strategy, load_strategy
-from iad_policy.strategies.stop import StopRule, load_stop
+from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
-from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers import NO_VERIFIER, load_verifier
 
 
 class IADPolicyWrapper:
@@ -36,11 +37,12 @@ class IADPolicyWrapper:
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
         n: Proposals per decision, for strategies that have it.
-        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`) or an object with `verify`; by default the
-            environment's proxy verifier, if it has one.
+        verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
+            the environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.
         stop: A stop rule's name or the rule, for strategies that have it.
-        roles: Answers the critic, judge and other roles; by default templates.
+        roles: Answers the critic, judge and other roles; by default the agent's own language model, else the
+            verifier's, else templates.
         budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
         seed: Of every sample.
         threads: How many requests are answered side by side; the answers don't depend on it.
@@ -70,13 +72,14 @@ class IADPolicyWrapper:
         if threads < 1:
             raise ValueError(f"expected threads of 1 or more, got {threads}")
         if feedback is not None:
-            options["feedback"] = load_feedback(feedback) if isinstance(feedback, str) else feedback
+            options["feedback"] = feedback
         if stop is not None:
-            options["stop"] = load_stop(stop) if isinstance(stop, str) else stop
+            options["stop"] = stop
         self.env = env
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
-        self._cast = Cast(load_agent(agent, env), _verifier(verifier, env), roles or TemplateRoles())
+        base, judge = load_agent(agent, env), _verifier(verifier, env)
+        self._cast = Cast(base, judge, roles or default_roles(env, base, judge))
         self._world = adapt(env)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
@@ -126,7 +129,7 @@ class IADPolicyWrapper:
         Raises:
             BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
         """
-        if self._episode is None or self._driver is None or info.get("step") == 0:
+        if self._episode is None or self._episode.is_done or info.get("step") == 0:
             self.reset()
             state = self._start(observation, info)
         else:
@@ -214,17 +217,12 @@ class IADPolicyWrapper:
         if not drops or all(candidate.feedback is None for candidate in decision.candidates):
             return decision
         note = "feedback dropped: the agent is a function without a `feedback` argument"
-        return Decision(
-            decision.state,
-            decision.candidates,
-            decision.committed,
-            decision.budget,
-            decision.cut,
-            (*decision.notes, note),
-        )
+        return replace(decision, notes=(*decision.notes, note))
 
 
 def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
+    if isinstance(verifier, str) and verifier == NO_VERIFIER:
+        return None
     if verifier is not None:
         return load_verifier(verifier, env)
     try:

@@ -14,7 +14,9 @@ from drawing import Draw
 VOCABULARY = Path(__file__).resolve().parent / "vocabulary"
 CATEGORIES = ("beauty", "electronics", "fashion", "garden", "grocery")
 SMALL_WORDS = {"and", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
+MAX_TITLE_WORDS = 20
 CENTS = (0.99, 0.99, 0.99, 0.95, 0.49, 0.0)
+ACRONYMS = {"bpa", "gmo", "led", "rgb", "spf", "upf", "usb", "usda", "uv"}
 TOKEN = string.ascii_uppercase + string.digits
 
 
@@ -139,11 +141,15 @@ def _family(kind: Kind, brand: str, shop: Mapping[str, Any], draw: Draw) -> Fami
     n_core = draw.integer(tuning.CORE_ATTRIBUTES)
     n_swing = draw.integer(tuning.SWING_ATTRIBUTES)
     core, swing = pool[:n_core], pool[n_core : n_core + n_swing]
+    if _clash(core, shop["exclusive"]):
+        core = core[:1]
     subsets = [s for n in range(1, n_swing) for s in itertools.combinations(swing, n)]
+    subsets = [s for s in subsets if not _clash([*core, *s], shop["exclusive"])] or [()]
+    is_bare = draw.chance(tuning.BARE_FAMILY_SHARE)
     options = {
         name: sorted(draw.some(values, draw.integer((4, 10))), key=values.index)
         for name, values in kind.options.items()
-        if not draw.chance(tuning.NO_OPTION_SHARE)
+        if not is_bare and not draw.chance(tuning.NO_OPTION_SHARE)
     }
     return Family(
         name=f"{brand} {draw.one(shop['series'])}",
@@ -156,6 +162,10 @@ def _family(kind: Kind, brand: str, shop: Mapping[str, Any], draw: Draw) -> Fami
         bullet_style=draw.one(shop["bullet_styles"]),
         marks=draw.some(shop["marks"], len(shop["marks"])),
     )
+
+
+def _clash(attributes: Sequence[Attribute], exclusive: Sequence[Sequence[str]]) -> bool:
+    return any(sum(a.name in group for a in attributes) > 1 for group in exclusive)
 
 
 def _sibling(kind: Kind, family: Family, index: int, *, price: float) -> Product:
@@ -172,7 +182,7 @@ def _sibling(kind: Kind, family: Family, index: int, *, price: float) -> Product
         bullets=_bullets(kind, family, places, draw),
         description=_description(kind, places, draw),
         places=places,
-        listed=listed or list(family.core),
+        listed=listed if len(listed) > 1 else list(places),
         options=_options(family, draw),
         prices=_prices(price, draw),
     )
@@ -184,15 +194,18 @@ def _title(family: Family, index: int, places: Mapping[Attribute, str], draw: Dr
     has = " and ".join(a.name for a in shown if not a.is_adjective)
     parts = [f"{family.name} {family.marks[index]} {family.head}", *words]
     parts += [a.name for a in shown if a.is_adjective]
+    while len(" ".join(parts).split()) + len(has.split()) > MAX_TITLE_WORDS:
+        parts.pop(1)
     title = ", ".join(parts) if draw.chance(0.6) else f"{parts[0]} {' - '.join(parts[1:])}"
-    return capitalised(title + (f" with {has}" if has else ""))
+    link = ", " if " with " in title else " with "
+    return capitalised(title + (link + has if has else ""))
 
 
 def _bullets(kind: Kind, family: Family, places: Mapping[Attribute, str], draw: Draw) -> list[str]:
     def written(attribute: Attribute) -> str:
         name = attribute.phrase.removeprefix("a ").removeprefix("an ")
         return family.bullet_style.format(
-            Name=name[0].upper() + name[1:],
+            Name=capitalised(name),
             NAME=name.upper(),
             text=attribute.text[0].upper() + attribute.text[1:],
         )
@@ -206,7 +219,8 @@ def _bullets(kind: Kind, family: Family, places: Mapping[Attribute, str], draw: 
         first, plain = plain[:1], plain[1:]
     rest = [*later, *plain]
     bullets = first + draw.some(rest, len(rest))
-    return bullets + [b for b in kind.bullets if b not in bullets][: 3 - len(bullets)] if len(bullets) < 3 else bullets
+    spare = [bullet for bullet in kind.bullets if bullet not in bullets]
+    return bullets + spare[: max(0, 3 - len(bullets))]
 
 
 def _description(kind: Kind, places: Mapping[Attribute, str], draw: Draw) -> str:
@@ -249,6 +263,9 @@ def _prices(price: float, draw: Draw) -> list[float]:
 
 
 def capitalised(text: str) -> str:
-    """Title case as shops write it: small words stay small, the rest of a word is left alone."""
-    words = text.split(" ")
-    return " ".join(w if w in SMALL_WORDS or not w[:1].islower() else w[0].upper() + w[1:] for w in words)
+    """Title case as shops write it; only first letters and acronyms change, small words stay small."""
+    words = []
+    for word in text.split(" "):
+        raised = word.upper() if word.strip(",") in ACRONYMS else word[:1].upper() + word[1:]
+        words.append(word if word in SMALL_WORDS else raised)
+    return " ".join(words)

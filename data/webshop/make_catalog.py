@@ -14,7 +14,7 @@ from typing import Any
 
 import tuning
 from drawing import Draw
-from families import Product, make_products
+from families import Product, capitalised, make_products
 from shoppers import Goal, make_goals
 
 HERE = Path(__file__).resolve().parent
@@ -24,7 +24,7 @@ def official_options(product: Product, draw: Draw) -> dict[str, Any] | str:
     """Options as the official file has them; half of the products write their values in title case."""
     raised = draw.chance(0.5)
     return {
-        name: values and [{"value": value.title() if raised else value, "image": None} for value in values]
+        name: values and [{"value": capitalised(value) if raised else value, "image": None} for value in values]
         for name, values in product.options.items()
     } or ""
 
@@ -71,12 +71,12 @@ def clicked(value: str) -> str:
 def human_entry(goal: Goal) -> dict[str, Any]:
     """One annotation of items_human_ins.json."""
     return {
-        "asin": goal.product.asin,
+        "asin": goal.need.product.asin,
         "instruction": goal.wish,
-        "attributes": [a.name for a in goal.product.listed],
-        "options": [f"{name}: {clicked(value)}" for name, value in goal.options.items()],
-        "instruction_attributes": [a.name for a in goal.attributes],
-        "instruction_options": [clicked(value) for value in goal.options.values()],
+        "attributes": [a.name for a in goal.need.product.listed],
+        "options": [f"{name}: {clicked(value)}" for name, value in goal.need.options.items()],
+        "instruction_attributes": [a.name for a in goal.need.attributes],
+        "instruction_options": [clicked(value) for value in goal.need.options.values()],
         "assignment_id": goal.goal_id,
         "worker_id": "",
     }
@@ -88,11 +88,11 @@ def goal_line(goal: Goal) -> dict[str, Any]:
         "goal_id": goal.goal_id,
         "split": goal.split,
         "difficulty": goal.difficulty,
-        "asin": goal.product.asin,
+        "asin": goal.need.product.asin,
         "instruction": goal.instruction,
-        "attributes": [a.name for a in goal.attributes],
-        "options": {name: clicked(value) for name, value in goal.options.items()},
-        "price_upper": goal.price_upper,
+        "attributes": [a.name for a in goal.need.attributes],
+        "options": {name: clicked(value) for name, value in goal.need.options.items()},
+        "price_upper": goal.need.price_upper,
         "weight": 1.0,
     }
 
@@ -108,7 +108,7 @@ def make_files() -> dict[str, str]:
     goals = make_goals(products)
     annotations = defaultdict(list)
     for goal in goals:
-        annotations[goal.product.asin].append(human_entry(goal))
+        annotations[goal.need.product.asin].append(human_entry(goal))
     return {
         "items_shuffle_1000.json": "[" + ",\n".join(compact(official_product(p)) for p in products) + "]\n",
         "items_ins_v2_1000.json": compact({p.asin: attributes_entry(p) for p in products}) + "\n",

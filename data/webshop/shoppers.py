@@ -9,7 +9,40 @@ import tuning
 from drawing import Draw
 from families import Attribute, Product, read_vocabulary
 
+FIRST_SIGHT = ("title", "first bullet", "description")
 ASKING = read_vocabulary("shop")["asking"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What makes a purchase right: the gold product and what is asked of it."""
+
+    product: Product
+    attributes: Sequence[Attribute]
+    options: Mapping[str, str]
+    price_upper: float
+
+    @property
+    def asked(self) -> frozenset[object]:
+        """What is asked for besides kind and price; the same for two goals that ask the same."""
+        return frozenset([*self.attributes, *self.options.items()])
+
+    def is_met_by(self, product: Product) -> bool:
+        """Whether a careful reader would accept this product."""
+        return self._fits(product) and all(a in product.places for a in self.attributes)
+
+    def seems_met_by(self, product: Product) -> bool:
+        """Whether it looks as good as the gold product before the later bullets are read."""
+        return self._fits(product) and self._n_seen(product) >= self._n_seen(self.product)
+
+    def _fits(self, product: Product) -> bool:
+        offered = product.options
+        return product.top_price <= self.price_upper and all(
+            value in (offered.get(name) or ()) for name, value in self.options.items()
+        )
+
+    def _n_seen(self, product: Product) -> int:
+        return sum(product.places.get(a) in FIRST_SIGHT for a in self.attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +52,9 @@ class Goal:
     goal_id: str
     split: str
     difficulty: str
-    product: Product
+    need: Need
     wish: str
     instruction: str
-    attributes: Sequence[Attribute]
-    options: Mapping[str, str]
-    price_upper: float
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """A goal before it has words."""
-
-    product: Product
-    attributes: Sequence[Attribute]
-    options: Mapping[str, str]
-    price_upper: float
-
-    def is_met_by(self, product: Product) -> bool:
-        """Whether a careful reader would accept this product."""
-        return (
-            product.top_price <= self.price_upper
-            and all(a in product.places for a in self.attributes)
-            and all(value in (product.options.get(name) or ()) for name, value in self.options.items())
-        )
 
 
 def make_goals(products: Sequence[Product]) -> list[Goal]:
@@ -72,64 +84,55 @@ def make_goals(products: Sequence[Product]) -> list[Goal]:
     return goals
 
 
-def _goal(
-    product: Product, peers: Sequence[Product], made: Sequence[Goal], *, split: str, attempt: int
-) -> Goal | None:
+def _goal(product: Product, peers: Sequence[Product], made: Sequence[Goal], *, split: str, attempt: int) -> Goal | None:
     draw = Draw(tuning.SEED, "goal", product.asin, attempt)
     n_hard = sum(goal.difficulty == "hard" for goal in made)
     difficulty = "hard" if n_hard < tuning.HARD_SHARE * (len(made) + 1) else "easy"
-    earlier = {goal.wish for goal in made if goal.product is product}
+    earlier = [goal.need.asked for goal in made if goal.need.product is product]
     for _ in range(tuning.TRIES):
         need = _need(product, difficulty, draw)
-        if need and difficulty_of(need, peers) == difficulty:
-            wish, limit = _wish(need, draw), _limit(need.price_upper, draw)
-            if wish not in earlier:
-                goal_id = f"{split}-{len(made) + 1:04d}"
-                return Goal(
-                    goal_id, split, difficulty, product, wish, wish + limit,
-                    need.attributes, need.options, need.price_upper,
-                )
+        if need and need.asked not in earlier and difficulty_of(need, peers) == difficulty:
+            wish = _wish(need, draw)
+            goal_id = f"{split}-{len(made) + 1:04d}"
+            return Goal(goal_id, split, difficulty, need, wish, wish + _limit(need.price_upper, draw))
     return None
 
 
 def _need(product: Product, difficulty: str, draw: Draw) -> Need | None:
     hard = difficulty == "hard"
     readable = [a for a, place in product.places.items() if place != "list"]
-    attributes = draw.some(readable, draw.integer(tuning.HARD_ATTRIBUTES if hard else tuning.EASY_ATTRIBUTES))
+    attributes = draw.some(readable, draw.one(tuning.HARD_ATTRIBUTES if hard else tuning.EASY_ATTRIBUTES))
     offered = {name: values for name, values in product.options.items() if values}
     shared = [v for values in offered.values() for v in values]
-    names = draw.some(list(offered), draw.integer(tuning.HARD_OPTIONS if hard else tuning.EASY_OPTIONS))
+    names = draw.some(list(offered), draw.one(tuning.HARD_OPTIONS if hard else tuning.EASY_OPTIONS))
     options = {name: draw.one(offered[name]) for name in names if name != "trim color"}
-    if not attributes or any(shared.count(value) > 1 for value in options.values()):
+    if not attributes or any(shared.count(v) > 1 or v in ASKING["unasked"] for v in options.values()):
         return None
     return Need(product, attributes, options, _limit_above(product.top_price, draw))
 
 
 def _limit_above(price: float, draw: Draw) -> float:
     step = 5 if price < 30 else 10 if price < 100 else 20
-    return float(step * (math.ceil(price / step) + draw.one(tuning.SPARE_STEPS)))
+    return float(step * (math.floor(price / step) + 1 + draw.one(tuning.SPARE_STEPS)))
 
 
 def difficulty_of(need: Need, peers: Sequence[Product]) -> str | None:
     """The documented rule: "easy", "hard", or None for what is in between or too vague."""
-    others = [p for p in peers if p is not need.product and p.top_price <= need.price_upper]
+    others = [p for p in peers if p is not need.product]
     n_rivals = sum(need.is_met_by(p) for p in others)
-    n_decoys = len(others) - n_rivals
+    n_lookalikes = sum(need.seems_met_by(p) and not need.is_met_by(p) for p in others)
     n_constraints = len(need.attributes) + len(need.options)
-    on_sub_page = [a for a in need.attributes if need.product.places[a] != "title"]
-    decides = any(a not in p.places for a in on_sub_page for p in others)
     if (
         n_constraints >= tuning.HARD_MIN_CONSTRAINTS
         and n_rivals <= tuning.HARD_MAX_RIVALS
-        and n_decoys >= tuning.HARD_MIN_DECOYS
-        and decides
+        and n_lookalikes >= tuning.HARD_MIN_LOOKALIKES
     ):
         return "hard"
     if (
-        len(need.attributes) <= tuning.EASY_ATTRIBUTES[1]
-        and len(need.options) <= tuning.EASY_OPTIONS[1]
+        len(need.attributes) <= max(tuning.EASY_ATTRIBUTES)
+        and len(need.options) <= max(tuning.EASY_OPTIONS)
         and n_rivals <= tuning.EASY_MAX_RIVALS
-        and n_decoys <= tuning.EASY_MAX_DECOYS
+        and n_lookalikes <= tuning.EASY_MAX_LOOKALIKES
     ):
         return "easy"
     return None
@@ -138,11 +141,12 @@ def difficulty_of(need: Need, peers: Sequence[Product]) -> str | None:
 def _wish(need: Need, draw: Draw) -> str:
     kind = need.product.kind
     many = kind.article in ("", "a pair of", "a set of", "a box of")
-    before = [a for a in need.attributes if a.is_adjective and a.phrase == a.name and draw.chance(0.5)][:2]
+    before = [a for a in need.attributes if _goes_before(a) and draw.chance(0.5)][:2]
     behind = [a for a in need.attributes if a.is_adjective and a not in before]
     has = [a.phrase for a in need.attributes if not a.is_adjective]
     noun = ", ".join(a.name for a in before) + " " * bool(before) + draw.one(kind.ask)
-    article = ("an" if noun[0] in "aeiou" else "a") if kind.article in ("a", "an") else kind.article
+    starts_soft = noun[0] in "aeiou" and not noun.startswith(("us", "eu", "uv"))
+    article = ("an" if starts_soft else "a") if kind.article in ("a", "an") else kind.article
     text = f"{draw.one(ASKING['openers'])} {article} {noun}"
     if has:
         text += " with " + _joined(has)
@@ -153,9 +157,15 @@ def _wish(need: Need, draw: Draw) -> str:
             "list": _joined([a.phrase for a in behind]),
         }
         text += " " + draw.one(ASKING["relative"]).format(**words)
-    options = list(_option_phrases(need.options, draw))
-    separator = draw.one((", ", ", ", " "))
-    return text + "".join(separator + phrase for phrase in draw.some(options, len(options)))
+    for phrase in draw.some(list(_option_phrases(need.options, draw)), len(need.options)):
+        text += ("" if phrase.startswith("in ") and draw.chance(0.4) else ",") + " " + phrase
+    return text
+
+
+def _goes_before(attribute: Attribute) -> bool:
+    """Whether it can stand before the noun: "a water resistant ..." but not "a compatible with cars ..."."""
+    says_more = {"with", "only", "made"} & set(attribute.phrase.split())
+    return attribute.is_adjective and not says_more
 
 
 def _option_phrases(options: Mapping[str, str], draw: Draw) -> Iterator[str]:
@@ -165,7 +175,8 @@ def _option_phrases(options: Mapping[str, str], draw: Draw) -> Iterator[str]:
 
 
 def _limit(price_upper: float, draw: Draw) -> str:
-    return draw.one(ASKING["limits"]).format(cents=f"{price_upper:.2f}", whole=f"{price_upper:.0f}")
+    phrase: str = draw.one(ASKING["limits"])
+    return phrase.format(cents=f"{price_upper:.2f}", whole=f"{price_upper:.0f}")
 
 
 def _joined(parts: Sequence[str]) -> str:

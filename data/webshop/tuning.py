@@ -22,7 +22,8 @@ PRICE_SPREAD = (0.72, 1.55)
 RANGE_SHARE, MISSING_PRICE_SHARE = 0.09, 0.05
 KEPT_VALUES = 0.62
 """Chance that a sibling offers an option value of its family; lower makes options decide more often."""
-NO_OPTION_SHARE = 0.08
+BARE_FAMILY_SHARE, NO_OPTION_SHARE = 0.12, 0.08
+"""Families without any options, and single options that a family does without."""
 TWICE_SHARE, NULL_OPTION_SHARE = 0.02, 0.01
 """Products with one value under two names, and with an option that has no values (null)."""
 
@@ -30,11 +31,14 @@ SPLIT_SIZES = {"test": 200, "dev": 200, "train": 800}
 HARD_SHARE = 0.5
 SPARE_STEPS = (0, 0, 1)
 """Steps of the price grid left between the price and the limit; more lets dearer siblings in."""
-EASY_ATTRIBUTES, EASY_OPTIONS = (1, 2), (0, 1)
-EASY_MAX_RIVALS, EASY_MAX_DECOYS = 4, 4
+EASY_ATTRIBUTES, EASY_OPTIONS = (1, 2), (0, 1, 1)
+EASY_MAX_RIVALS, EASY_MAX_LOOKALIKES = 2, 2
 HARD_ATTRIBUTES, HARD_OPTIONS = (2, 3), (1, 2)
-HARD_MIN_CONSTRAINTS, HARD_MAX_RIVALS, HARD_MIN_DECOYS = 3, 1, 4
-"""Rivals: other products of the kind that satisfy the goal. Decoys: those within the limit that do not."""
+"""How many are asked for; a number that stands twice is drawn twice as often."""
+HARD_MIN_CONSTRAINTS, HARD_MAX_RIVALS, HARD_MIN_LOOKALIKES = 3, 1, 2
+"""Rivals: other products of the kind that satisfy the goal. Lookalikes: those within the limit that offer
+the options, state as many of the wanted attributes where search finds them (title, first bullet,
+description), and still lack one."""
 TRIES = 60
 INSTRUCTION_SHARE = 0.4
 """Products with an instruction for synthetic goals in the attributes file."""

@@ -36,7 +36,7 @@ class Shopper:
 
     Args:
         env: Unused: it reads observations only.
-        temperature: 0 is greedy; at 1, the default, about one word in three is dropped from a query and choices are
+        temperature: 0 is greedy; at 1, the default, about one word in four is dropped from a query and choices are
             as likely as their fit says.
     """
 
@@ -72,7 +72,7 @@ def _search(query: str) -> Candidate:
 
 
 def _query(wanted: Wanted, heat: float, rng: Random) -> str:
-    dropped = 0.35 * min(heat, 2.0)
+    dropped = 0.25 * min(heat, 2.0)
     kept = [word for word in wanted.words if rng.random() >= dropped]
     return " ".join(kept or wanted.words) or wanted.text.strip()
 
@@ -151,7 +151,7 @@ def _draw(choices: Mapping[str, float], heat: float, rng: Random) -> Candidate:
     if heat <= 0.0:
         action = max(actions, key=choices.__getitem__)
     else:
-        scale = 0.12 * heat
+        scale = 0.09 * heat
         top = max(choices.values())
         weights = [math.exp((choices[action] - top) / scale) for action in actions]
         action = rng.choices(actions, weights)[0]

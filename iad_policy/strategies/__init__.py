@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import Any, Concatenate, ParamSpec
 
 from iad_policy.errors import UnknownName
+from iad_policy.feedback import load_feedback
 from iad_policy.requests import Asking, Commit
+from iad_policy.strategies.stop import load_stop
 from iad_policy.types import Candidate, State
 
 STRATEGIES: Mapping[str, str] = {
@@ -41,10 +43,10 @@ def per_step(
 def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State], Asking[None]]:
     """Return a strategy, by name or as a generator function, ready to be given its first state.
 
-    `n` is passed on if the strategy has it: `single` has not.
+    `n` is passed on if the strategy has it: `single` has not. `feedback` and `stop` may be given by name.
 
     Raises:
-        UnknownName: No such strategy.
+        UnknownName: No such strategy, feedback form or stop rule.
         ValueError: An option that it does not have, or `n` below 1.
     """
     if isinstance(strategy, str):
@@ -63,6 +65,9 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
             raise ValueError(
                 f"expected an option of the strategy, got {option!r}; it has: {', '.join(known) or 'no options'}"
             )
+    for option, load in (("feedback", load_feedback), ("stop", load_stop)):
+        if isinstance(options.get(option), str):
+            options[option] = load(options[option])
     return partial(strategy, **options)
 
 

@@ -1,6 +1,7 @@
 """When a refining strategy stops before its proposals are used up."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from iad_policy.errors import UnknownName
 from iad_policy.types import Candidate
@@ -34,6 +35,7 @@ def load_stop(name: str) -> StopRule:
     if name == "finalise":
         return finalised
     kind, _, threshold = name.partition(":")
-    if kind == "score" and threshold:
-        return score_reached(float(threshold))
+    if kind == "score":
+        with suppress(ValueError):
+            return score_reached(float(threshold))
     raise UnknownName("stop rule", name, ["never", "finalise", "score:X"])

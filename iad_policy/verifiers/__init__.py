@@ -18,6 +18,9 @@ VERIFIERS: Mapping[str, str] = {
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 
+NO_VERIFIER = "none"
+"""Instead of a name: strategies that ask for verdicts then refuse."""
+
 INFORMATION = ("oracle", "proxy", "self", "learned")
 
 

@@ -1,4 +1,7 @@
-"""The true score as a verifier: an upper bound, and labelled so wherever it is used."""
+"""The true score of a step as a verifier: an instrument, labelled wherever it is used.
+
+It is no oracle of the episode: what a step scores need not be what the episode comes to.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import DataNotFound, UnknownTask
 from iad_envs.webshop import WebShopEnv, load_store
+from tests.contract.shopping import gold_purchase
 from webshop_server.catalog import CatalogError
 from webshop_server.goals import GoalError
 from webshop_server.reward import COLOURS
@@ -22,30 +23,6 @@ from webshop_server.reward import COLOURS
 @pytest.fixture(scope="module")
 def env() -> WebShopEnv:
     return WebShopEnv()
-
-
-def gold_actions(env: WebShopEnv) -> list[str]:
-    """What buys the goal's product with its options, found with the oracle's reference and by turning pages."""
-    reference = env.oracle(env.snapshot())["reference"]
-    token, actions = env.snapshot(), []
-
-    def go(action: str) -> dict[str, Any]:
-        nonlocal token
-        outcome = env.simulate(token, action)
-        assert not outcome.info["invalid_action"], (action, outcome.info["facts"])
-        actions.append(action)
-        token = outcome.token
-        return outcome.info
-
-    info = go(f"search[{reference['title']}]")
-    wanted = f"click[{reference['asin'].lower()}]"
-    while wanted not in info["available_actions"]:
-        info = go("click[next >]")
-    go(wanted)
-    for value in reference["options"]:
-        go(f"click[{value}]")
-    go("click[buy now]")
-    return actions
 
 
 def play(env: Any, actions: list[str]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -61,7 +38,7 @@ def test_every_bundled_gold_purchase_has_reward_success_and_progress_1(split: st
     env = WebShopEnv(split=split)
     for task_id in env.task_ids:
         env.reset(options={"task_id": task_id})
-        _, reward, terminated, _, info = play(env, gold_actions(env))
+        _, reward, terminated, _, info = play(env, gold_purchase(env))
         assert (task_id, reward, terminated, info["success"], info["progress"]) == (task_id, 1.0, True, True, 1.0)
 
 
@@ -72,7 +49,7 @@ def test_official_gold_purchases_score_1_but_where_the_reward_itself_takes_a_col
     below = []
     for task_id in env.task_ids[::20]:
         env.reset(options={"task_id": task_id})
-        _, reward, _, _, info = play(env, gold_actions(env))
+        _, reward, _, _, info = play(env, gold_purchase(env))
         if reward < 1.0:
             below.append(task_id)
             parts = info["reward_parts"]
@@ -99,7 +76,7 @@ def test_the_published_environment_stays_silent_and_shows_the_score_at_the_end()
     for env in (ours, published):
         env.reset(seed=3)
     assert published.step("nonsense")[0] == published.reset(seed=3)[0]
-    actions = gold_actions(ours)
+    actions = gold_purchase(ours)
     last_of_ours, reward, *_ = play(ours, actions)
     last_published, *_ = play(published, actions)
     assert "score" not in last_of_ours.lower()
@@ -110,7 +87,7 @@ def test_the_published_environment_stays_silent_and_shows_the_score_at_the_end()
 def test_a_simulated_purchase_shows_no_score_even_where_the_published_page_does() -> None:
     env = WebShopEnv(published=True)
     env.reset(seed=3)
-    *before, buy = gold_actions(env)
+    *before, buy = gold_purchase(env)
     play(env, before)
     outcome = env.simulate(env.snapshot(), buy)
     assert outcome.done
@@ -120,7 +97,7 @@ def test_a_simulated_purchase_shows_no_score_even_where_the_published_page_does(
 
 def test_steps_after_the_purchase_are_refused(env: WebShopEnv) -> None:
     env.reset(seed=3)
-    play(env, gold_actions(env))
+    play(env, gold_purchase(env))
     observation, reward, terminated, _, info = env.step("search[more]")
     assert (reward, terminated, info["invalid_action"]) == (0.0, True, True)
     assert "reset" in observation
@@ -148,7 +125,7 @@ def test_progress_is_the_episodes_own() -> None:
     one, other = WebShopEnv(), WebShopEnv()
     one.reset(seed=3)
     other.reset(seed=3)
-    *_, info = play(one, gold_actions(one))
+    *_, info = play(one, gold_purchase(one))
     assert info["progress"] == 1.0
     assert other.step("click[nothing]")[4]["progress"] == 0.0
     assert one.reset(seed=3)[1]["progress"] == 0.0
@@ -157,7 +134,7 @@ def test_progress_is_the_episodes_own() -> None:
 def test_progress_can_be_off(env: WebShopEnv) -> None:
     off = WebShopEnv(progress="off")
     off.reset(seed=3)
-    *_, reward, _, _, info = play(off, gold_actions(off))
+    *_, reward, _, _, info = play(off, gold_purchase(off))
     assert math.isnan(info["progress"])
     assert info["success"] is True
     assert reward == 1.0

@@ -1,0 +1,163 @@
+"""Figures of IAD/WebShop-v0: speed and memory beside the recorded figures of the original, and the bundled tasks.
+
+Speed is measured on the official 1,000-product set (IAD_REAL_DATA, a folder that holds `webshop/`), without it on the
+bundled one, which has the same size.
+"""
+
+import os
+import random
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import gymnasium as gym
+from figures import figure, in_fresh_process
+
+import iad_envs
+from iad_policy import IADPolicyWrapper
+
+# CPU milliseconds of the original text environment on 1,000 products.
+RECORDED_MS = {"reset": 2.9, "search": 17.6, "click": 15.0}
+RECORDED = {"start_cpu_s": 5.2, "rss_mb": 754.0}
+N_ENVS = 64
+QUERY = "shoe women throw wall red bar gluten free hair pack wireless cotton large black set kit steel"
+WORDS = QUERY.split()
+
+
+START = """
+import gymnasium as gym, iad_envs
+env = gym.make("IAD/WebShop-v0", data_dir=sys.argv[1] or None)
+env.reset(seed=0)
+print(json.dumps({"start_cpu_s": cpu_s(), "rss_mb": rss_mb()}))
+"""
+MANY = """
+import gymnasium as gym, iad_envs
+def make():
+    env = gym.make("IAD/WebShop-v0", data_dir=sys.argv[1] or None)
+    env.reset(seed=0)
+    for action in ("search[red shoe]", "click[next >]", "click[< prev]"):
+        env.step(action)
+    return env
+first = make()
+before = held_mb()
+envs = [make() for _ in range(int(sys.argv[2]))]
+print(json.dumps({"rss_per_env_mb": (held_mb() - before) / int(sys.argv[2])}))
+"""
+
+
+def data_dir() -> str:
+    real = os.environ.get("IAD_REAL_DATA")
+    return str(Path(real) / "webshop") if real else ""
+
+
+def walk(env: gym.Env[Any, Any], rng: random.Random, times: dict[str, list[float]]) -> None:
+    """One episode of a search that nobody made before and eight clicks, each timed."""
+
+    def step(kind: str, action: str) -> dict[str, Any]:
+        start = time.process_time_ns()
+        *_, info = env.step(action)
+        times[kind].append((time.process_time_ns() - start) / 1e9)
+        return info
+
+    start = time.process_time_ns()
+    env.reset()
+    times["reset"].append((time.process_time_ns() - start) / 1e9)
+    info = step("search", f"search[{' '.join(rng.sample(WORDS, 4))} {rng.random()}]")
+    for _ in range(8):
+        clicks = [action for action in info["available_actions"] if action.startswith("click[")]
+        clicks = [action for action in clicks if action not in ("click[buy now]", "click[back to search]")]
+        if not clicks:
+            return
+        info = step("click", rng.choice(clicks))
+
+
+def speed(folder: str, n_episodes: int) -> None:
+    times: dict[str, dict[str, list[float]]] = {}
+    envs = {
+        progress: gym.make("IAD/WebShop-v0", data_dir=folder or None, progress=progress)
+        for progress in ("off", "maximum")
+    }
+    rng = random.Random(0)
+    for env in envs.values():
+        env.reset(seed=0)
+    for _ in range(n_episodes):
+        for progress, env in envs.items():
+            walk(env, rng, times.setdefault(progress, {"reset": [], "search": [], "click": []}))
+    off, on = times["off"], times["maximum"]
+    faster("click_ratio", "click", off, target=100)
+    faster("search_ratio", "search", off, target=15)
+    faster("click_ratio_progress", "click", on, target=30)
+    faster("reset_ratio", "reset", off, target=50)
+
+
+def faster(metric: str, operation: str, times: dict[str, list[float]], *, target: float) -> None:
+    """How many times faster than the original's recorded time the median of ours is."""
+    ratio = RECORDED_MS[operation] / (1000 * median(times[operation]))
+    figure(
+        metric, ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=len(times[operation])
+    )
+
+
+def simulate(folder: str, n: int) -> None:
+    env: Any = gym.make("IAD/WebShop-v0", data_dir=folder or None).unwrapped
+    rng = random.Random(0)
+    seconds = []
+    while len(seconds) < n:
+        env.reset(seed=len(seconds))
+        *_, info = env.step(f"search[{' '.join(rng.sample(WORDS, 3))}]")
+        token = env.snapshot()
+        for action in info["available_actions"]:
+            start = time.process_time_ns()
+            env.simulate(token, action)
+            seconds.append((time.process_time_ns() - start) / 1e9)
+    figure("simulate_us", median(seconds) * 1e6, "us", target=150, n=len(seconds))
+
+
+def solved(agent: str, seed: int) -> list[tuple[bool, str]]:
+    """Success and difficulty on every bundled test task, one episode each."""
+    env = gym.make("IAD/WebShop-v0", data_dir=Path(iad_envs.__file__).parent.parent / "data" / "webshop")
+    results = []
+    with IADPolicyWrapper(agent, env, strategy="single", seed=seed) as policy:
+        for task_id in env.unwrapped.task_ids:  # type: ignore[attr-defined]
+            observation, info = env.reset(options={"task_id": task_id})
+            done = False
+            while not done:
+                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+                done = terminated or truncated
+            results.append((info["success"], env.unwrapped.difficulty(task_id)))  # type: ignore[attr-defined]
+    return results
+
+
+def share(results: list[bool]) -> float:
+    return sum(results) / len(results)
+
+
+def bundled_tasks() -> None:
+    runs = [solved("shopper", seed) for seed in range(16)]
+    tasks = list(zip(*runs, strict=True))
+    n = len(tasks)
+    single = [success for run in runs for success, _ in run]
+    figure("single_success", share(single), "share", n=len(single))
+    figure("random_success", share([success for success, _ in solved("random", 0)]), "share", target=0.05, n=n)
+    any_of_16 = share([any(success for success, _ in task) for task in tasks])
+    figure("pass16_success", any_of_16, "share", target=share(single) + 0.15, better="higher", n=n)
+    for difficulty in ("hard", "easy"):
+        found = [success for run in runs for success, its in run if its == difficulty]
+        figure(f"{difficulty}_success", share(found), "share", n=len(found))
+
+
+def main() -> None:
+    folder = data_dir()
+    speed(folder, 400)
+    simulate(folder, 2000)
+    started = in_fresh_process(START, folder)
+    for metric, unit, target in (("start_cpu_s", "s", 1.0), ("rss_mb", "MB", 150)):
+        ratio = RECORDED[metric] / started[metric]
+        figure(metric, started[metric], unit, target=target, baseline="recorded", ratio=ratio, n=5)
+    figure("rss_per_env_mb", in_fresh_process(MANY, folder, N_ENVS, n=3)["rss_per_env_mb"], "MB", target=1, n=3)
+    bundled_tasks()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""A strategy of one's own, compared with iad on ten tasks at the same number of proposals.
+
+It spends nothing on verification but where an action can't be taken back.
+Run: python examples/own_strategy.py
+"""
+
+import gymnasium as gym
+
+import iad_envs  # noqa: F401 (registers IAD/...)
+from iad_policy import IADPolicyWrapper, Propose, Verify, per_step
+
+
+@per_step
+def careful_before_buying(here, *, n=3):
+    """Commit the first proposal, unless it buys: then propose n - 1 more and commit the best."""
+    (first,) = yield from Propose(here)
+    if first.key != "click[buy now]" or n == 1:
+        return first
+    others = yield from Propose(here, n - 1)
+    candidates = yield from Verify(here, [first, *others])
+    return max(candidates, key=lambda candidate: candidate.score)
+
+
+env = gym.make("IAD/WebShop-v0")
+for strategy in ("single", careful_before_buying, "iad"):
+    policy = IADPolicyWrapper("shopper", env, strategy=strategy, n=3)
+    rewards = []
+    for task_id in env.unwrapped.task_ids[:10]:
+        observation, info = env.reset(options={"task_id": task_id})
+        done = False
+        while not done:
+            observation, reward, terminated, truncated, info = env.step(policy.act(observation, info))
+            done = terminated or truncated
+        rewards.append(float(reward))
+    name = strategy if isinstance(strategy, str) else strategy.__name__
+    print(f"{name:24} mean reward {sum(rewards) / len(rewards):.2f}  {policy.usage}")

@@ -1,0 +1,1 @@
+"""How strategies are compared: the run folder, the runner, the statistics and the table."""

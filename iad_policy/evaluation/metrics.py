@@ -1,0 +1,227 @@
+"""From episodes to a summary: means with intervals per strategy, and paired differences to a baseline.
+
+Episodes that failed, or that the budget of the whole run ended, are counted beside the score and left out of every
+mean. An episode that its own budget ended counts, with the progress it made.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.statistics import (
+    N_RESAMPLES,
+    Interval,
+    bootstrap_mean,
+    discordance,
+    holm,
+    mcnemar_exact,
+    minimum_detectable_effect,
+    wilson,
+)
+
+SPENT = ("proposals", "verifications", "simulations", "asks", "tokens", "usd")
+
+
+@dataclass(frozen=True, slots=True)
+class StrategySummary:
+    """One strategy's row: means over its scored episodes; intervals are 95 %; None where there is nothing to average.
+
+    Attributes:
+        n_episodes: Scored episodes.
+        n_errored: Episodes that failed; left out of the means.
+        n_budget: Episodes that a budget ended.
+        success: Rate, with Wilson's interval.
+        progress: Mean, with a bootstrap interval.
+        reward: Likewise.
+        grounding: Mean share of accepted steps (AgentBoard).
+        success_easy: Rate over easy tasks; so `success_hard`, `progress_easy`, `progress_hard`.
+        spent: Means per episode of proposals, verifications, simulations, asks, tokens and dollars.
+        n_steps: Mean of committed actions.
+        seconds: Mean time inside calls, replayed ones at their recorded time.
+        wall_s: Mean time from reset to end as it was run.
+        n_failed_verdicts: In all, over scored episodes.
+        progress_by_step: Mean curve, each episode's last value carried forward.
+    """
+
+    n_episodes: int
+    n_errored: int
+    n_budget: int
+    success: float | None
+    success_95: Interval | None
+    progress: float | None
+    progress_95: Interval | None
+    reward: float | None
+    reward_95: Interval | None
+    grounding: float | None
+    n_easy: int
+    n_hard: int
+    success_easy: float | None
+    success_hard: float | None
+    progress_easy: float | None
+    progress_hard: float | None
+    spent: Mapping[str, float]
+    n_steps: float | None
+    seconds: float | None
+    wall_s: float | None
+    n_failed_verdicts: int
+    progress_by_step: tuple[float, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the summary with what was spent on the same level as the scores."""
+        plain = asdict(self)
+        spent = plain.pop("spent")
+        return {**plain, **spent}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A strategy minus the baseline, over the tasks that both have a scored episode of.
+
+    Attributes:
+        baseline: What is subtracted.
+        n_pairs: Common tasks.
+        success: Difference of success rates, with a paired bootstrap interval.
+        progress: Likewise of progress.
+        n_better: Tasks that only the strategy solved.
+        n_worse: Tasks that only the baseline solved.
+        p_mcnemar: Exact McNemar test on success.
+        p_holm: The same, adjusted for the number of strategies compared.
+        detectable_success: Smallest true difference that n_pairs tasks would show with 80 % power.
+        detectable_progress: Likewise.
+    """
+
+    baseline: str
+    n_pairs: int
+    success: float | None = None
+    success_95: Interval | None = None
+    progress: float | None = None
+    progress_95: Interval | None = None
+    n_better: int = 0
+    n_worse: int = 0
+    p_mcnemar: float | None = None
+    p_holm: float | None = None
+    detectable_success: float | None = None
+    detectable_progress: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the difference as it stands in `summary.json`."""
+        return asdict(self)
+
+
+def summarise(
+    records: Iterable[EpisodeRecord], *, seed: int = 0, n_resamples: int = N_RESAMPLES, n_steps: int = 0
+) -> StrategySummary:
+    """Return one strategy's summary.
+
+    Args:
+        records: Its episodes.
+        seed: Of the bootstrap.
+        n_resamples: Of the bootstrap.
+        n_steps: Length to which progress curves are carried forward; at least the longest episode's.
+    """
+    every = list(records)
+    scored = [record for record in every if record.is_scored]
+    easy = [record for record in scored if record.difficulty == "easy"]
+    hard = [record for record in scored if record.difficulty == "hard"]
+    successes = _known(scored, "success")
+    progress, rewards = _known(scored, "progress"), [record.reward for record in scored]
+    spent = [record.spent for record in scored]
+    is_rate = bool(successes) and set(successes) <= {0.0, 1.0}
+    return StrategySummary(
+        n_episodes=len(scored),
+        n_errored=sum(record.error_kind != "" for record in every),
+        n_budget=sum(record.stop_reason == "budget" for record in every),
+        success=_mean(successes),
+        success_95=wilson(int(sum(successes)), len(successes)) if is_rate else None,
+        progress=_mean(progress),
+        progress_95=bootstrap_mean(progress, seed=seed, n_resamples=n_resamples) if progress else None,
+        reward=_mean(rewards),
+        reward_95=bootstrap_mean(rewards, seed=seed, n_resamples=n_resamples) if rewards else None,
+        grounding=_mean([record.grounding for record in scored]),
+        n_easy=len(easy),
+        n_hard=len(hard),
+        success_easy=_mean(_known(easy, "success")),
+        success_hard=_mean(_known(hard, "success")),
+        progress_easy=_mean(_known(easy, "progress")),
+        progress_hard=_mean(_known(hard, "progress")),
+        spent={axis: _mean([float(getattr(usage, axis)) for usage in spent]) or 0.0 for axis in SPENT},
+        n_steps=_mean([float(record.n_steps) for record in scored]),
+        seconds=_mean([usage.seconds for usage in spent]),
+        wall_s=_mean([record.wall_s for record in scored]),
+        n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
+        progress_by_step=progress_curve(scored, n_steps),
+    )
+
+
+def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[float, ...]:
+    """Return mean progress after the reset and after each step, each episode's last value carried forward."""
+    curves = [[value for value in record.progress_by_step if value is not None] for record in records]
+    curves = [curve for curve in curves if curve]
+    if not curves:
+        return ()
+    length = max(n_steps + 1, *map(len, curves))
+    filled = [curve + curve[-1:] * (length - len(curve)) for curve in curves]
+    return tuple(float(value) for value in np.mean(filled, axis=0))
+
+
+def differences(
+    records: Mapping[str, Sequence[EpisodeRecord]], baseline: str, *, seed: int = 0, n_resamples: int = N_RESAMPLES
+) -> dict[str, Difference]:
+    """Return every other strategy's difference to the baseline, with p-values adjusted over all of them."""
+    base = {(record.task_id, record.seed): record for record in records[baseline] if record.is_scored}
+    found: dict[str, Difference] = {}
+    for strategy, own in records.items():
+        if strategy == baseline:
+            continue
+        pairs = [
+            (record, base[record.task_id, record.seed])
+            for record in own
+            if record.is_scored and (record.task_id, record.seed) in base
+        ]
+        found[strategy] = _difference(baseline, pairs, seed=seed, n_resamples=n_resamples)
+    tested = [name for name, one in found.items() if one.p_mcnemar is not None]
+    adjusted = holm([found[name].p_mcnemar or 0.0 for name in tested])
+    for name, p_holm in zip(tested, adjusted, strict=True):
+        found[name] = replace(found[name], p_holm=p_holm)
+    return found
+
+
+def _difference(
+    baseline: str, pairs: list[tuple[EpisodeRecord, EpisodeRecord]], *, seed: int, n_resamples: int
+) -> Difference:
+    n = len(pairs)
+    values: dict[str, Any] = {"baseline": baseline, "n_pairs": n}
+    success = [a.success - b.success for a, b in pairs if a.success is not None and b.success is not None]
+    if success:
+        n_better, n_worse = sum(one > 0 for one in success), sum(one < 0 for one in success)
+        values |= {
+            "success": _mean(success),
+            "success_95": bootstrap_mean(success, seed=seed, n_resamples=n_resamples),
+            "n_better": n_better,
+            "n_worse": n_worse,
+            "p_mcnemar": mcnemar_exact(n_better, n_worse),
+            "detectable_success": minimum_detectable_effect(
+                discordance(n_better + n_worse, len(success)), len(success)
+            ),
+        }
+    progress = [a.progress - b.progress for a, b in pairs if a.progress is not None and b.progress is not None]
+    if progress:
+        values |= {
+            "progress": _mean(progress),
+            "progress_95": bootstrap_mean(progress, seed=seed, n_resamples=n_resamples),
+        }
+    if len(progress) > 1:
+        variance = float(np.var(progress, ddof=1))
+        values["detectable_progress"] = minimum_detectable_effect(variance, len(progress))
+    return Difference(**values)
+
+
+def _known(records: Sequence[EpisodeRecord], name: str) -> list[float]:
+    return [value for record in records if (value := getattr(record, name)) is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None

@@ -1,0 +1,103 @@
+"""A person acts in an environment, in the terminal."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium as gym
+from rich.columns import Columns
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+QUIT = ("q", "quit", "exit")
+PATTERN = "[...]"
+
+
+def play(
+    env: gym.Env[Any, Any], console: Console, read: Callable[[str], str], *, task: str | None = None, seed: int = 0
+) -> None:
+    """Let a person act until the episode is over or they quit.
+
+    Args:
+        env: The environment.
+        console: Where pages are shown.
+        read: Asks for a line of text; raises EOFError when there is none.
+        task: The task's id; None for the one that the seed picks.
+        seed: Of the environment.
+    """
+    observation, info = env.reset(seed=seed, options={"task_id": task} if task is not None else None)
+    console.print(f"Task {info.get('task_id', seed)}: {info.get('instruction', '')}", style="bold", markup=False)
+    console.print("Type a number, a button's name or a whole action; q quits.", style="dim")
+    total, done = 0.0, False
+    while not done:
+        actions = [str(action) for action in info.get("available_actions", ())]
+        _show(console, observation, info, actions)
+        action = _action(read, actions)
+        if action is None:
+            console.print("You left before the end: nothing is scored.")
+            return
+        observation, reward, terminated, truncated, info = env.step(_as_action(env, action))
+        total += float(reward)
+        done = terminated or truncated
+    console.print(Text(str(observation)))
+    _score(console, total, info)
+
+
+def _show(console: Console, observation: Any, info: Any, actions: Sequence[str]) -> None:
+    console.print(Panel(Text(str(observation)), title=f"step {info.get('step', '')}", title_align="left"))
+    numbered = [Text.assemble((f"{place:>3} ", "cyan"), action) for place, action in enumerate(actions, 1)]
+    console.print(Columns(numbered, padding=(0, 3), equal=False, expand=False))
+
+
+def _action(read: Callable[[str], str], actions: Sequence[str]) -> str | None:
+    """Ask until there is an action; None when the person leaves."""
+    while True:
+        try:
+            line = read("> ").strip()
+            if line.lower() in QUIT:
+                return None
+            if not line:
+                continue
+            chosen = _chosen(line, actions)
+            if chosen.endswith(PATTERN):
+                argument = read(f"{chosen.removesuffix(PATTERN)}: ").strip()
+                chosen = f"{chosen.removesuffix(PATTERN)}[{argument}]"
+            return chosen
+        except EOFError:
+            return None
+
+
+def _chosen(line: str, actions: Sequence[str]) -> str:
+    """Return the action that a number or a button's name stands for; anything else as it is."""
+    if line.isdecimal() and 1 <= int(line) <= len(actions):
+        return actions[int(line) - 1]
+    named = {action.partition("[")[2].removesuffix("]").lower(): action for action in actions}
+    patterns = {action.partition("[")[0].lower(): action for action in actions if action.endswith(PATTERN)}
+    if line.lower() in named:
+        return named[line.lower()]
+    if line.lower() in patterns:
+        return patterns[line.lower()]
+    name, _, argument = line.partition(" ")
+    return f"{name.lower()}[{argument}]" if name.lower() in patterns and argument else line
+
+
+def _as_action(env: gym.Env[Any, Any], action: str) -> Any:
+    """Return the text as the action space has it: a number where it takes numbers."""
+    if isinstance(env.action_space, gym.spaces.Discrete) and action.lstrip("-").isdecimal():
+        return env.action_space.dtype.type(int(action))
+    return action
+
+
+def _score(console: Console, total: float, info: Any) -> None:
+    table = Table(title="Result", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("reward", f"{total:.3f}", style="bold")
+    for name in ("success", "progress", "stop_reason"):
+        if name in info:
+            value = info[name]
+            table.add_row(name, f"{value:.3f}" if isinstance(value, float) else str(value))
+    for name, value in info.get("reward_parts", {}).items():
+        table.add_row(f"  {name}", f"{value:.3f}")
+    console.print(table)

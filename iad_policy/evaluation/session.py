@@ -1,0 +1,108 @@
+"""One run at the terminal: live while it works, and in any case the table, the summary and where they are."""
+
+import math
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import current_thread, main_thread
+from time import monotonic
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from iad_policy.evaluation.config import FREE
+from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.runner import Runner, RunStopped
+from iad_policy.evaluation.table import Board, Heading, Results
+
+REFRESH_S = 1.0
+N_RESAMPLES_LIVE = 1000
+FAILED = 2
+"""Exit status where what was asked for can't be done."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
+def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *, is_fresh: bool = False) -> int:
+    """Run what is missing, show the table, and write the summary.
+
+    Args:
+        runner: What to run.
+        heading: What stands above the table.
+        out: The run folder.
+        console: The table is live where this is a terminal, and printed once at the end in any case.
+        is_fresh: Whether a run that the folder holds is forgotten first.
+
+    Returns:
+        The exit status: 0, 2 when the model can't be asked at all, 130 after Ctrl-C.
+
+    Raises:
+        RunFolderError: The folder can't take this run.
+    """
+    results, status, said = Results(heading), 0, ""
+    with RunFolder(out, runner.config(), free=FREE, is_fresh=is_fresh) as folder:
+        try:
+            with _live(results, console) as refresh:
+                for record in runner.episodes(folder):
+                    results.add(record)
+                    refresh()
+        except RunStopped as stopped:
+            status, said = (FAILED if stopped.is_failure else 0), str(stopped)
+        except KeyboardInterrupt:
+            status, said = INTERRUPTED, "interrupted; give the same command to go on"
+        with _impatience_ignored():
+            figures = results.figures()
+            folder.write_summary(results.as_json(figures))
+            if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
+                console.print(Board(heading, figures))
+        if status == FAILED:
+            Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
+        elif said:
+            said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
+            console.print(Text(said, style="bold yellow"))
+        console.print(f"Run folder: {folder.path}", highlight=False, markup=False, soft_wrap=True)
+    return status
+
+
+class _Refresh:
+    """Redraws at most once in `REFRESH_S`."""
+
+    def __init__(self, results: Results, live: Live | None) -> None:
+        self._results = results
+        self._live = live
+        self._start, self._last = monotonic(), -math.inf  # the first episode is shown at once
+
+    def __call__(self) -> None:
+        now = monotonic()
+        if self._live is None or now - self._last < REFRESH_S:
+            return
+        self._last = now
+        done, expected = self._results.n_episodes, self._results.n_expected
+        left = (now - self._start) / done * (expected - done)
+        progress = Text(f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops and keeps what is done")
+        board = Board(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
+        self._live.update(Group(progress, board), refresh=True)
+
+
+@contextmanager
+def _impatience_ignored() -> Iterator[None]:
+    """Let a second Ctrl-C not cost the summary."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _live(results: Results, console: Console) -> Iterator[_Refresh]:
+    if not console.is_terminal:
+        yield _Refresh(results, None)
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield _Refresh(results, live)

@@ -1,0 +1,279 @@
+"""The table of a run: what it is, strategy by strategy what was reached and spent, and the differences."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from iad_policy.evaluation.config import RunConfig
+from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.evaluation.statistics import N_RESAMPLES, Interval
+
+NOTHING = "-"
+LABELS = {
+    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
+    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
+    "self": "self verifier: a language model judges, seeing what the agent sees",
+    "learned": "learned verifier: a trained value model",
+    "": "no verifier",
+}
+
+T = TypeVar("T")
+Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
+"""A heading and how a row fills it, per column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above the table.
+
+    Attributes:
+        config: The run's configuration.
+        information: The verifier's label, "" without one.
+        n_tasks: Tasks that are run.
+        data: Name and digest of the data, if the environment has any.
+    """
+
+    config: RunConfig
+    information: str
+    n_tasks: int
+    data: Mapping[str, str]
+
+
+class Figures(NamedTuple):
+    """What the episodes come to."""
+
+    summaries: dict[str, StrategySummary]
+    differences: dict[str, Difference]
+
+
+class Results:
+    """The episodes so far, and their figures.
+
+    Args:
+        heading: What the run is.
+    """
+
+    def __init__(self, heading: Heading) -> None:
+        self.heading = heading
+        self.records: dict[str, list[EpisodeRecord]] = {name: [] for name in heading.config.strategies}
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Take in an episode."""
+        self.records[record.strategy].append(record)
+
+    @property
+    def n_episodes(self) -> int:
+        """Episodes so far."""
+        return sum(map(len, self.records.values()))
+
+    @property
+    def n_expected(self) -> int:
+        """Episodes of the whole run."""
+        return self.heading.n_tasks * len(self.records)
+
+    def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
+        """Return every strategy's row, and every other one's difference to the baseline."""
+        config = self.heading.config
+        return Figures(
+            {name: summarise(own, seed=config.seed, n_resamples=n_resamples) for name, own in self.records.items()},
+            differences(self.records, config.compared_with, seed=config.seed, n_resamples=n_resamples),
+        )
+
+    def as_json(self, figures: Figures) -> dict[str, Any]:
+        """Return the content of `summary.json`."""
+        config = self.heading.config
+        return {
+            "env": config.env,
+            "split": config.split,
+            "seed": config.seed,
+            "n_tasks": self.heading.n_tasks,
+            "data": dict(self.heading.data),
+            "agent": config.agent,
+            "verifier": config.verifier,
+            "information": self.heading.information,
+            "label": LABELS[self.heading.information],
+            "equal_on": config.equal_on(),
+            "baseline": config.compared_with,
+            "is_complete": self.n_episodes == self.n_expected,
+            "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
+            "differences": {name: one.as_json() for name, one in figures.differences.items()},
+        }
+
+
+class Board:
+    """The figures as they are drawn: scores and spending side by side where the terminal is wide enough.
+
+    Args:
+        heading: What the run is.
+        figures: Of its episodes.
+    """
+
+    def __init__(self, heading: Heading, figures: Figures) -> None:
+        self._heading = heading
+        self._summaries, self._differences = figures
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        fitting = partial(_fitting, width=options.max_width, console=console)
+        yield _heading(self._heading)
+        yield ""
+        scores = _score_columns(list(self._summaries.values()))
+        together = fitting("", [*scores, *SPENT], self._summaries)
+        if len(together) == 1:
+            yield from together
+        else:
+            yield from fitting("", scores, self._summaries)
+            yield from fitting("Spent, mean per episode", SPENT, self._summaries)
+        if self._differences:
+            title = f"Difference to {self._heading.config.compared_with} on the same tasks"
+            yield from fitting(title, DIFFERENCE, self._differences)
+        yield from _warnings(self._summaries)
+
+
+def _fitting(
+    title: str, columns: Columns[T], rows: Mapping[str, T], *, width: int, console: Console
+) -> list[RenderableType]:
+    """Return as many tables as it takes for every column to be shown whole, each with a blank line after it."""
+    groups: list[list[tuple[str, Callable[[T], str]]]] = [[]]
+    for column in columns:
+        if groups[-1] and _width(_table("", [*groups[-1], column], rows), console) > width:
+            groups.append([])
+        groups[-1].append(column)
+    return [Group(_table(title if not place else "", group, rows), "") for place, group in enumerate(groups)]
+
+
+def _width(table: Table, console: Console) -> int:
+    return Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+
+
+def _heading(heading: Heading) -> RenderableType:
+    config = heading.config
+    data = f", {heading.data['name']} data {heading.data['digest']}" if heading.data else ""
+    split = f", split {config.split}" if config.split else ""
+    lines = [
+        Text.assemble((config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, seed {config.seed}{data}"),
+        Text(f"Agent {config.agent}; verifier {config.verifier or 'none'}"),
+        _label(heading.information),
+        Text(f"Budget: {config.equal_on()}"),
+    ]
+    return Group(*lines)
+
+
+def _label(information: str) -> Text:
+    if information == "oracle":
+        return Text(f"*** {LABELS[information]} ***", style="bold red")
+    return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
+    columns: list[tuple[str, Callable[[StrategySummary], str]]] = [
+        ("success", lambda one: _with_interval(one.success, one.success_95)),
+        ("progress", lambda one: _with_interval(one.progress, one.progress_95)),
+        ("reward", lambda one: _with_interval(one.reward, one.reward_95)),
+        ("grounding\naccuracy", lambda one: _figure(one.grounding, 3)),
+    ]
+    if any(one.n_easy or one.n_hard for one in summaries):
+        columns.append(
+            ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
+        )
+    columns.append(("n", lambda one: str(one.n_episodes)))
+    if any(one.n_errored for one in summaries):
+        columns.append(("errored", lambda one: str(one.n_errored)))
+    if any(one.n_budget for one in summaries):
+        columns.append(("budget\nspent", lambda one: str(one.n_budget)))
+    return columns
+
+
+SPENT: Columns[StrategySummary] = [
+    ("proposals", lambda one: _figure(one.spent["proposals"], 1)),
+    ("verifications", lambda one: _figure(one.spent["verifications"], 1)),
+    ("simulations", lambda one: _figure(one.spent["simulations"], 1)),
+    ("tokens", lambda one: f"{one.spent['tokens']:,.0f}"),
+    ("steps", lambda one: _figure(one.n_steps, 1)),
+    ("seconds", lambda one: _seconds(one.wall_s)),
+]
+
+DIFFERENCE: Columns[Difference] = [
+    ("success", lambda one: _with_interval(one.success, one.success_95, signed=True)),
+    ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
+    ("p (Holm)", lambda one: _p_value(one.p_holm)),
+    ("MDE", lambda one: _figure(one.detectable_success, 3)),
+    ("progress", lambda one: _with_interval(one.progress, one.progress_95, signed=True)),
+    ("MDE", lambda one: _figure(one.detectable_progress, 3)),
+    ("pairs", lambda one: str(one.n_pairs)),
+]
+
+
+def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
+    table = _empty(title, [name for name, _ in columns])
+    for name, one in rows.items():
+        table.add_row(name, *(cell(one) for _, cell in columns))
+    return table
+
+
+def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
+    errored = {name: one.n_errored for name, one in summaries.items() if one.n_errored}
+    if errored:
+        said = ", ".join(f"{n} of {name}" for name, n in errored.items())
+        yield Text(
+            f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. The same command tries them again.", style="bold red"
+        )
+    failed = {name: one.n_failed_verdicts for name, one in summaries.items() if one.n_failed_verdicts}
+    if failed:
+        said = ", ".join(f"{n} in {name}" for name, n in failed.items())
+        yield Text(f"VERDICTS ARE MISSING because the verifier failed: {said}.", style="bold red")
+    yield Text(
+        "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success. "
+        "MDE: the smallest true difference that so many tasks show with 80 % power.",
+        style="dim",
+    )
+
+
+def _empty(title: str, columns: Sequence[str]) -> Table:
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("strategy", overflow="fold", style="bold", vertical="bottom")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
+    return table
+
+
+def _with_interval(value: float | None, interval: Interval | None, *, signed: bool = False) -> str:
+    if value is None or interval is None:
+        return _figure(value, 3)
+    sign = "+" if signed else ""
+    return f"{value:{sign}.3f} [{_bound(interval.low, sign)},{_bound(interval.high, sign)}]"
+
+
+def _bound(value: float, sign: str) -> str:
+    """Return two digits, without the zero that all of them would begin with."""
+    return f"{value:{sign}.2f}".replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:{sign}.2f}"
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _p_value(value: float | None) -> str:
+    return "<0.001" if value is not None and value < 0.001 else _figure(value, 3)
+
+
+def _seconds(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

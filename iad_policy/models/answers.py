@@ -1,0 +1,148 @@
+"""Reads what a model wrote: actions, numbers, scores and choices.
+
+A model's text is anything at all, so every reader returns None for one it can't read, and none raises.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+MARKER = re.compile(r"^[\W_]*action[\W_]*?:", re.IGNORECASE | re.MULTILINE)
+"""A line that begins with `Action:`, however it is decorated."""
+CALL = re.compile(r"(?<!\w)([A-Za-z_]\w*)\[")
+INTEGER = re.compile(r"(?<![\w.])[-+]?\d+(?![\w.]*\d)")
+FENCE = re.compile(r"```[\w+-]*\n(.*?)```", re.DOTALL)
+NEXT_PART = re.compile(r"^[\W_]*(?:observation|thought)[\W_]*?:", re.IGNORECASE | re.MULTILINE)
+BARE_CHARS = 40
+"""Of an answer that is taken for a choice without its heading."""
+QUOTES = " \t\r\n`\"'*"
+
+
+def split_thought(text: str) -> tuple[str, str | None]:
+    """Return the thought and what follows the first `Action:` line marker; None without one.
+
+    The first counts: a model that goes on and invents the next observation invents the next action too.
+    """
+    marker = MARKER.search(text)
+    if marker is None:
+        return text.strip(), None
+    body = text[marker.end() :]
+    invented = NEXT_PART.search(body)
+    return text[: marker.start()].strip(), body[: invented.start()] if invented else body
+
+
+def read_action(text: str, available: Iterable[Any] = (), *, bare: bool = True) -> str | None:
+    """Return the action of an answer for an environment with text actions.
+
+    In order: an available action, word for word but for case; `name[argument]` up to the matching bracket, where the
+    available actions have that form or none are known; the whole text after `Action:`, without code fences.
+
+    Args:
+        text: The model's answer.
+        available: Examples of actions; patterns such as `search[...]` show the form.
+        bare: Take an answer without `Action:` as an action where it has no `name[argument]` form.
+    """
+    known = [str(action) for action in available]
+    _, body = split_thought(text)
+    body_or_all = text if body is None else body
+    said = _unfenced(body_or_all)
+    exact = _exact(body_or_all, known)
+    if exact is not None:
+        return exact
+    names = {match[1] for action in known if (match := CALL.match(action))}
+    if names or not known:
+        call = _call(said, names)
+        if call is not None or names:
+            return call
+    if body is None and not bare:
+        return None
+    return said.strip(QUOTES) or None
+
+
+def read_integer(text: str) -> int | None:
+    """Return the first whole number after `Action:`; without a marker, the only number of the text."""
+    _, body = split_thought(text)
+    numbers = INTEGER.findall(text if body is None else body)
+    if not numbers or (body is None and len(set(numbers)) > 1):
+        return None
+    return int(numbers[0])
+
+
+def read_field(text: str, name: str) -> str | None:
+    """Return what stands behind the last `Name:`, up to the end of its line."""
+    found = list(_field(name).finditer(text))
+    return text[found[-1].end() :].partition("\n")[0].strip(QUOTES) if found else None
+
+
+def read_score(text: str, highest: float = 10.0) -> float | None:
+    """Return the score of an answer as 0-1: the number behind `Score:`, or a bare number."""
+    said = read_field(text, "score")
+    match = re.match(r"[^\d\w.-]*(-?\d+(?:\.\d+)?)", text.strip() if said is None else said)
+    if match is None or (said is None and len(text.strip()) > len("10.00/10")):
+        return None
+    value = float(match[1]) / highest
+    return value if 0.0 <= value <= 1.0 else None
+
+
+def read_choice(text: str, name: str, choices: Sequence[str]) -> str | None:
+    """Return which of the choices (patterns) stands behind `Name:`, or in an answer of a few words without it."""
+    said = read_field(text, name)
+    if said is None:
+        said = text if len(text) <= BARE_CHARS else ""
+    found = [choice for choice in choices if re.search(rf"\b{choice}\b", said, re.IGNORECASE)]
+    return found[0] if len(found) == 1 else None
+
+
+def read_critique(text: str, field: str) -> str:
+    """Return the text before the last `Field:`, without its own `Critique:` heading."""
+    found = list(_field(field).finditer(text))
+    head = text[: found[-1].start()] if found else text
+    return re.sub(r"^[\W_]*critique[\W_]*?:", "", head.strip(), flags=re.IGNORECASE).strip(QUOTES)
+
+
+def _field(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{name}\b(?:\s*\([^)\n]*\))?[^\w\n]*?:", re.IGNORECASE)
+
+
+def _unfenced(text: str) -> str:
+    fenced = FENCE.search(text)
+    return fenced[1].strip() if fenced else text.strip()
+
+
+def _exact(text: str, known: Sequence[str]) -> str | None:
+    """Return the available action that the text is, or that its first line is where the rest is no code."""
+    said = _unfenced(text)
+    is_code = FENCE.search(text) is not None
+    heads = {said.strip(QUOTES).casefold(), "" if is_code else said.partition("\n")[0].strip(QUOTES).casefold()}
+    for action in known:
+        if action and action.casefold() in heads and not action.endswith("[...]"):
+            return action
+    return None
+
+
+def _call(said: str, names: set[str]) -> str | None:
+    """Return the first `name[argument]`, of a known name if there is one."""
+    calls = list(CALL.finditer(said))
+    for match in [*(match for match in calls if match[1] in names), *calls]:
+        end = _closing(said, match.end())
+        if end is not None:
+            return said[match.start() : end]
+    return None
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Return the place behind the bracket that closes the one before `start`.
+
+    Where brackets don't match, the argument itself holds one; it then ends with the last one of the line, and likewise
+    where nothing but punctuation stands between the matching bracket and that.
+    """
+    depth = 1
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    last = text.rfind("]", start, line_end) + 1
+    for place in range(start, len(text)):
+        depth += {"[": 1, "]": -1}.get(text[place], 0)
+        if depth == 0:
+            is_tail = place < last and not re.search(r"\w", text[place + 1 : last])
+            return last if is_tail else place + 1
+    return last or None

@@ -1,0 +1,151 @@
+"""A cache of completions on disk, so that a repeated comparison costs nothing.
+
+A hit is charged to the budget (its tokens), not to the bill (no dollars, nothing unpriced): a method that needs ten
+calls is compared as one that needs ten calls, whoever paid for them and when.
+"""
+
+import json
+import sqlite3
+import threading
+import warnings
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from iad_policy.call import current_call
+from iad_policy.digest import digest
+from iad_policy.models import Completion, LanguageModel, Messages, settings_of
+from iad_policy.types import Usage
+
+CACHE_VERSION = 1
+BUSY_TIMEOUT_S = 30.0
+
+
+class CachedModel:
+    """A model whose answers are kept in a SQLite file, which threads and processes may share.
+
+    The key is the cache version, the model's name and settings (its endpoint among them), the messages, the sampling
+    parameters, the call's stream (task and seed), and which sample of the messages it is: so a second sample of the
+    same prompt is a new one, and the same run finds them all again. Outside of a driver every call is the first sample.
+    Errors are never kept.
+
+    Args:
+        model: Asked on a miss.
+        path: The file; it and its folder are made if need be.
+
+    Raises:
+        ValueError: The file exists and is no cache.
+    """
+
+    def __init__(self, model: LanguageModel, path: Path | str) -> None:
+        self._model = model
+        self._path = Path(path)
+        self._lock = threading.Lock()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection: sqlite3.Connection | None = None
+        connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
+            connection.execute("SELECT key, answer FROM completions LIMIT 1").fetchone()
+        except sqlite3.Error as error:
+            connection.close()
+            raise ValueError(
+                f"expected a language-model cache in {self._path}, got a file that can't be used ({error}); delete it, "
+                "or name another path"
+            ) from error
+        self._connection = connection
+
+    @property
+    def name(self) -> str:
+        """The model's name: a cache doesn't change who answers."""
+        return self._model.name
+
+    @property
+    def settings(self) -> Any:
+        """The model's settings."""
+        return settings_of(self._model)
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        """Return the kept answer, or ask the model and keep its answer."""
+        call = current_call()
+        prompt = digest(self.name, self.settings, list(messages), temperature, max_tokens)
+        draw = call.n_requests.get(prompt, 0)
+        call.n_requests[prompt] = draw + 1
+        key = digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
+        known = self._read(key)
+        if known is not None:
+            call.report(known.usage)
+            return known
+        answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
+        self._write(key, answer)
+        return answer
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless, and a closed cache passes everything on to the model."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> "CachedModel":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            self.close()
+
+    def _read(self, key: str) -> Completion | None:
+        row = self._execute("SELECT answer FROM completions WHERE key = ?", key)
+        if row is None:
+            return None
+        try:
+            return _completion_of(json.loads(row[0]))
+        except (ValueError, KeyError, TypeError):  # a damaged row is a miss
+            self._execute("DELETE FROM completions WHERE key = ?", key)
+            return None
+
+    def _write(self, key: str, answer: Completion) -> None:
+        record = {
+            "text": answer.text,
+            "prompt_tokens": answer.usage.prompt_tokens,
+            "completion_tokens": answer.usage.completion_tokens,
+            "logprobs": answer.logprobs,
+            "finish_reason": answer.finish_reason,
+        }
+        self._execute("INSERT OR IGNORE INTO completions VALUES (?, ?)", key, json.dumps(record))
+
+    def _execute(self, statement: str, *values: str) -> tuple[Any, ...] | None:
+        with self._lock:
+            if self._connection is None:
+                return None
+            try:
+                row: tuple[Any, ...] | None = self._connection.execute(statement, values).fetchone()
+            except sqlite3.Error as error:
+                self._connection.close()
+                self._connection = None
+                warnings.warn(
+                    f"expected to read and write the language-model cache {self._path}, got {error}; going on without "
+                    "it. Delete the file if it stays so",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+                return None
+            return row
+
+
+def _completion_of(record: dict[str, Any]) -> Completion:
+    logprobs = record["logprobs"]
+    return Completion(
+        str(record["text"]),
+        Usage(prompt_tokens=int(record["prompt_tokens"]), completion_tokens=int(record["completion_tokens"])),
+        None if logprobs is None else tuple(float(value) for value in logprobs),
+        str(record["finish_reason"]),
+    )

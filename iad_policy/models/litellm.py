@@ -1,0 +1,271 @@
+"""Hosted and local models through litellm, which is imported when the first client is made: it costs seconds.
+
+Of litellm only the translation to providers is used. Its retries, cache, router and callbacks are not: retries are ours
+so that they are bounded and honour Retry-After, and a call is counted once.
+"""
+
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from functools import cache
+from threading import BoundedSemaphore, Lock
+from typing import Any
+
+from iad_policy.call import current_call
+from iad_policy.errors import ModelError
+from iad_policy.models import Completion, Messages
+from iad_policy.types import Usage
+
+RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
+"""Kinds of errors that another try may mend; the others fail at once."""
+FIRST_WAIT_S = 1.0
+MAX_WAIT_S = 60.0
+ENDPOINT_VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
+"""Where litellm looks for an endpoint; other providers have `<PROVIDER>_API_BASE`."""
+
+
+class LiteLLMModel:
+    """A model by its litellm name.
+
+    Args:
+        name: Such as `gpt-4o-mini`, `anthropic/<model>`, `ollama/<model>`, `hosted_vllm/<model>`, `openai/<model>`.
+        api_base: An OpenAI-compatible endpoint; by default litellm's environment variables (`OPENAI_API_BASE` ...).
+        api_key: By default litellm's environment variables (`OPENAI_API_KEY` ...).
+        timeout_s: Of one try.
+        max_retries: Tries after the first, for errors that may pass.
+        max_parallel: Requests under way at once; further threads wait.
+        price_usd: Dollars per million prompt and completion tokens; by default litellm's table, and at an endpoint of
+            your own none: then calls are counted as unpriced.
+        logprobs: Ask for the log-probabilities of the answer's tokens.
+        sleep: Waits between tries.
+        clock: Seconds since the epoch, to read a Retry-After that is a date.
+        sampling: Passed on to the provider (`top_p=`, `stop=` ...); what it doesn't know is left out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 60.0,
+        max_retries: int = 4,
+        max_parallel: int = 8,
+        price_usd: tuple[float, float] | None = None,
+        logprobs: bool = False,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.time,
+        **sampling: Any,
+    ) -> None:
+        if max_retries < 0 or max_parallel < 1:
+            raise ValueError(
+                f"expected max_retries of 0 or more and max_parallel of 1 or more, got {max_retries} and {max_parallel}"
+            )
+        self.name = name
+        self._api_base = api_base
+        self._api_key = api_key
+        self._timeout_s = timeout_s
+        self._max_retries = max_retries
+        self._slots = BoundedSemaphore(max_parallel)
+        self._price_usd = price_usd
+        self._sampling = {**sampling, **({"logprobs": True} if logprobs else {})}
+        self._sleep = sleep
+        self._clock = clock
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The endpoint, if it isn't the provider's own, and the extra sampling parameters."""
+        return {"api_base": self._endpoint(), **self._sampling}
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        """Return the answer, after retries if need be; see `LanguageModel.complete`."""
+        n_tries, wait_s = 0, FIRST_WAIT_S
+        while True:
+            n_tries += 1
+            try:
+                return self._try(messages, temperature, max_tokens)
+            except _Failure as failure:
+                if failure.kind not in RETRIED or n_tries > self._max_retries:
+                    tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
+                    raise ModelError(
+                        f"expected an answer from {self.name}, got {failure.reason:.500} ({tries}); "
+                        f"{_FIXES[failure.kind]}",
+                        kind=failure.kind,
+                    ) from failure.__cause__
+                asked = failure.retry_after_s(self._clock)
+                self._sleep(min(max(wait_s, asked), MAX_WAIT_S))
+                wait_s = min(wait_s * 2, MAX_WAIT_S)
+
+    def _try(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> Completion:
+        litellm = _litellm()
+        optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
+        optional |= {"api_key": self._api_key}
+        given = {key: value for key, value in optional.items() if value is not None}
+        with self._slots:
+            try:
+                response = litellm.completion(
+                    model=self.name,
+                    messages=[dict(message) for message in messages],
+                    timeout=self._timeout_s,
+                    num_retries=0,
+                    max_retries=0,
+                    drop_params=True,
+                    **given,
+                    **self._sampling,
+                )
+            except Exception as error:  # providers raise all sorts; each gets a kind
+                raise _Failure(_kind(error), str(error), _headers(error)) from error
+        usage = self._usage(response)
+        current_call().report(usage)
+        return _completion(response, usage)
+
+    def _usage(self, response: Any) -> Usage:
+        told = getattr(response, "usage", None)
+        n_prompt = int(getattr(told, "prompt_tokens", 0) or 0)
+        n_completion = int(getattr(told, "completion_tokens", 0) or 0)
+        usd: float | None = None
+        is_told = n_prompt + n_completion > 0  # a missing usage looks like no tokens at all
+        if is_told and self._price_usd is not None:
+            usd = (n_prompt * self._price_usd[0] + n_completion * self._price_usd[1]) / 1e6
+        elif is_told and self._endpoint() is None:
+            usd = listed_usd(response, self.name)
+        return Usage(
+            prompt_tokens=n_prompt, completion_tokens=n_completion, usd=usd or 0.0, n_unpriced=1 if usd is None else 0
+        )
+
+    def _endpoint(self) -> str | None:
+        if self._api_base is not None:
+            return self._api_base
+        provider, slash, _ = self.name.partition("/")
+        if not slash:
+            provider = "openai"
+        names = ENDPOINT_VARIABLES.get(provider, (f"{provider.upper()}_API_BASE",))
+        return next((os.environ[name] for name in names if os.environ.get(name)), None)
+
+
+def listed_usd(response: Any, name: str) -> float | None:
+    """Return what a response cost by litellm's table; None where it has no price (it says 0 for some of those)."""
+    try:
+        return float(_litellm().completion_cost(completion_response=response, model=name)) or None
+    except Exception:  # whatever it raises, the price is unknown; that must not lose the answer
+        return None
+
+
+class _Failure(Exception):
+    """One try that failed."""
+
+    def __init__(self, kind: str, reason: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self._headers = headers or {}
+
+    def retry_after_s(self, clock: Callable[[], float]) -> float:
+        """Return the seconds that the server asks to wait; 0 if it doesn't."""
+        asked = self._headers.get("retry-after", "")
+        try:
+            seconds = float(asked) if asked else 0.0
+        except ValueError:
+            try:
+                seconds = parsedate_to_datetime(asked).timestamp() - clock()
+            except ValueError:
+                seconds = 0.0
+        return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
+
+
+_FIXES = {
+    "rate_limit": "ask for fewer at once (max_parallel=), or later",
+    "timeout": "raise timeout_s, or check that the server is up",
+    "connection": "check the network and the endpoint (api_base=)",
+    "server": "try again later, or check the server's log",
+    "auth": "set the provider's key, such as OPENAI_API_KEY",
+    "not_found": "check the model's name and the endpoint (api_base=)",
+    "context": "shorten the prompt, or take a model with a longer context",
+    "malformed": "check that the endpoint speaks the chat-completions protocol",
+    "refusal": "the provider's content filter refused; another model may not",
+    "other": "see the message above",
+}
+
+
+_importing = Lock()
+
+
+@cache
+def _litellm() -> Any:
+    # Without it the import fetches a price table, retrying for seconds where there is no network.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # Filters are of the whole process, so they are only touched here, under the lock, and never around a call.
+    with _importing, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import litellm
+
+        litellm.ModelResponse()  # its first use builds a pydantic schema, which warns
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    return litellm
+
+
+def _kind(error: Exception) -> str:
+    # litellm calls a refused connection, an answer it can't read and a missing key a server's error 500; what they were
+    # is its cause.
+    for cause in _causes(error):
+        if "missing credentials" in str(cause).lower():
+            return "auth"
+        names = {kind.__name__ for kind in type(cause).__mro__}
+        for name, kind in _KINDS:
+            if name in names:
+                return kind
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int) or status < 500:
+        return "other"
+    # A real error 500 comes with the response's headers.
+    return "malformed" if getattr(error, "litellm_response_headers", None) is None else "server"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+# Subclasses first: litellm's context and policy errors are BadRequestErrors, its Timeout is a connection error.
+_KINDS = (
+    ("ContextWindowExceededError", "context"),
+    ("ContentPolicyViolationError", "refusal"),
+    ("APIResponseValidationError", "malformed"),
+    ("JSONDecodeError", "malformed"),
+    ("RateLimitError", "rate_limit"),
+    ("APITimeoutError", "timeout"),
+    ("TimeoutError", "timeout"),
+    ("AuthenticationError", "auth"),
+    ("PermissionDeniedError", "auth"),
+    ("NotFoundError", "not_found"),
+    ("BadRequestError", "other"),
+    ("APIConnectionError", "connection"),
+)
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    own = getattr(getattr(error, "response", None), "headers", None)
+    return getattr(error, "litellm_response_headers", None) or own or {}
+
+
+def _completion(response: Any, usage: Usage) -> Completion:
+    choices = getattr(response, "choices", None)
+    if not choices:
+        raise _Failure("malformed", "an answer without choices")
+    choice = choices[0]
+    text = choice.message.content
+    if choice.finish_reason == "content_filter":
+        raise _Failure("refusal", "an answer that the provider's content filter held back")
+    refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
+    if not text and refusal:
+        raise _Failure("refusal", f"a refusal: {refusal}")
+    tokens = getattr(getattr(choice, "logprobs", None), "content", None)
+    logprobs = None if not tokens else tuple(float(token.logprob) for token in tokens)
+    return Completion(str(text or ""), usage, logprobs, str(choice.finish_reason))

@@ -1,0 +1,72 @@
+"""A model that says what it was told to: for tests, examples and dry runs without a key."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+from iad_policy.call import current_call
+from iad_policy.errors import ModelError
+from iad_policy.models import Completion, Messages
+from iad_policy.types import Usage
+
+CHARS_PER_TOKEN = 4
+
+
+class ScriptedModel:
+    """Answers with given texts, in order, or with what a function makes of the messages.
+
+    Usage is counted by rule: a token for every four characters begun, of the messages and of the answer. An answer that
+    is an exception is raised.
+
+    Args:
+        answers: Texts (a list, a generator ...), or `f(messages) -> text`. Where several threads ask, use a function:
+            the order of a list is then the order in which they happen to arrive.
+        name: In logs and reports.
+    """
+
+    def __init__(
+        self, answers: Iterable[str | Exception] | Callable[[Messages], str], *, name: str = "scripted"
+    ) -> None:
+        self.name = name
+        self._function = answers if callable(answers) else None
+        self._answers: Iterator[str | Exception] = iter(()) if callable(answers) else iter(answers)
+        self._lock = threading.Lock()
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        """Return the next answer.
+
+        Raises:
+            ModelError: There are no more answers.
+        """
+        answer = self._next(messages)
+        if isinstance(answer, Exception):
+            raise answer
+        n_prompt = sum(_n_tokens(text_of(message["content"])) for message in messages)
+        usage = Usage(prompt_tokens=n_prompt, completion_tokens=_n_tokens(answer))
+        current_call().report(usage)
+        return Completion(answer, usage)
+
+    def _next(self, messages: Messages) -> str | Exception:
+        if self._function is not None:
+            return self._function(messages)
+        with self._lock:
+            for answer in self._answers:
+                return answer
+        raise ModelError(
+            f"expected another answer for the model {self.name!r}, got to the end of its script; give it more answers, "
+            "or a function of the messages",
+            kind="other",
+        )
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content; of a list of parts, the text parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else []
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
+
+
+def _n_tokens(text: str) -> int:
+    return -(-len(text) // CHARS_PER_TOKEN)

@@ -1,0 +1,194 @@
+"""Language models as verifiers, labelled `self`: they see only what the agent sees.
+
+Three kinds: a score with a critique, a comparison of pairs, and a decision to finalise or iterate. A judge looks at the
+simulated outcome of a candidate where there is one, but never at the agent's reasoning.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from iad_policy.models import LanguageModel, identity_of, load_model
+from iad_policy.models.answers import read_choice, read_critique, read_score
+from iad_policy.prompts import Prompts, prompts_of
+from iad_policy.prompts.rendering import candidate_block, state_values
+from iad_policy.types import Candidate, Information, State, Verdict
+
+SHOWN_CHARS = 200
+"""Of an answer that can't be read, in the critique that says so."""
+
+
+class _Judge:
+    """What the judges share.
+
+    Args:
+        model: A litellm name or an object with `complete`.
+        prompts: An environment's prompt files.
+        needs_preview: Look at the simulated outcome of every candidate first.
+        temperature: Of the judge; 0 makes its word as steady as the provider allows.
+        max_tokens: Of an answer.
+    """
+
+    information: Information = "self"
+    role = ""
+
+    def __init__(
+        self,
+        model: str | LanguageModel,
+        prompts: Prompts | None = None,
+        *,
+        needs_preview: bool = True,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 512,
+    ) -> None:
+        self.model = load_model(model)
+        self.needs_preview = needs_preview
+        self._prompts = prompts or Prompts()
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    @property
+    def identity(self) -> str:
+        """Names all that its verdicts depend on."""
+        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens} preview={self.needs_preview}"
+        return f"{identity_of(self.model)} {self.role} prompts={self._prompts.digest([self.role])} {sampling}"
+
+    def _ask(self, state: State, **blocks: str) -> str:
+        prompt = self._prompts.render(self.role, **state_values(state), **blocks)
+        answer = self.model.complete(prompt.messages(), temperature=self._temperature, max_tokens=self._max_tokens)
+        return answer.text
+
+
+class ScoringJudge(_Judge):
+    """Scores each candidate 0-10, given as 0-1, with a critique."""
+
+    role = "score"
+    per_candidate = True
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Ask for a score of every candidate by itself."""
+        return [self._verdict(state, candidate) for candidate in candidates]
+
+    def _verdict(self, state: State, candidate: Candidate) -> Verdict:
+        text = self._ask(state, candidate=candidate_block(candidate))
+        score = read_score(text)
+        if score is None:
+            return _malformed('a line "Score: n" with a number from 0 to 10', text)
+        return Verdict(score, read_critique(text, "score"))
+
+
+class FinalisingJudge(_Judge):
+    """Says of each candidate whether to finalise it (score 1) or to iterate (score 0), and why."""
+
+    role = "finalise"
+    per_candidate = True
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Ask for a decision on every candidate by itself."""
+        return [self._verdict(state, candidate) for candidate in candidates]
+
+    def _verdict(self, state: State, candidate: Candidate) -> Verdict:
+        text = self._ask(state, candidate=candidate_block(candidate))
+        decision = read_choice(text, "decision", (r"finali[sz]\w*", r"iterat\w*"))
+        if decision is None:
+            return _malformed('a line "Decision: finalise" or "Decision: iterate"', text)
+        is_final = decision.startswith("finali")
+        return Verdict(1.0 if is_final else 0.0, read_critique(text, "decision"), passed=is_final)
+
+
+class PairwiseJudge(_Judge):
+    """Compares candidates in pairs; the score is the share of comparisons won, a tie being half a win.
+
+    Every pair is shown in both orders, since models favour a place: N different candidates cost N (N - 1) calls, fewer
+    when only new ones are asked for. Which of the candidates are new makes no difference to a verdict. A candidate
+    that is alone scores 0.5.
+
+    Scores are relative to the candidates that were compared: they rank one `Verify`, as in best-of-n. With IAD a later
+    incumbent keeps the score of an earlier comparison.
+    """
+
+    role = "compare"
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Compare each candidate with all others of both groups; equal actions count as one."""
+        shown: dict[str, str] = {}
+        for candidate in (*candidates, *among):
+            block = candidate_block(candidate)
+            shown[candidate.key] = min(shown.get(candidate.key, block), block)
+        new = {candidate.key for candidate in candidates}
+        duels = {
+            (one, other): self._duel(state, shown[one], shown[other])
+            for one, other in combinations(sorted(shown), 2)
+            if one in new or other in new
+        }
+        return [self._verdict(candidate.key, duels) for candidate in candidates]
+
+    def _verdict(self, key: str, duels: "dict[tuple[str, str], _Duel]") -> Verdict:
+        own = [duel if one == key else duel.turned() for (one, other), duel in duels.items() if key in (one, other)]
+        if not own:
+            return Verdict(0.5, "There was nothing to compare it with.")
+        said = [duel for duel in own if duel.n_read]
+        if not said:
+            return _malformed('a line "Better: first", "Better: second" or "Better: equal"', own[0].critique)
+        score = sum(duel.won for duel in said) / len(said)
+        # The critique of the clearest loss tells most about what to change.
+        worst = min(said, key=lambda duel: duel.won)
+        return Verdict(score, worst.critique, details={"n_compared": len(said)})
+
+    def _duel(self, state: State, one: str, other: str) -> "_Duel":
+        won, n_read, critiques = 0.0, 0, []
+        for first, second, points in (
+            (one, other, {"first": 1.0, "second": 0.0, "equal": 0.5}),
+            (other, one, {"first": 0.0, "second": 1.0, "equal": 0.5}),
+        ):
+            text = self._ask(state, first=first, second=second)
+            better = read_choice(text, "better", ("first", "second", "equal"))
+            if better is None:
+                critiques.append(text)
+                continue
+            won += points[better]
+            n_read += 1
+            critiques.insert(0, read_critique(text, "better"))
+        return _Duel(won / n_read if n_read else 0.5, n_read, critiques[0])
+
+
+class _Duel(NamedTuple):
+    """A comparison: the share the first one won, how many answers could be read, and what was said."""
+
+    won: float
+    n_read: int
+    critique: str
+
+    def turned(self) -> "_Duel":
+        return self._replace(won=1.0 - self.won)
+
+
+def judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> ScoringJudge:
+    """Return the scoring judge for an environment, `judge:<model>`; it looks ahead where the environment can simulate.
+
+    Raises:
+        ValueError: No model's name.
+    """
+    return ScoringJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+
+
+def pairwise_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PairwiseJudge:
+    """Return the comparing judge for an environment, `pairwise:<model>`; see `judge`."""
+    return PairwiseJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+
+
+def finalising_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> FinalisingJudge:
+    """Return the deciding judge for an environment, `finalise:<model>`; see `judge`."""
+    return FinalisingJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+
+
+def _can_simulate(env: gym.Env[Any, Any]) -> bool:
+    return hasattr(env.unwrapped, "simulate")
+
+
+def _malformed(expected: str, text: str) -> Verdict:
+    critique = f"expected {expected} from the judge, got {text[:SHOWN_CHARS]!r}"
+    return Verdict(-math.inf, critique, details={"error_kind": "malformed"})

@@ -1,0 +1,316 @@
+"""Contract 1 as a suite: give it an environment and it holds it to the promises.
+
+To run it on another environment, add a `Subject` to the list in `test_environments.py`.
+"""
+
+import json
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from iad_envs.core import IADEnv
+from iad_policy.digest import decode, digest, encode
+
+GARBAGE: Sequence[Any] = (
+    "",
+    " ",
+    "nonsense",
+    "\x00\x1b[31m\x7f",
+    "🦉" * 50,
+    "\ud800",
+    "x" * 1_000_000,
+    None,
+    7,
+    ["dig"],
+)
+ASYNC = {"shared_memory": False}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An environment to be held to the contract.
+
+    Attributes:
+        id: As `gym.make` knows it.
+        walk: A policy from info to an action that does not end the episode within four steps.
+        ending: Given a fresh environment, actions that end an episode by an irreversible one.
+        exempt: Task ids whose gold solution does not score 1, with the reason.
+    """
+
+    id: str
+    walk: Callable[[dict[str, Any]], str]
+    ending: Callable[["IADEnv[Any, Any]"], Sequence[str]]
+    exempt: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        return self.id
+
+    def make(self, **options: Any) -> "IADEnv[Any, Any]":
+        env = gym.make(self.id, **options).unwrapped
+        assert isinstance(env, IADEnv)
+        return env
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two observations or infos are identical, types included."""
+    return json.dumps(encode(one)) == json.dumps(encode(other))
+
+
+class EnvironmentContract:
+    """The promises; a test class inherits them and gives a `subject` fixture."""
+
+    def test_gymnasiums_checker_passes(self, subject: Subject) -> None:
+        check_env(gym.make(subject.id).unwrapped, skip_render_check=False)
+
+    def test_a_seed_picks_the_task_reproducibly(self, subject: Subject) -> None:
+        runs = []
+        for _ in range(2):
+            env = subject.make()
+            runs.append([env.reset(seed=seed)[1]["task_id"] for seed in range(12)])
+        assert runs[0] == runs[1]
+        assert len(set(runs[0])) > 1
+
+    def test_options_pick_a_task_and_unknown_ones_are_refused(self, subject: Subject) -> None:
+        env = subject.make()
+        for task_id in list(env.task_ids)[:3]:
+            assert env.reset(options={"task_id": task_id})[1]["task_id"] == task_id
+        for options in ({"task_id": "no such task"}, {"task": "x"}, {"task_id": env.task_ids[0], "colour": "red"}):
+            with pytest.raises(ValueError, match=r"expected .* got .*known"):
+                env.reset(options=options)
+
+    def test_info_has_the_same_keys_and_types_in_every_step(self, subject: Subject) -> None:
+        env = subject.make()
+        _, info = env.reset(seed=1)
+        shape = {key: type(value) for key, value in info.items()}
+        public = {
+            "task_id", "instruction", "available_actions", "invalid_action", "step", "stop_reason", "facts", "page",
+        }  # fmt: skip
+        assert set(shape) == public | env.GOLD_INFO
+        infos = []
+        for action in (subject.walk(info), "nonsense", *subject.ending(env), "too late"):
+            outcome = env.simulate(env.snapshot(), action)
+            assert {key: type(value) for key, value in outcome.info.items()} == {key: shape[key] for key in public}
+            infos.append(env.step(action)[4])
+        for info in infos:
+            assert {key: type(value) for key, value in info.items()} == shape
+            assert set(info["reward_parts"]) == set(infos[0]["reward_parts"])
+            assert 0 <= info["progress"] <= 1
+
+    def test_info_and_observation_survive_the_log(self, subject: Subject) -> None:
+        env = subject.make()
+        observation, info = env.reset(seed=1)
+        for value in (observation, info, *env.step(subject.walk(info))):
+            assert digest(decode(json.loads(json.dumps(encode(value))))) == digest(value)
+
+    def test_simulating_never_moves_the_environment(self, subject: Subject) -> None:
+        still, busy = subject.make(), subject.make()
+        seen = [env.reset(seed=3) for env in (still, busy)]
+        for _ in range(4):
+            assert same(seen[0], seen[1])
+            info = seen[0][1]
+            for action in (subject.walk(info), "nonsense", *subject.ending(busy)[:1]):
+                ahead = busy.simulate(busy.snapshot(), action, draw=4)
+                busy.simulate(ahead.token, action)
+                busy.oracle(ahead.token)
+            action = subject.walk(info)
+            steps = [env.step(action) for env in (still, busy)]
+            assert same(steps[0], steps[1])
+            seen = [(step[0], step[4]) for step in steps]
+
+    def test_simulating_is_pure_and_memoised(self, subject: Subject) -> None:
+        env = subject.make()
+        _, info = env.reset(seed=3)
+        token, action = env.snapshot(), subject.walk(info)
+        first = env.simulate(token, action)
+        assert env.simulate(token, action) is first
+        env.step(action)
+        assert same(env.simulate(token, action)[1:], first[1:])
+
+    def test_a_simulated_step_is_the_step_unless_it_is_random(self, subject: Subject) -> None:
+        env = subject.make()
+        if env.STOCHASTIC:
+            pytest.skip("random: another test looks at it")
+        _, info = env.reset(seed=3)
+        for _ in range(4):
+            action = subject.walk(info)
+            ahead = env.simulate(env.snapshot(), action)
+            observation, _, terminated, truncated, info = env.step(action)
+            assert same(ahead.observation, observation)
+            assert ahead.done == (terminated or truncated)
+            assert all(same(ahead.info[key], info[key]) for key in ahead.info)
+
+    def test_a_simulation_of_randomness_is_not_clairvoyant(self, subject: Subject) -> None:
+        env = subject.make()
+        if not env.STOCHASTIC:
+            pytest.skip("nothing is random")
+        agreed, draws = [], []
+        for seed in range(40):
+            _, info = env.reset(seed=seed)
+            token, action = env.snapshot(), subject.walk(info)
+            keys = [env.simulate(token, action, draw).key for draw in range(8)]
+            assert keys == [env.simulate(env.snapshot(), action, draw).key for draw in range(8)]
+            draws.append(len(set(keys)) > 1)
+            real = env.step(action)[0]
+            agreed.append(same(real, env.simulate(token, action).observation))
+        assert any(draws)
+        assert 0 < sum(agreed) < len(agreed)
+
+    def test_restoring_gives_back_the_same_observation_info_and_future(self, subject: Subject) -> None:
+        env = subject.make()
+        observation, info = env.reset(seed=3)
+        token = env.snapshot()
+        actions = [subject.walk(info)]
+        futures = [[env.step(actions[0])]]
+        for _ in range(2):
+            actions.append(subject.walk(futures[0][-1][4]))
+            futures[0].append(env.step(actions[-1]))
+        assert same(env.restore(token), (observation, info))
+        futures.append([env.step(action) for action in actions])
+        assert same(futures[0], futures[1])
+
+    def test_a_simulation_shows_no_gold(self, subject: Subject) -> None:
+        env = subject.make()
+        env.reset(seed=2)
+        token = env.snapshot()
+        for action in subject.ending(env):
+            outcome = env.simulate(token, action)
+            assert not set(outcome.info) & env.GOLD_INFO
+            token = outcome.token
+
+    def test_after_an_irreversible_action_a_simulation_is_over_and_shows_no_score(self, subject: Subject) -> None:
+        """Of two tasks whose scores differ, what is seen at the end can't tell which is which."""
+        env = subject.make()
+        env.reset(seed=2)
+        token = env.snapshot()
+        *before, last = subject.ending(env)
+        for action in before:
+            token = env.simulate(token, action).token
+        assert env.irreversible(last)
+        outcome = env.simulate(token, last)
+        assert outcome.done
+        assert outcome.info["stop_reason"] == "done"
+        assert not outcome.info["available_actions"]
+        shown = json.dumps(encode([outcome.observation, outcome.info]), default=str).lower()
+        assert "reward" not in shown
+        assert "score" not in shown
+
+    def test_every_gold_solution_scores_1(self, subject: Subject) -> None:
+        env = subject.make()
+        for task_id in list(env.task_ids)[:60]:
+            _, info = env.reset(options={"task_id": task_id})
+            reward = 0.0
+            for action in subject.ending(env):
+                _, reward, _, _, info = env.step(action)
+            if task_id not in subject.exempt:
+                assert (float(reward), info["progress"], info["success"]) == (1.0, 1.0, True), task_id
+
+    def test_the_oracle_tells_what_the_step_tells(self, subject: Subject) -> None:
+        env = subject.make()
+        env.reset(seed=2)
+        for action in subject.ending(env):
+            ahead = env.oracle(env.simulate(env.snapshot(), action).token)
+            _, reward, _, _, info = env.step(action)
+            if not env.STOCHASTIC:
+                assert (ahead["reward"], ahead["progress"]) == (reward, info["progress"])
+                assert ahead["reward_parts"] == info["reward_parts"]
+            assert {"reward", "progress", "reward_parts", "reference"} <= set(ahead)
+
+    def test_the_step_limit_truncates(self, subject: Subject) -> None:
+        env = subject.make(max_steps=2)
+        _, info = env.reset(seed=1)
+        action = subject.walk(info)
+        _, _, terminated, truncated, info = env.step(action)
+        assert (terminated, truncated, info["stop_reason"]) == (False, False, "")
+        ahead = env.simulate(env.snapshot(), action)
+        assert ahead.done
+        _, _, terminated, truncated, info = env.step(subject.walk(info))
+        assert (terminated, truncated, info["stop_reason"], info["step"]) == (False, True, "max_steps", 2)
+        with pytest.raises(ValueError, match="max_steps of 1 or more"):
+            subject.make(max_steps=0)
+
+    def test_a_step_after_the_end_is_refused_politely(self, subject: Subject) -> None:
+        env = subject.make()
+        env.reset(seed=2)
+        for action in subject.ending(env):
+            *_, terminated, truncated, last = env.step(action)
+        assert terminated
+        for action in (subject.walk(last) if last["available_actions"] else "", None):
+            observation, reward, terminated, truncated, info = env.step(action)
+            assert (reward, terminated, truncated) == (0.0, True, False)
+            assert info["invalid_action"] is True
+            assert (info["step"], info["progress"]) == (last["step"], last["progress"])
+            assert env.observation_space.contains(observation)
+
+    @pytest.mark.parametrize("action", GARBAGE, ids=lambda action: repr(action)[:20])
+    def test_a_bad_action_is_an_observation(self, subject: Subject, action: Any) -> None:
+        env = subject.make()
+        env.reset(seed=1)
+        ahead = env.simulate(env.snapshot(), action)
+        observation, _, terminated, truncated, info = env.step(action)
+        assert not terminated
+        assert not truncated
+        assert info["invalid_action"] is True
+        assert env.observation_space.contains(observation)
+        assert "expected" in json.dumps(encode(observation))
+        assert same(ahead.observation, observation)
+        assert info["step"] == 1
+        assert len(json.dumps(encode(observation))) < 100_000
+
+    def test_nothing_works_before_reset_and_the_error_says_so(self, subject: Subject) -> None:
+        env = subject.make()
+        for call in (env.snapshot, lambda: env.step("x")):
+            with pytest.raises(gym.error.ResetNeeded, match="reset"):
+                call()
+
+    def test_action_keys_are_lasting_and_equal_for_equal_actions(self, subject: Subject) -> None:
+        env = subject.make()
+        _, info = env.reset(seed=1)
+        for action in (*info["available_actions"], "nonsense"):
+            assert env.action_key(env.action_key(action)) == env.action_key(action)
+            assert isinstance(env.irreversible(action), bool)
+        assert not env.irreversible(subject.walk(info))
+
+    def test_its_spec_pickles_and_makes_it_again(self, subject: Subject) -> None:
+        spec = gym.make(subject.id).spec
+        assert spec is not None
+        again = gym.make(pickle.loads(pickle.dumps(spec)))
+        assert same(again.reset(seed=4), gym.make(subject.id).reset(seed=4))
+        assert gym.envs.registration.EnvSpec.from_json(spec.to_json()).id == spec.id
+
+    def test_closing_twice_is_harmless(self, subject: Subject) -> None:
+        env = subject.make()
+        env.reset(seed=0)
+        env.close()
+        env.close()
+
+    @pytest.mark.parametrize(("mode", "options"), [("sync", None), ("async", ASYNC)])
+    def test_it_works_in_vectors(self, subject: Subject, mode: str, options: Any) -> None:
+        envs = gym.make_vec(subject.id, num_envs=2, vectorization_mode=mode, vector_kwargs=options)
+        alone = subject.make()
+        try:
+            observations, infos = envs.reset(seed=[6, 7])
+            _, info = alone.reset(seed=6)
+            assert infos["task_id"][0] == info["task_id"]
+            action = subject.walk(info)
+            observations, _, _, _, infos = envs.step(np.array([action, action], dtype=object))
+            observation, _, _, _, info = alone.step(action)
+            assert same(_first(observations), observation)
+            assert infos["step"].tolist() == [1, 1]
+        finally:
+            envs.close()
+
+    def test_an_asynchronous_vector_with_shared_memory_is_refused_clearly(self, subject: Subject) -> None:
+        with pytest.raises(Exception, match="shared"):
+            gym.make_vec(subject.id, num_envs=2, vectorization_mode="async").close()
+
+
+def _first(observations: Any) -> Any:
+    if isinstance(observations, dict):
+        return {key: _first(part) for key, part in observations.items()}
+    return observations[0]

@@ -1,0 +1,185 @@
+"""Agents, verifiers and roles for the contract tests, and one function that plays an episode with them."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from threading import Lock
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from iad_policy import Candidate, Decision, Feedback, IADPolicyWrapper, State, Usage, Verdict
+from iad_policy.call import current_call
+from iad_policy.digest import seed_of
+from iad_policy.errors import BudgetExhausted
+from iad_policy.roles import TemplateRoles
+from iad_policy.types import Information
+from tests.contract.lookahead import look_two_ahead, rehearse
+from tests.contract.toy import Digger, SlipperyDigger
+
+TAXI = max((name for name in gym.registry if name.startswith("Taxi-v")), key=lambda name: int(name.rpartition("v")[2]))
+
+
+class Calls:
+    """Counts calls by who was called; safe under threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.counts: Counter[str] = Counter()
+
+    def add(self, who: str, n: int = 1) -> None:
+        with self._lock:
+            self.counts[who] += n
+
+
+class Wanderer:
+    """Proposes an available action at random, sometimes an answer that is none; follows feedback a little."""
+
+    def __init__(self, calls: Calls | None = None, *, n_tokens: int = 0, errors: float = 0.15) -> None:
+        self._calls = calls or Calls()
+        self._n_tokens = n_tokens
+        self._errors = errors
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        self._calls.add("agent")
+        usage = Usage(prompt_tokens=self._n_tokens, seconds=float(self._n_tokens))
+        if rng.random() < self._errors:
+            return Candidate(None, error="no action in the answer", usage=usage)
+        actions = _available(state.info)
+        if actions[-1] == "dig" and rng.random() < 0.85:
+            actions = actions[:-1]
+        shunned = feedback.worst.action if feedback is not None and feedback.worst is not None else None
+        action = rng.choice([action for action in actions if action != shunned] or actions)
+        return Candidate(action, thought=f"{len(state.notes)} notes, {len(state.history)} turns", usage=usage)
+
+
+def _available(info: Mapping[str, Any]) -> list[Any]:
+    if "action_mask" in info:
+        return [int(action) for action in np.flatnonzero(info["action_mask"])]
+    return list(info["available_actions"])
+
+
+class Hunch:
+    """A proxy verifier: an arbitrary but lasting number for what an action leads to."""
+
+    information: Information = "proxy"
+    needs_preview = True
+
+    def __init__(self, calls: Calls | None = None, *, per_candidate: bool = False, n_tokens: int = 0) -> None:
+        self._calls = calls or Calls()
+        self._n_tokens = n_tokens
+        self.per_candidate = per_candidate
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+        self._calls.add("verifier", len(candidates))
+        current_call().report(Usage(prompt_tokens=self._n_tokens * len(candidates)))
+        return [self._verdict(candidate) for candidate in candidates]
+
+    def _verdict(self, candidate: Candidate) -> Verdict:
+        assert candidate.preview is not None
+        value = seed_of(candidate.key, candidate.preview.observation) % 1000 / 1000
+        return Verdict(value, f"a hunch of {value}", passed=value > 0.9)
+
+
+class CountedRoles(TemplateRoles):
+    """Templates, counted."""
+
+    def __init__(self, calls: Calls | None = None) -> None:
+        self._calls = calls or Calls()
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        self._calls.add("roles")
+        return super().answer(role, state, subject)
+
+
+@dataclass
+class CountedOracle:
+    """The oracle verifier, counted."""
+
+    calls: Calls
+    information: Information = "oracle"
+    needs_preview: bool = True
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+        self.calls.add("verifier", len(candidates))
+        return [Verdict(_gold(candidate)["progress"]) for candidate in candidates]
+
+
+def _gold(candidate: Candidate) -> Mapping[str, Any]:
+    assert candidate.preview is not None
+    assert candidate.preview.gold is not None
+    return candidate.preview.gold
+
+
+ENVIRONMENTS: Mapping[str, Callable[[], gym.Env[Any, Any]]] = {
+    "digger": lambda: Digger(max_steps=6),
+    "slippery": lambda: SlipperyDigger(max_steps=6),
+    "taxi": lambda: gym.make(TAXI, is_rainy=True),
+}
+STRATEGIES: Mapping[str, dict[str, Any]] = {
+    "single": {"strategy": "single"},
+    "bon": {"strategy": "bon"},
+    "bon-sc": {"strategy": "bon-sc"},
+    "iad": {"strategy": "iad"},
+    "iad-none": {"strategy": "iad", "feedback": "none"},
+    "iad-scalar": {"strategy": "iad", "feedback": "scalar"},
+    "iad-judge": {"strategy": "iad", "feedback": "judge"},
+    "iad-fb": {"strategy": "iad", "feedback": "best-worst-judge"},
+    "iad-delta": {"strategy": "iad", "delta": 0.2},
+    "iad-finalise": {"strategy": "iad", "stop": "finalise"},
+    "iad-score": {"strategy": "iad", "stop": "score:0.6"},
+    "lookahead": {"strategy": look_two_ahead, "n": 2},
+    "rehearse": {"strategy": rehearse, "n": 2},
+}
+
+
+@dataclass
+class Played:
+    """What an episode came to."""
+
+    actions: list[Any]
+    decisions: list[Decision]
+    counts: Counter[str]
+    usage: Usage
+    spent: Mapping[str, Usage] = field(default_factory=dict)
+    ended_by: str = ""
+
+
+def play(
+    environment: str | Callable[[], gym.Env[Any, Any]],
+    how: Mapping[str, Any],
+    *,
+    verifier: str | None = "proxy",
+    n_decisions: int = 3,
+    n_tokens: int = 0,
+    env_seed: int = 5,
+    **options: Any,
+) -> Played:
+    """Play an episode, or its first decisions, with counted players; options go to the wrapper."""
+    calls = Calls()
+    env = (ENVIRONMENTS[environment] if isinstance(environment, str) else environment)()
+    verifiers = {
+        "proxy": Hunch(calls),
+        "apart": Hunch(calls, per_candidate=True, n_tokens=n_tokens),
+        "oracle": CountedOracle(calls),
+    }
+    players = {"agent": Wanderer(calls, n_tokens=n_tokens), "roles": CountedRoles(calls)}
+    settings = {**players, "n": 3, **how, **options}
+    agent = settings.pop("agent")
+    with IADPolicyWrapper(agent, env, verifier=verifiers[verifier] if verifier else None, **settings) as policy:
+        observation, info = env.reset(seed=env_seed)
+        actions: list[Any] = []
+        decisions: list[Decision] = []
+        for _ in range(n_decisions):
+            try:
+                actions.append(policy.act(observation, info))
+            except BudgetExhausted as exhausted:
+                return Played(actions, decisions, calls.counts, policy.usage, policy.spent, exhausted.axis)
+            observation, reward, terminated, truncated, info = env.step(actions[-1])
+            decisions = list(policy.decisions)
+            policy.observe(observation, info, reward=float(reward), done=terminated or truncated)
+            if terminated or truncated:
+                break
+        return Played(actions, decisions, calls.counts, policy.usage, policy.spent)

@@ -1,0 +1,190 @@
+"""Environments that are not ours: simulated in copies, else by replay, else not at all, and it is said plainly."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import wrappers
+
+from iad_policy import Candidate, Commit, IADPolicyWrapper, Simulate
+from iad_policy.adapters import ForkedWorld, NativeWorld, World, adapt
+from iad_policy.digest import digest
+from iad_policy.errors import SimulationError
+from tests.contract.foreign import Dice
+from tests.contract.players import STRATEGIES, TAXI, Hunch, Wanderer, play
+from tests.contract.toy import Digger
+
+
+def begun(env: gym.Env[Any, Any], seed: int | None = 7) -> World:
+    world = adapt(env)
+    observation, _ = env.reset(seed=seed)
+    world.begin(observation)
+    return world
+
+
+def make(name: str, **options: Any) -> gym.Env[Any, Any]:
+    return gym.make(name, **options)
+
+
+WAYS = [(TAXI, {"is_rainy": True}), ("Toy/Dice-v0", {}), ("Toy/Dice-v0", {"is_copyable": True})]
+
+
+@pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
+def test_simulating_does_not_move_a_foreign_environment(name: str, options: dict[str, Any]) -> None:
+    still, busy = make(name, **options), make(name, **options)
+    world = begun(busy)
+    still.reset(seed=7)
+    for action in (1, 0, 2):
+        token = world.snapshot()
+        for other in range(3):
+            deeper = world.simulate(token, other, 0)
+            world.simulate(deeper.token, 1, 0)
+        seen = [env.step(action)[:4] for env in (still, busy)]
+        world.committed(action)
+        assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
+def test_a_simulation_is_the_same_twice_and_a_draw_differs(name: str, options: dict[str, Any]) -> None:
+    world = begun(make(name, **options))
+    token = world.snapshot()
+    is_random = False
+    for action in (1, 2):
+        first = [world.simulate(token, action, draw).observation for draw in range(30)]
+        assert first == [world.simulate(token, action, draw).observation for draw in range(30)]
+        is_random |= len(set(first)) > 1
+        chains = [world.simulate(world.simulate(token, action, 0).token, 1, draw).key for draw in range(30)]
+        assert chains == [world.simulate(world.simulate(token, action, 0).token, 1, draw).key for draw in range(30)]
+    assert is_random
+
+
+@pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
+def test_a_fork_is_not_clairvoyant(name: str, options: dict[str, Any]) -> None:
+    agreed = []
+    for seed in range(16):
+        env = make(name, **options)
+        world = begun(env, seed)
+        world.committed(1)
+        env.step(1)
+        ahead = world.simulate(world.snapshot(), 1, 0)
+        agreed.append(ahead.observation == env.step(1)[0])
+    assert 0 < sum(agreed) < len(agreed)
+
+
+def test_a_copy_and_a_replay_simulate_alike() -> None:
+    outcomes = []
+    for is_copyable in (True, False):
+        env = gym.make("Toy/Dice-v0", is_copyable=is_copyable)
+        world = begun(env)
+        world.committed(2)
+        env.step(2)
+        ahead = world.simulate(world.snapshot(), 1, 0)
+        outcomes.append((ahead.observation, world.simulate(ahead.token, 2, 3).observation))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_an_environment_that_can_neither_be_copied_nor_replayed_says_so() -> None:
+    nameless = begun(Dice())
+    with pytest.raises(SimulationError, match=r"can't be copied .*lock.* nor replayed: make it with gym\.make"):
+        nameless.snapshot()
+    env = gym.make("Toy/Dice-v0")
+    begun(env, seed=1)
+    unseeded = begun(env, seed=None)
+    with pytest.raises(SimulationError, match="first observation is not the one that its seed"):
+        unseeded.snapshot()
+
+
+def test_a_method_that_simulates_nothing_needs_no_copy() -> None:
+    played = play(Dice, {"strategy": "bon-sc", "agent": lambda observation, info: 1}, verifier=None)
+    assert played.actions == [1, 1, 1]
+
+
+def test_a_forked_environment_is_over_for_a_simulation_at_its_time_limit() -> None:
+    ends: list[tuple[bool, float]] = []
+
+    def chain(here: Any) -> Any:
+        there = here
+        for _ in range(3):
+            there = yield from Simulate(there, Candidate(1))
+            ends.append((there.done, there.steps_left))
+        yield from Commit(Candidate(1))
+
+    play(lambda: gym.make("Toy/Dice-v0"), {"strategy": chain, "agent": lambda o, i: 1}, verifier=None, n_decisions=1)
+    assert ends == [(False, 2), (False, 1), (True, 0)]
+
+
+NEUTRAL = [
+    lambda env: env,
+    wrappers.PassiveEnvChecker,
+    wrappers.OrderEnforcing,
+    lambda env: wrappers.TimeLimit(env, 50),
+    wrappers.RecordEpisodeStatistics,
+]
+CHANGING = [
+    lambda env: wrappers.TransformObservation(env, str.upper, None),
+    lambda env: wrappers.TransformAction(env, str.lower, env.action_space),
+    lambda env: wrappers.TransformReward(env, abs),
+]
+
+
+@pytest.mark.parametrize("wrap", NEUTRAL)
+def test_wrappers_that_change_nothing_are_accepted(wrap: Any) -> None:
+    assert play(lambda: wrap(Digger()), STRATEGIES["iad"]).actions == play(Digger, STRATEGIES["iad"]).actions
+
+
+@pytest.mark.parametrize("wrap", CHANGING)
+def test_other_wrappers_are_refused_with_the_reason(wrap: Any) -> None:
+    with pytest.raises(SimulationError, match=r"leave actions and observations alone .* got Transform.*unwrap it"):
+        play(lambda: wrappers.RecordEpisodeStatistics(wrap(Digger())), STRATEGIES["iad"])
+    # What simulates nothing may be wrapped in anything.
+    assert play(lambda: wrap(Digger()), {"strategy": "single"}, verifier=None, n_decisions=1).actions
+
+
+def test_contract_1_decides_who_is_simulated_by_itself() -> None:
+    assert isinstance(adapt(gym.make("Toy/Digger-v0")), NativeWorld)
+    assert isinstance(adapt(gym.make(TAXI)), ForkedWorld)
+
+
+def test_step_limits_are_found_wherever_they_are() -> None:
+    assert adapt(Digger(max_steps=4)).max_steps == 4
+    assert adapt(gym.make(TAXI)).max_steps == 200
+    assert adapt(gym.make("Toy/Dice-v0", max_episode_steps=9)).max_steps == 9
+    assert adapt(Dice()).max_steps == float("inf")
+
+
+def test_a_legal_action_respects_the_mask_and_the_order() -> None:
+    taxi = adapt(gym.make(TAXI))
+    for seed in range(20):
+        assert taxi.legal_action({"action_mask": np.array([0, 0, 1, 0, 0, 0])}, seed) == 2
+    assert {taxi.legal_action({}, seed) for seed in range(60)} == set(range(6))
+    assert adapt(Digger()).legal_action({"available_actions": ["look", "dig"]}, 0) == "look"
+
+
+def test_a_new_episode_of_an_environment_without_step_is_seen_after_its_end_or_by_reset() -> None:
+    env = gym.make("Toy/Dice-v0", is_copyable=True)
+    with IADPolicyWrapper(lambda observation, info: 1, env, verifier=Hunch(), strategy="iad") as policy:
+        for _ in range(2):
+            observation, info = env.reset(seed=4)
+            done = False
+            while not done:
+                observation, reward, terminated, done, info = env.step(policy.act(observation, info))
+                policy.observe(observation, info, reward=float(reward), done=terminated or done)
+            assert len(policy.decisions) == 3
+        policy.reset()
+        policy.act(*env.reset(seed=4))
+        assert len(policy.decisions) == 1
+
+
+def test_observations_of_arrays_and_dicts_have_lasting_names() -> None:
+    image = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    assert digest({"image": image, "goal": "x"}) == digest({"goal": "x", "image": image.copy()})
+    assert digest(image) != digest(image.T)
+    assert digest(image) != digest(image.astype(np.int32))
+
+
+def test_agents_of_the_table_work_with_what_is_not_ours() -> None:
+    played = play(lambda: gym.make(TAXI), {"strategy": "single", "agent": "random"}, verifier=None)
+    assert len(played.actions) == 3
+    assert all(0 <= action < 6 for action in played.actions)
+    assert play(Digger, {"strategy": "bon", "agent": Wanderer()}, n_decisions=1).actions

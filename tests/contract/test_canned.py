@@ -1,0 +1,131 @@
+"""Strategies are generators without I/O: a dictionary of canned answers drives them, without driver or environment."""
+
+import math
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import pytest
+
+from iad_policy import All, Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
+from iad_policy.strategies import load_strategy
+from tests.contract.players import STRATEGIES
+
+
+def drive(strategy: Generator[Any, Any, Any], answers: Mapping[type, Any], *, n_commits: int = 1) -> list[Any]:
+    """Drive a strategy with canned answers: a dictionary from request to a function."""
+    commits: list[Any] = []
+    request = next(strategy)
+    while len(commits) < n_commits:
+        if isinstance(request, Commit):
+            commits.append(request.candidate.action)
+        if len(commits) < n_commits:
+            request = strategy.send(_canned(request, answers))
+    strategy.close()
+    return commits
+
+
+def _canned(request: Any, answers: Mapping[type, Any]) -> Any:
+    if isinstance(request, All):
+        return [_returned(generator, answers) for generator in request.generators]
+    return answers[type(request)](request)
+
+
+def _returned(generator: Generator[Any, Any, Any], answers: Mapping[type, Any]) -> Any:
+    answer = None
+    while True:
+        try:
+            request = generator.send(answer)
+        except StopIteration as stop:
+            return stop.value
+        answer = _canned(request, answers)
+
+
+def canned(*actions: str) -> dict[type, Any]:
+    """Answers that propose the actions in order and score them by their length; "" is unparsable."""
+    left = list(actions)
+
+    def candidate() -> Candidate:
+        action = left.pop(0)
+        return Candidate(action, key=action, error="" if action else "nothing to parse")
+
+    return {
+        Propose: lambda request: [candidate() for _ in range(request.n)],
+        Verify: lambda request: [
+            Candidate(c.action, key=c.key, error=c.error, verdict=Verdict(-math.inf if c.error else len(c.action)))
+            for c in request.candidates
+        ],
+        Simulate: lambda request: State(f"after {request.candidate.action}", {}, id=request.candidate.key, done=True),
+        Ask: lambda request: f"the {request.role} said",
+        Commit: lambda request: HERE,
+    }
+
+
+HERE = State("start", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed", "committed"),
+    [
+        ("single", ["a"], "a"),
+        ("bon", ["a", "ccc", "bb"], "ccc"),
+        ("bon", ["aa", "bb", "c"], "aa"),
+        ("bon", ["", "", "a"], "a"),
+        ("bon-sc", ["a", "b", "b"], "b"),
+        ("bon-sc", ["b", "a", "c"], "b"),
+        ("bon-sc", ["", "", "a"], "a"),
+        ("bon-sc", ["", "", ""], ""),
+        ("iad", ["a", "bbb", "cc"], "bbb"),
+        ("iad", ["aa", "bb", "a"], "aa"),
+        ("iad", ["", "a", "b"], "a"),
+        ("iad-delta", ["a", "bb", "c"], "bb"),
+        ("iad-fb", ["a", "bb", "c"], "bb"),
+        ("iad-judge", ["a", "bb", "ccc"], "ccc"),
+        ("lookahead", ["a", "bb"], "bb"),
+        ("rehearse", ["a", "b", "final"], "final"),
+    ],
+)
+def test_canned_answers_drive_a_strategy_without_a_driver(name: str, proposed: list[str], committed: str) -> None:
+    options = {"n": 3, **STRATEGIES[name]}
+    strategy = load_strategy(**options)
+    assert drive(strategy(HERE), canned(*proposed)) == [committed]
+
+
+def test_a_lifted_strategy_starts_each_decision_afresh_until_the_episode_is_done() -> None:
+    strategy = load_strategy("single")
+    assert drive(strategy(HERE), canned("a", "b", "c"), n_commits=3) == ["a", "b", "c"]
+    assert list(strategy(State("end", {}, done=True))) == []
+
+
+def test_delta_keeps_an_incumbent_that_is_only_a_little_worse() -> None:
+    strategy = load_strategy("iad", n=3, delta=1.0)
+    assert drive(strategy(HERE), canned("a", "bb", "cccc")) == ["cccc"]
+    assert drive(strategy(HERE), canned("a", "bb", "cc")) == ["a"]
+
+
+def test_look_ahead_remembers_what_an_action_was_worth_in_earlier_steps() -> None:
+    # "good" is worth 9 in step one and 0 in step two, "so-so" 4 in both: the mean decides for "good".
+    scores = iter([9.0, 4.0, 0.0, 4.0])
+    answers = canned("good", "so-so", "good", "so-so")
+    answers[Verify] = lambda request: [
+        Candidate(c.action, key=c.key, verdict=Verdict(next(scores))) for c in request.candidates
+    ]
+    strategy = load_strategy(**STRATEGIES["lookahead"])
+    assert drive(strategy(HERE), answers, n_commits=2) == ["good", "good"]
+
+
+def test_iad_shows_the_verifier_its_incumbent_and_the_agent_best_and_worst() -> None:
+    seen: list[Any] = []
+    answers = canned("a", "bbb", "cc")
+    propose, verify = answers[Propose], answers[Verify]
+
+    def propose_and_note(request: Propose) -> Any:
+        hint = request.feedback
+        seen.append(hint and (hint.best and hint.best.action, hint.worst and hint.worst.action))
+        return propose(request)
+
+    def verify_and_note(request: Verify) -> Any:
+        seen.append([candidate.action for candidate in request.among])
+        return verify(request)
+
+    drive(load_strategy("iad", n=3)(HERE), {**answers, Propose: propose_and_note, Verify: verify_and_note})
+    assert seen == [None, [], ("a", None), ["a"], ("bbb", "a"), ["bbb"]]

@@ -1,0 +1,234 @@
+"""Contract 3: who may see gold, and what happens to those who reach for it."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from iad_envs.errors import GuardError
+from iad_policy import Candidate, IADPolicyWrapper, Simulate, State, Verdict, per_step
+from iad_policy.errors import ContractError, GoldError, ModelError
+from iad_policy.requests import Propose
+from iad_policy.types import Information
+from iad_policy.verifiers import load_verifier
+from tests.contract.players import STRATEGIES, Hunch, Wanderer, play
+from tests.contract.toy import Digger
+
+GOLD = sorted(Digger.GOLD_INFO)
+
+
+@dataclass
+class Asked:
+    """A verifier that does what it is told to."""
+
+    judge: Callable[[State, Sequence[Candidate]], Sequence[Verdict]]
+    information: Information = "proxy"
+    needs_preview: bool = True
+    per_candidate: bool = False
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        return self.judge(state, candidates)
+
+
+def decide(verifier: Any, *, agent: Any = None, env: Any = None, threads: int = 1, strategy: Any = "bon") -> Any:
+    env = env or Digger()
+    agent = agent or Wanderer(errors=0.0)
+    with IADPolicyWrapper(agent, env, verifier=verifier, strategy=strategy, threads=threads) as policy:
+        policy.act(*env.reset(seed=5))
+        return policy.decisions[0]
+
+
+@pytest.mark.parametrize("key", GOLD)
+@pytest.mark.parametrize("read", [lambda info, key: info[key], lambda info, key: info.get(key)])
+def test_reading_gold_raises_for_agent_function_and_verifier(key: str, read: Any) -> None:
+    def function(observation: str, info: Mapping[str, Any]) -> str:
+        read(info, key)
+        return "dig"
+
+    class Peeker:
+        def propose(self, state: State, **_: Any) -> Candidate:
+            read(state.info, key)
+            return Candidate("dig")
+
+    for agent in (function, Peeker()):
+        with pytest.raises(GoldError, match=f"expected a public info key, got '{key}'"):
+            decide(Hunch(), agent=agent)
+    with pytest.raises(GoldError):
+        decide(Asked(lambda state, candidates: read(state.info, key)))
+    with pytest.raises(GoldError):
+        decide(Asked(lambda state, candidates: [read(c.preview.info, key) for c in candidates]))
+
+
+def test_gold_is_not_in_info_however_it_is_looked_at() -> None:
+    seen: list[Mapping[str, Any]] = []
+
+    class Looker(Wanderer):
+        def propose(self, state: State, **options: Any) -> Candidate:
+            seen.append(state.info)
+            assert not hasattr(state, "progress")
+            assert all(isinstance(turn.observation, str) for turn in state.history)
+            return super().propose(state, **options)
+
+    @per_step
+    def deep(here: State) -> Any:
+        (first,) = yield from Propose(here, 1)
+        there = yield from Simulate(here, first)
+        seen.append(there.info)
+        yield from Propose(there, 1)
+        return first
+
+    decide(Hunch(), agent=Looker(errors=0.0), strategy=deep)
+    assert len(seen) == 3
+    for info in seen:
+        assert not set(GOLD) & set(info)
+        assert not any(key in info for key in GOLD)
+        assert not set(GOLD) & set(dict(info))
+        assert not set(GOLD) & set(info | {})
+        assert info.get("no such key", 7) == 7
+        with pytest.raises(KeyError):
+            info["no such key"]
+
+
+def test_an_oracle_gets_gold_in_previews_and_nobody_keeps_it() -> None:
+    golds: list[Mapping[str, Any]] = []
+
+    def judge(state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+        for candidate in candidates:
+            assert candidate.preview is not None
+            assert candidate.preview.gold is not None
+            golds.append(candidate.preview.gold)
+        return [Verdict(0.0)] * len(candidates)
+
+    decision = decide(Asked(judge, information="oracle", needs_preview=False), strategy="iad")
+    assert set(golds[0]) == {"reward", "progress", "success", "reward_parts", "reference"}
+    assert all(candidate.preview is not None for candidate in decision.candidates)
+    assert all(candidate.preview.gold is None for candidate in decision.candidates)
+    assert decision.committed.preview.gold is None
+
+
+def test_a_verifier_that_is_no_oracle_gets_no_gold_attached() -> None:
+    def judge(state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+        assert state.gold is None
+        assert all(candidate.preview.gold is None for candidate in candidates if candidate.preview)
+        return [Verdict(0.0)] * len(candidates)
+
+    assert all(candidate.score == 0.0 for candidate in decide(Asked(judge)).candidates)
+
+
+def test_previews_are_made_only_for_verifiers_that_need_them() -> None:
+    def judge(state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+        return [Verdict(float(candidate.preview is not None)) for candidate in candidates]
+
+    assert decide(Asked(judge, needs_preview=False)).committed.score == 0.0
+    assert decide(Asked(judge)).committed.score == 1.0
+
+
+def test_the_oracle_verifier_scores_by_progress_before_the_end_and_by_reward_at_it() -> None:
+    env = Digger()
+    oracle = load_verifier("oracle", env)
+    agent = iter([Candidate("go west"), Candidate("go east"), Candidate("dig")])
+
+    class Reciter:
+        def propose(self, state: State, **_: Any) -> Candidate:
+            return next(agent)
+
+    with IADPolicyWrapper(Reciter(), env, verifier=oracle, strategy="bon") as policy:
+        policy.act(*env.reset(options={"task_id": "mill"}))  # one room to the west of the start
+        assert [candidate.score for candidate in policy.decisions[0].candidates] == [1.0, 0.5, 0.0]
+
+
+DEEDS: dict[str, Callable[[Digger], Any]] = {
+    "step": lambda env: env.step("dig"),
+    "reset": lambda env: env.reset(),
+    "restore": lambda env: env.restore(env.snapshot()),
+    "oracle": lambda env: env.oracle(env.snapshot()),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("deed", list(DEEDS))
+def test_the_real_environment_is_guarded_from_agents_verifiers_and_roles(deed: str, threads: int) -> None:
+    env = Digger()
+
+    class Meddler(Wanderer):
+        def propose(self, state: State, **options: Any) -> Candidate:
+            DEEDS[deed](env)
+            return super().propose(state, **options)
+
+    def meddle(state: State, candidates: Sequence[Candidate]) -> Any:
+        DEEDS[deed](env)
+
+    class MeddlingRoles:
+        source = "meddler"
+
+        def answer(self, role: str, state: State, subject: Any) -> str:
+            DEEDS[deed](env)
+            return ""
+
+    with pytest.raises(GuardError, match="but one called"):
+        decide(Hunch(), agent=Meddler(), env=env, threads=threads)
+    for apart in (False, True):
+        with pytest.raises(GuardError, match="but one called"):
+            decide(Asked(meddle, per_candidate=apart), env=env, threads=threads)
+    with pytest.raises(GuardError, match="but one called"):
+        play(lambda: env, STRATEGIES["rehearse"], roles=MeddlingRoles(), threads=threads)
+    env.reset(seed=0)
+    env.step("go west")  # the guard ends with the call
+
+
+def test_an_agent_may_simulate_beside_the_environment() -> None:
+    env = Digger()
+
+    class Planner:
+        def propose(self, state: State, **_: Any) -> Candidate:
+            token = env.snapshot()
+            ends = {action: env.simulate(token, action) for action in ("go west", "go east")}
+            assert all("progress" not in end.info for end in ends.values())
+            return Candidate(max(ends, key=lambda action: ends[action].observation))
+
+    assert decide(Hunch(), agent=Planner(), env=env).committed.action in ("go west", "go east")
+
+
+def test_a_verifier_that_raises_scores_minus_infinity_and_says_why() -> None:
+    def fail(state: State, candidates: Sequence[Candidate]) -> Any:
+        raise ZeroDivisionError("of candidates")
+
+    def time_out(state: State, candidates: Sequence[Candidate]) -> Any:
+        raise ModelError("no answer in 60 s", kind="timeout")
+
+    for judge, kind in ((fail, "crash"), (time_out, "timeout")):
+        for apart in (False, True):
+            for candidate in decide(Asked(judge, per_candidate=apart)).candidates:
+                assert candidate.score == -math.inf
+                assert candidate.verdict.critique.startswith("verification failed")
+                assert candidate.verdict.details == {"error_kind": kind}
+
+
+def test_a_score_that_is_no_number_is_minus_infinity() -> None:
+    decision = decide(Asked(lambda state, candidates: [Verdict(math.nan, "hm")] * len(candidates)))
+    assert all(candidate.score == -math.inf for candidate in decision.candidates)
+    assert decision.committed.verdict.critique == "the score was not a number. hm"
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_a_wrong_number_of_verdicts_breaks_the_contract(n: int) -> None:
+    with pytest.raises(ContractError, match=f"expected 3 verdicts from Asked, one per candidate, got {n}"):
+        decide(Asked(lambda state, candidates: [Verdict(0.0)] * n))
+
+
+def test_an_agent_that_returns_no_candidate_breaks_the_contract() -> None:
+    class Blurter:
+        def propose(self, state: State, **_: Any) -> Any:
+            return "dig"
+
+    with pytest.raises(ContractError, match="to return a Candidate"):
+        decide(Hunch(), agent=Blurter())
+
+
+def test_a_verifier_must_say_what_it_knows() -> None:
+    with pytest.raises(ValueError, match="learned, oracle, proxy, self"):
+        load_verifier(Asked(lambda state, candidates: [], information="psychic"), Digger())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="without information"):
+        load_verifier(type("Mute", (), {"verify": None})(), Digger())

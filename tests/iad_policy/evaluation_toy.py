@@ -1,0 +1,129 @@
+"""A tiny environment, and agents that count, fail, babble or are interrupted."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.errors import UnknownTask
+from iad_envs.spaces import UnicodeText
+from iad_policy.answering import Cast
+from iad_policy.errors import ModelError
+from iad_policy.evaluation.config import RunConfig
+from iad_policy.evaluation.runner import Runner
+from iad_policy.roles import TemplateRoles
+from iad_policy.types import Candidate, State, Usage, Verdict
+
+N_DIALS = 3
+DIGITS = "012"
+
+
+class DialsEnv(IADEnv[str, str]):
+    """Turn three dials to the task's digits; wrong digits stay."""
+
+    def __init__(self, n_tasks: int = 6, max_steps: int = 5) -> None:
+        super().__init__(max_steps=max_steps)
+        self._ids = [f"dials-{place}" for place in range(n_tasks)]
+        self.action_space = UnicodeText(100)
+        self.observation_space = UnicodeText(100)
+
+    @property
+    def task_ids(self) -> Sequence[str]:
+        return self._ids
+
+    def difficulty(self, task_id: str) -> str:
+        return "easy" if int(task_id[-1]) % 2 else "hard"
+
+    def _task(self, task_id: str) -> str:
+        if task_id not in self._ids:
+            raise UnknownTask("task_id", task_id, self._ids)
+        return task_id
+
+    def _task_id(self, task: str) -> str:
+        return task
+
+    def _instruction(self, task: str) -> str:
+        return f"Open {task}"
+
+    def _start(self, task: str) -> str:
+        return ""
+
+    def _transition(self, state: str, action: str, rng: Any) -> Transition:
+        if action not in self._actions():
+            return Transition(state, "expected turn[digit]", False)
+        state += action[5]
+        return Transition(state, "", len(state) == N_DIALS)
+
+    def _actions(self) -> tuple[str, ...]:
+        return tuple(f"turn[{digit}]" for digit in DIGITS)
+
+    def _view(self, state: str, complaint: str) -> View:
+        return View(f"dials: {state or '-'} {complaint}", self._actions(), {}, {"dials": state})
+
+    def _score(self, task: str, now: Snapshot, memory: Any) -> Score:
+        gold = self._reference(task)
+        progress = sum(a == b for a, b in zip(now.state, gold, strict=False)) / N_DIALS
+        is_over = len(now.state) == N_DIALS
+        return Score(progress if is_over else 0.0, progress, progress == 1.0, {"dials": progress}, None)
+
+    def _reference(self, task: str) -> str:
+        return "".join(DIGITS[(int(task[-1]) + place) % 3] for place in range(N_DIALS))
+
+    def action_key(self, action: str) -> str:
+        return action
+
+    def irreversible(self, action: str) -> bool:
+        return False
+
+
+class Guesser:
+    """Turns a random dial; counts its calls, and does what `at` says in a call of that number."""
+
+    def __init__(self, at: Mapping[int, BaseException] | None = None) -> None:
+        self.n_calls = 0
+        self._at = dict(at or {})
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        self.n_calls += 1
+        if self.n_calls in self._at:
+            raise self._at[self.n_calls]
+        return Candidate(f"turn[{rng.choice(DIGITS)}]", usage=Usage(prompt_tokens=7, completion_tokens=3))
+
+
+class Babbler:
+    """Never gives an action."""
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        return Candidate("blah", error="expected turn[digit], got prose")
+
+
+class Liker:
+    """Prefers large digits; a verifier without gold."""
+
+    information = "proxy"
+    needs_preview = False
+
+    def __init__(self, failing: bool = False) -> None:
+        self.n_calls = 0
+        self._failing = failing
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        self.n_calls += len(candidates)
+        if self._failing:
+            raise ModelError("too many requests", kind="rate_limit")
+        return [Verdict(float(candidate.action[5])) for candidate in candidates]
+
+
+def config(**changes: Any) -> RunConfig:
+    """Return a small comparison."""
+    return RunConfig(**({"env": "Dials", "agent": "guesser", "verifier": "liker", "tasks": 4} | changes))
+
+
+def cast(agent: Any = None, verifier: Any = None) -> Cast:
+    """Return who answers in the toy."""
+    return Cast(agent or Guesser(), verifier or Liker(), TemplateRoles())
+
+
+def runner(agent: Any = None, verifier: Any = None, **changes: Any) -> Runner:
+    """Return a runner of the toy."""
+    return Runner(config(**changes), DialsEnv(), cast(agent, verifier))

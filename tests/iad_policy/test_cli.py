@@ -1,0 +1,195 @@
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from iad_policy.cli import app
+
+SHOP = "IAD/WebShop-v0"
+
+
+def iad(*arguments: object, stdin: str | None = None) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+
+
+def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = iad("compare", SHOP, "--tasks", 6, "--out", out)
+    assert done.exit_code == 0, done.output
+    for text in ("success", "grounding", "easy/hard", "proposals", "Difference to bon-sc", "reads no answer", "n = 3"):
+        assert text in done.stdout
+    assert max(map(len, done.stdout.splitlines()[:-1])) <= 100
+    assert done.stdout.splitlines()[-1] == f"Run folder: {out}"
+    summary = json.loads((out / "summary.json").read_text())
+    assert list(summary["strategies"]) == ["single", "bon-sc", "iad"]
+    assert summary["strategies"]["iad"]["n_episodes"] == 6
+    assert summary["strategies"]["single"]["verifications"] == 0
+    assert 0 <= summary["strategies"]["iad"]["success"] <= 1
+    assert (summary["information"], summary["is_complete"]) == ("proxy", True)
+    assert json.loads((out / "config.json").read_text())["n"] == 3
+    again = iad("compare", SHOP, "--tasks", 6, "--out", out)
+    assert again.stdout == done.stdout
+
+
+def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
+    done = iad("compare", SHOP, "--tasks", 2, "--verifier", "oracle", "--out", tmp_path / "run")
+    assert "oracle verifier: reads the answer" in done.stdout
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["information"] == "oracle"
+
+
+def test_run_runs_one_strategy(tmp_path: Path) -> None:
+    done = iad("run", SHOP, "--strategy", "bon", "--tasks", 3, "--agent", "random", "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert "Difference" not in done.stdout
+    assert list(json.loads((tmp_path / "run" / "summary.json").read_text())["strategies"]) == ["bon"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("IAD/Nope-v0",), "known: IAD/WebShop-v0"),
+        (("nope:IAD/Nope-v0",), "known: IAD/WebShop-v0"),
+        ((SHOP, "--split", "moon"), "known: test"),
+        ((SHOP, "--strategies", "single,nope"), "known: "),
+        ((SHOP, "--agent", "nobody"), "known: "),
+        ((SHOP, "--agent", "no.such:Agent"), "no"),
+        ((SHOP, "--agent", "iad_policy.agents.random:Nope"), "Nope"),
+        ((SHOP, "--verifier", "nobody"), "known: "),
+        ((SHOP, "--agent", "litellm:"), "model's name"),
+        ((SHOP, "--n", 0), "n of 1 or more"),
+        ((SHOP, "--tasks", -1), "tasks of 1 or more"),
+        ((SHOP, "--budget", "decision.proposals=-1"), "limit of 0 or more"),
+        ((SHOP, "--budget", "decision.proposals"), "KEY=VALUE"),
+        ((SHOP, "--env-arg", "colour=red"), "known: "),
+        ((SHOP, "--env-arg", "split=dev"), "--split"),
+        ((SHOP, "--env-arg", "max_steps=many"), "max_steps"),
+        ((SHOP, "--data-dir", "/no/such/folder"), "data_dir"),
+        ((SHOP, "--baseline", "bon"), "known: "),
+        (("CartPole-v1",), "--verifier"),
+        (("CartPole-v1", "--verifier", "none", "--split", "test"), "split"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(arguments: tuple[object, ...], said: str, tmp_path: Path) -> None:
+    done = iad("compare", *arguments, "--out", tmp_path / "run")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
+    done = iad("compare", SHOP, "--agent", "litellm:nosuchmodel", "--no-cache", "--out", tmp_path / "run")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("iad: expected an answer from nosuchmodel")
+    assert "nosuchmodel" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == f"Run folder: {tmp_path / 'run'}\n"
+
+
+def test_another_configuration_is_refused(tmp_path: Path) -> None:
+    assert iad("run", SHOP, "--tasks", 1, "--out", tmp_path).exit_code == 0
+    done = iad("run", SHOP, "--tasks", 1, "--n", 2, "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "another n (there 3, now 2)" in done.stderr
+    assert iad("run", SHOP, "--tasks", 1, "--n", 2, "--out", tmp_path, "--fresh").exit_code == 0
+
+
+def test_a_split_that_is_too_small_is_run_whole(tmp_path: Path) -> None:
+    done = iad("run", "CartPole-v1", "--verifier", "none", "--strategy", "single", "--tasks", 2, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    done = iad("run", SHOP, "--strategy", "single", "--tasks", 10**6, "--agent", "random", "--out", tmp_path / "all")
+    assert done.stdout.startswith("1000000 tasks were asked for, there are ")
+
+
+def test_list_names_everything() -> None:
+    done = iad("list")
+    assert done.exit_code == 0
+    for name in (SHOP, "shopper", "litellm:<model>", "bon-sc", "oracle", "judge:<model>", "best-worst"):
+        assert name in done.stdout
+
+
+def test_doctor_looks_at_packages_data_and_keys() -> None:
+    done = iad("doctor")
+    assert done.exit_code == 0, done.output
+    assert "gymnasium" in done.stdout
+    assert "bundled data" in done.stdout
+    assert "OPENAI_API_KEY" in done.stdout
+
+
+def test_play_goes_from_the_search_to_the_score() -> None:
+    done = iad(
+        "play", SHOP, "--task", "test-0001", stdin="search lamp\n\n4\nback to search\nsearch\nred lamp\n5\nBuy Now\n"
+    )
+    assert done.exit_code == 0, done.output
+    for text in ("step 0", "step 5", "click[buy now]", "reward", "r_type", "success"):
+        assert text in done.stdout
+
+
+@pytest.mark.parametrize("stdin", ["q\n", "search lamp\nq\n", ""])
+def test_play_can_be_left(stdin: str) -> None:
+    done = iad("play", SHOP, stdin=stdin)
+    assert done.exit_code == 0
+    assert "You left" in done.stdout
+
+
+def test_play_of_an_unknown_task_lists_known_ones() -> None:
+    done = iad("play", SHOP, "--task", "nope")
+    assert done.exit_code == 2
+    assert "known: test-0001" in done.stderr
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
+
+
+def test_a_true_process_runs_without_a_terminal(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command("run", SHOP, "--tasks", 1, "--out", tmp_path), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert done.stdout.splitlines()[-1] == f"Run folder: {tmp_path}"
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    master, slave = pty.openpty()
+    run = command("compare", SHOP, "--tasks", 150, "--out", tmp_path)
+    process = subprocess.Popen(run, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while b"episodes, about" not in shown:  # the live table
+        shown += os.read(master, 65536)
+    process.send_signal(signal.SIGINT)
+    try:
+        while chunk := os.read(master, 65536):
+            shown += chunk
+    except OSError:  # the other side is closed
+        pass
+    os.close(master)
+    assert process.wait(timeout=30) == 130
+    assert b"Stopped after" in shown
+    assert b"Traceback" not in shown
+    n_done = len((tmp_path / "episodes.jsonl").read_text().splitlines())
+    assert 0 < n_done < 450
+    assert not json.loads((tmp_path / "summary.json").read_text())["is_complete"]
+    again = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert json.loads((tmp_path / "summary.json").read_text())["is_complete"]
+    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 450
+
+
+def test_without_a_verifier_strategies_that_need_none_run_and_others_say_what_to_pass(tmp_path: Path) -> None:
+    done = iad("run", SHOP, "--verifier", "none", "--strategy", "bon-sc", "--tasks", 1, "--out", tmp_path / "a")
+    assert done.exit_code == 0
+    assert "No verifier" in done.stdout
+    done = iad("run", SHOP, "--verifier", "none", "--strategy", "iad", "--tasks", 2, "--out", tmp_path / "b")
+    assert done.exit_code == 2
+    assert "pass verifier=" in done.stderr

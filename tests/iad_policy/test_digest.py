@@ -1,0 +1,83 @@
+"""Names of values, and values as JSON."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from iad_policy.digest import decode, digest, dumps, encode, seed_of
+from iad_policy.types import Candidate, Usage, Verdict
+
+ROOT = Path(__file__).parents[2]
+SURROGATES = st.text(st.characters(exclude_categories=()))
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | SURROGATES
+VALUES = st.recursive(
+    SCALARS | arrays.arrays(st.sampled_from(["u1", "<i8", "f4", "?"]), arrays.array_shapes(max_dims=3, min_side=0)),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers(), inner),
+    max_leaves=8,
+)
+
+
+def identical(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return type(other) is np.ndarray and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    if isinstance(one, list | tuple):
+        return type(one) is type(other) and len(one) == len(other) and all(map(identical, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(identical(one[key], other[key]) for key in one)
+    return type(one) is type(other) and repr(one) == repr(other)
+
+
+@given(VALUES)
+def test_decoding_gives_back_what_was_encoded(value: Any) -> None:
+    assert identical(decode(json.loads(dumps({"value": encode(value)}))["value"]), value)
+
+
+@given(VALUES)
+def test_a_value_keeps_its_name_through_the_log(value: Any) -> None:
+    assert digest(decode(json.loads(dumps({"value": encode(value)}))["value"])) == digest(value)
+
+
+@given(st.lists(SCALARS, max_size=4), st.lists(SCALARS, max_size=4))
+def test_different_values_have_different_names(one: list[Any], other: list[Any]) -> None:
+    assert (digest(*one) == digest(*other)) == (repr(one) == repr(other))
+
+
+def test_a_name_is_the_same_in_every_process() -> None:
+    code = "from iad_policy.digest import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
+    seen = set()
+    for salt in ("1", "2"):
+        environ = {**os.environ, "PYTHONHASHSEED": salt}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True)
+        seen.add(done.stdout)
+    assert seen == {digest("a", {"x": {1, "b"}}, 0.1, (None,)) + "\n"}
+
+
+def test_numpy_scalars_are_named_as_their_numbers() -> None:
+    assert digest(np.int64(3), np.float32(0.5), np.bool_(True)) == digest(3, 0.5, True)
+    assert decode(encode(np.int64(3))) == 3
+
+
+def test_costs_do_not_change_a_candidates_name() -> None:
+    cheap, dear = Candidate("go"), Candidate("go", usage=Usage(prompt_tokens=9), id="0.1.0")
+    assert digest(cheap) == digest(dear)
+    assert digest(cheap) != digest(Candidate("go", verdict=Verdict(1.0)))
+
+
+def test_an_object_without_a_lasting_name_is_refused() -> None:
+    with pytest.raises(TypeError, match="has no lasting name"):
+        digest(object())
+
+
+def test_seeds_are_64_bits_of_the_name() -> None:
+    assert 0 <= seed_of("a", 1) < 2**64
+    assert seed_of("a", 1) != seed_of("a", 2)

@@ -1,0 +1,93 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from iad_policy.evaluation.episodes import EpisodeRecord, number
+from iad_policy.evaluation.metrics import differences, progress_curve, summarise
+
+
+def episode(task: str, success: float | None = 1.0, **changes: Any) -> EpisodeRecord:
+    base = EpisodeRecord("k", "Dials", task, "iad", 0, success=success, progress=success, reward=success or 0.0)
+    return replace(base, **changes)
+
+
+def test_a_record_survives_its_line() -> None:
+    record = episode("a", usage={"agent": {"proposals": 3}}, actions=("x", 1), progress_by_step=(0.0, None, 1.0))
+    assert EpisodeRecord.of(record.as_json() | {"a_later_field": 1}) == record
+
+
+def test_what_is_no_number_is_none() -> None:
+    assert [number(value) for value in (None, float("nan"), float("inf"), 1)] == [None, None, None, 1.0]
+
+
+def test_a_summary_is_the_means_by_hand() -> None:
+    one = summarise(
+        [
+            episode("a", 1.0, difficulty="easy", grounding=1.0, usage={"agent": {"proposals": 2, "prompt_tokens": 10}}),
+            episode("b", 0.0, difficulty="hard", grounding=0.5, progress=0.5, usage={"verifier": {"verifications": 4}}),
+            episode("c", 0.0, difficulty="easy", grounding=0.0, stop_reason="budget", cut="episode.proposals"),
+        ]
+    )
+    assert one.success == pytest.approx(1 / 3)
+    assert one.progress == pytest.approx(0.5)
+    assert one.grounding == pytest.approx(0.5)
+    assert (one.success_easy, one.success_hard, one.progress_hard) == (0.5, 0.0, 0.5)
+    assert (one.n_episodes, one.n_easy, one.n_hard, one.n_budget, one.n_errored) == (3, 2, 1, 1, 0)
+    assert one.spent["proposals"] == pytest.approx(2 / 3)
+    assert one.spent["verifications"] == pytest.approx(4 / 3)
+    assert one.spent["tokens"] == pytest.approx(10 / 3)
+    assert one.as_json()["proposals"] == one.spent["proposals"]
+    assert "spent" not in one.as_json()
+
+
+def test_errored_episodes_are_counted_and_left_out() -> None:
+    one = summarise([episode("a", 1.0), episode("b", 0.0, error_kind="timeout", stop_reason="error")])
+    assert (one.success, one.n_episodes, one.n_errored) == (1.0, 1, 1)
+
+
+def test_episodes_that_the_runs_budget_cut_are_left_out() -> None:
+    one = summarise([episode("a", 1.0), episode("b", 0.0, cut="run.proposals", stop_reason="budget")])
+    assert (one.success, one.n_episodes, one.n_budget) == (1.0, 1, 1)
+
+
+def test_a_summary_of_nothing_has_nothing_to_say() -> None:
+    one = summarise([])
+    assert (one.success, one.progress_95, one.n_episodes, one.progress_by_step) == (None, None, 0, ())
+
+
+def test_an_environment_without_success_or_progress_still_has_a_reward() -> None:
+    one = summarise([episode("0", None, reward=12.0), episode("1", None, reward=8.0)])
+    assert (one.success, one.success_95, one.progress, one.reward) == (None, None, None, 10.0)
+
+
+def test_curves_carry_the_last_value_forward() -> None:
+    short = episode("a", progress_by_step=(0.0, 1.0))
+    long = episode("b", progress_by_step=(0.0, 0.0, 0.0, 0.5))
+    assert progress_curve([short, long]) == pytest.approx((0.0, 0.5, 0.5, 0.75))
+    assert len(progress_curve([short], 5)) == 6
+
+
+def test_differences_pair_common_tasks_only() -> None:
+    base = [episode("a", 0.0), episode("b", 0.0), episode("c", 1.0), episode("only here", 1.0)]
+    own = [episode("a", 1.0), episode("b", 1.0), episode("c", 0.0), episode("failed", 1.0, error_kind="crash")]
+    found = differences({"base": base, "own": own}, "base")["own"]
+    assert found.n_pairs == 3
+    assert found.success == pytest.approx(1 / 3)
+    assert (found.n_better, found.n_worse) == (2, 1)
+    assert found.p_mcnemar == 1.0
+    assert found.success_95 == (-1.0, 1.0)
+
+
+def test_p_values_are_adjusted_for_the_strategies_compared() -> None:
+    tasks = [str(place) for place in range(8)]
+    base = [episode(task, 0.0) for task in tasks]
+    better = [episode(task, 1.0) for task in tasks]
+    found = differences({"base": base, "x": better, "y": better}, "base")
+    assert found["x"].p_mcnemar == pytest.approx(2 / 256)
+    assert found["x"].p_holm == pytest.approx(4 / 256)
+
+
+def test_no_common_task_is_no_difference() -> None:
+    found = differences({"base": [episode("a")], "own": []}, "base")["own"]
+    assert (found.n_pairs, found.success, found.p_holm, found.detectable_success) == (0, None, None, None)

@@ -1,0 +1,196 @@
+"""Language models as verifiers and in the asked roles."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iad_policy import IADPolicyWrapper
+from iad_policy.errors import ModelError, UnknownName
+from iad_policy.models import Messages
+from iad_policy.models.roles import N_RANKER_TRIES, ModelRoles, model_roles
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.prompts import Prompts
+from iad_policy.roles import ROLES
+from iad_policy.types import Candidate, State, Turn, Verdict
+from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers.judge import FinalisingJudge, PairwiseJudge, ScoringJudge, finalising_judge, judge
+from tests.iad_policy.toy_lamp import LampEnv
+
+HERE = State("the shelf", {"instruction": "a lamp", "facts": {"n": 1}}, history=(Turn("the door", "go[in]"),))
+
+
+def candidate(action: str, *, preview: str = "", thought: str = "") -> Candidate:
+    seen = State(preview, {}) if preview else None
+    return Candidate(action, thought=thought, key=action, preview=seen, id=action)
+
+
+class Asked:
+    """A model that keeps what it was asked."""
+
+    name = "asked"
+
+    def __init__(self, answer: Any) -> None:
+        self.prompts: list[str] = []
+        self._model = ScriptedModel(self._answer)
+        self._given = answer
+
+    def _answer(self, messages: Messages) -> str:
+        self.prompts.append("\n".join(message["content"] for message in messages))
+        return self._given(self.prompts[-1]) if callable(self._given) else self._given
+
+    def complete(self, messages: Messages, *, temperature: Any = None, max_tokens: Any = None) -> Any:
+        return self._model.complete(messages)
+
+
+def longer_is_better(prompt: str) -> str:
+    """Prefer the longer action."""
+    first, second = (part.split("\n")[0] for part in prompt.split("Action: ")[1:])
+    better = "equal" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
+    return f"Critique: length.\nBetter: {better}"
+
+
+def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
+    model = Asked("Critique: too dear.\nScore: 4")
+    (verdict,) = ScoringJudge(model).verify(HERE, [candidate("buy[a]", preview="PAGE A", thought="trust me")], [])
+    assert (verdict.score, verdict.critique, verdict.passed) == (0.4, "too dear.", None)
+    for part in ("a lamp", "the shelf", "go[in]", "Action: buy[a]", "PAGE A"):
+        assert part in model.prompts[0]
+    assert "trust me" not in model.prompts[0]
+
+
+def test_a_judge_works_without_a_preview() -> None:
+    model = Asked("Score: 10")
+    (verdict,) = ScoringJudge(model, needs_preview=False).verify(HERE, [candidate("buy[a]")], [])
+    assert verdict.score == 1.0
+    assert "simulated" not in model.prompts[0]
+
+
+def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
+    pair = [candidate("a"), candidate("b")]
+    for verifier in (ScoringJudge(Asked("hmm")), FinalisingJudge(Asked("hmm")), PairwiseJudge(Asked("hmm"))):
+        for verdict in verifier.verify(HERE, pair, []):
+            assert verdict.score == -math.inf
+            assert verdict.details == {"error_kind": "malformed"}
+            assert "got 'hmm'" in verdict.critique
+
+
+@pytest.mark.parametrize(("said", "score"), [("finalise", 1.0), ("Finalize.", 1.0), ("iterate", 0.0)])
+def test_a_decision_is_passed_or_not(said: str, score: float) -> None:
+    model = Asked(f"Critique: size missing.\nDecision: {said}")
+    (verdict,) = FinalisingJudge(model).verify(HERE, [candidate("buy[a]")], [])
+    assert (verdict.score, verdict.passed, verdict.critique) == (score, score == 1.0, "size missing.")
+
+
+def test_the_share_of_wins_orders_candidates() -> None:
+    model = Asked(longer_is_better)
+    verdicts = PairwiseJudge(model).verify(HERE, [candidate(text) for text in ("aaa", "a", "bb", "cc")], [])
+    assert [verdict.score for verdict in verdicts] == [1.0, 0.0, 0.5, 0.5]
+    assert len(model.prompts) == 4 * 3
+
+
+def test_a_judge_that_only_favours_a_place_makes_ties() -> None:
+    verdicts = PairwiseJudge(Asked("Better: first")).verify(HERE, [candidate("a"), candidate("b")], [])
+    assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
+
+
+def test_a_candidate_alone_or_among_its_equals_is_not_compared() -> None:
+    model = Asked(longer_is_better)
+    verdicts = PairwiseJudge(model).verify(HERE, [candidate("a"), replace(candidate("a"), id="again")], [])
+    assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
+    assert model.prompts == []
+
+
+@given(st.lists(st.sampled_from(["a", "b", "cc", "dd", "eee"]), min_size=1, max_size=5), st.data())
+def test_a_verdict_depends_on_the_union_only(actions: list[str], data: st.DataObject) -> None:
+    union = [replace(candidate(action), id=str(place)) for place, action in enumerate(actions)]
+    verifier = PairwiseJudge(Asked(longer_is_better))
+    whole = {one.id: verdict for one, verdict in zip(union, verifier.verify(HERE, union, []), strict=True)}
+    shuffled = data.draw(st.permutations(union))
+    cut = data.draw(st.integers(0, len(shuffled)))
+    new, among = shuffled[:cut], [replace(one, verdict=Verdict(0.9)) for one in shuffled[cut:]]
+    assert list(verifier.verify(HERE, new, among)) == [whole[one.id] for one in new]
+
+
+def test_judges_are_labelled_and_named_and_look_ahead_where_they_can() -> None:
+    env = LampEnv()
+    for name, kind in (("judge", ScoringJudge), ("pairwise", PairwiseJudge), ("finalise", FinalisingJudge)):
+        verifier = load_verifier(f"{name}:some-model", env)
+        assert isinstance(verifier, kind)
+        assert (verifier.information, verifier.needs_preview) == ("self", True)
+        with pytest.raises(ValueError, match="judge:gpt-4o-mini"):
+            load_verifier(name, env)
+    plain = gym.make("CartPole-v1", disable_env_checker=True)
+    assert load_verifier("judge:some-model", plain).needs_preview is False
+    assert judge(env, "m", needs_preview=False).identity != judge(env, "m").identity
+
+
+def test_a_judge_guides_an_episode_and_its_tokens_are_the_verifier_s() -> None:
+    def scores(prompt: str) -> str:
+        proposed = prompt.rpartition("Proposed:")[2]
+        return "Score: 9" if "paint[green]" in proposed and "is green" in proposed else "Score: 1"
+
+    env = LampEnv()
+    actions = iter(["paint[red]", "paint[green]", "leave[now]"])
+    observation, info = env.reset(options={"task_id": "green"})
+    verifier = judge(env, Asked(scores))
+    with IADPolicyWrapper(lambda observation, info: next(actions), env, verifier=verifier, threads=3) as policy:
+        assert policy.act(observation, info) == "paint[green]"
+        assert policy.spent["verifier"].verifications == 3
+        assert policy.spent["verifier"].prompt_tokens > 0
+
+
+def test_a_finalising_judge_passes_through_the_wrapper() -> None:
+    env = LampEnv()
+    observation, info = env.reset(options={"task_id": "green"})
+    verifier = finalising_judge(env, Asked("Decision: finalise"))
+    with IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, stop="finalise") as policy:
+        policy.act(observation, info)
+        assert len(policy.decisions[0].candidates) == 1
+
+
+def test_a_model_that_fails_makes_a_failed_verdict() -> None:
+    env = LampEnv()
+    observation, info = env.reset(options={"task_id": "green"})
+    verifier = judge(env, ScriptedModel([ModelError("down", kind="server")]))
+    with IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, n=1) as policy:
+        policy.act(observation, info)
+        verdict = policy.decisions[0].candidates[0].verdict
+    assert verdict is not None
+    assert (verdict.score, verdict.details["error_kind"]) == (-math.inf, "server")
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role != "ranker"])
+def test_a_role_answers_with_the_model_s_text(role: str) -> None:
+    model = Asked("  said  ")
+    roles = ModelRoles(model, Prompts("webshop"))
+    assert roles.answer(role, HERE, [candidate("buy[a]"), HERE, "a text"]) == "said"
+    assert roles.source == "asked"
+    for part in ("1. Action: buy[a]", "go[in]", "3. a text"):
+        assert part in model.prompts[0]
+
+
+def test_the_ranker_answers_with_a_place_and_is_asked_again_if_it_does_not() -> None:
+    three = [candidate("a"), candidate("b"), candidate("c")]
+    assert ModelRoles(ScriptedModel(["Best: 3"])).answer("ranker", HERE, three) == "2"
+    assert ModelRoles(ScriptedModel(["the last", "Best: 9", "2"])).answer("ranker", HERE, three) == "1"
+    assert ModelRoles(ScriptedModel([])).answer("ranker", HERE, three[:1]) == "0"
+    with pytest.raises(ModelError, match="from 1 to 3, got 'dunno'") as caught:
+        ModelRoles(ScriptedModel(["dunno"] * N_RANKER_TRIES)).answer("ranker", HERE, three)
+    assert caught.value.kind == "malformed"
+
+
+def test_an_unknown_role_names_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="paraphraser"):
+        model_roles(LampEnv(), ScriptedModel([])).answer("poet", HERE, None)
+
+
+def test_the_paraphraser_sees_the_text_alone() -> None:
+    model = Asked("other words")
+    ModelRoles(model).answer("paraphraser", HERE, "a lamp for $5")
+    assert model.prompts[0].endswith("\na lamp for $5")
+    assert "the shelf" not in model.prompts[0]

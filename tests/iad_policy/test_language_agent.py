@@ -1,0 +1,294 @@
+"""The language agent and the prompts."""
+
+import math
+from pathlib import Path
+from random import Random
+from string import Template
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import IADPolicyWrapper
+from iad_policy.agents import load_agent
+from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
+from iad_policy.errors import ModelError, UnknownName
+from iad_policy.models import Messages
+from iad_policy.models.cache import CachedModel
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.prompts import FOLDER, PLACEHOLDERS, Prompts
+from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, state_values
+from iad_policy.types import Candidate, Feedback, State, Turn
+from tests.iad_policy.toy_lamp import LampEnv
+
+PAGE = State(
+    "The results. Price: $4 --- [SEP] item b0",
+    {"instruction": "a $5 lamp", "available_actions": ("click[b0]", "search[...]"), "facts": {}},
+    history=(Turn("first page", "search[lamp]"),),
+    steps_left=3,
+)
+
+
+def proposed(agent: LanguageAgent, state: State = PAGE, feedback: Feedback | None = None) -> Candidate:
+    return agent.propose(state, feedback=feedback, temperature=None, rng=Random(0))
+
+
+def prompt_of(style: Style, state: State = PAGE, feedback: Feedback | None = None) -> str:
+    messages = LanguageAgent(ScriptedModel([]), Prompts("webshop"), style).messages(state, feedback)
+    return "\n".join(message["content"] for message in messages)
+
+
+def all_files() -> list[Path]:
+    return sorted(FOLDER.glob("*/*.txt"))
+
+
+@pytest.mark.parametrize("path", all_files(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders(path: Path) -> None:
+    role = path.stem
+    used = set(Template(path.read_text(encoding="utf-8")).get_identifiers())
+    assert used <= PLACEHOLDERS[role]
+    prompt = Prompts(path.parent.name).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
+    text = prompt.system + prompt.user
+    assert {f"<<{name}>>" for name in used} <= set(_marked(text))
+    assert "$" not in text
+    assert prompt.user
+
+
+def _marked(text: str) -> list[str]:
+    return [f"<<{part.partition('>>')[0]}>>" for part in text.split("<<")[1:]]
+
+
+def test_every_role_has_a_prompt_for_any_environment() -> None:
+    assert {path.stem for path in (FOLDER / "any").glob("*.txt")} == set(PLACEHOLDERS)
+
+
+def test_a_folder_of_your_own_goes_before_the_bundled_one(tmp_path: Path) -> None:
+    (tmp_path / "refine.txt").write_text("mine: $feedback, $$5", encoding="utf-8")
+    own = Prompts(tmp_path)
+    assert own.render("refine", feedback="x").user == "mine: x, $5"
+    assert own.render("critic", subject="x", **state_values(PAGE)).system
+    assert own.digest(["refine"]) != Prompts().digest(["refine"])
+    assert own.digest(["critic"]) == Prompts().digest(["critic"])
+
+
+def test_a_wrong_placeholder_or_folder_names_the_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "refine.txt").write_text("$feedbak", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"no placeholders but \$feedback"):
+        Prompts(tmp_path).render("refine", feedback="x")
+    with pytest.raises(UnknownName, match="webshop"):
+        Prompts("webshp")
+    with pytest.raises(UnknownName, match="critic"):
+        Prompts().render("critc")
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_prompt_holds_what_the_agent_may_see(style: Style) -> None:
+    state = PAGE.noted("try the cheap one")
+    text = prompt_of(style, state, Feedback("Best: click[b0]\nWorst: search[x]\nReview: too dear"))
+    for part in (
+        "a $5 lamp",
+        "Price: $4 --- [SEP] item b0",
+        "search[lamp]",
+        "first page",
+        "click[b0]\nsearch[...]",
+        "try the cheap one",
+        "Actions left: 3.",
+        "Best: click[b0]\nWorst: search[x]\nReview: too dear",
+        "key attributes",
+    ):
+        assert part in text
+    assert "key attributes" not in prompt_of(style, state)
+
+
+def test_react_is_a_dialogue_and_the_others_are_not() -> None:
+    def speakers(style: Style) -> list[str]:
+        messages: Messages = LanguageAgent(ScriptedModel([]), style=style).messages(PAGE)
+        return [message["role"] for message in messages]
+
+    assert speakers("react") == ["system", "user", "assistant", "user"]
+    assert speakers("cot") == speakers("direct") == ["system", "user"]
+
+
+def test_long_histories_pages_and_lists_are_shortened() -> None:
+    state = State(
+        "x" * 100_000,
+        {"available_actions": [f"click[{n}]" for n in range(500)] + ["search[...]"]},
+        history=tuple(Turn("y" * 5000, f"click[old {n}]") for n in range(200)),
+    )
+    text = prompt_of("direct", state)
+    assert len(text) < 25_000
+    assert "search[...]" in text
+    assert "click[old 199]" in text
+    assert "click[old 100]" not in text
+    assert f"({200 - N_OLD_TURNS} earlier turns are left out)" in text
+    assert f"({501 - N_ACTIONS} more)" in text
+    dialogue = LanguageAgent(ScriptedModel([]), style="react").messages(state)
+    assert len(dialogue) == 2 + 2 * N_OLD_TURNS
+
+
+def test_an_invalid_last_action_and_the_findings_are_told() -> None:
+    state = State("page", {"invalid_action": True, "facts": {"unknown column": "nmae"}})
+    text = state_values(state)["facts"]
+    assert "not valid here" in text
+    assert "- unknown column: nmae" in text
+    assert state_values(State({"a": np.zeros((2, 3, 4))}, {}))["observation"].endswith("of shape 2x3x4)")
+
+
+def test_the_thought_is_what_stands_before_the_action() -> None:
+    candidate = proposed(LanguageAgent(ScriptedModel(["Thought: cheap.\nAction: click[B0]"]), style="react"))
+    assert (candidate.action, candidate.thought, candidate.error) == ("click[b0]", "Thought: cheap.", "")
+
+
+def test_an_answer_that_is_no_action_says_what_was_expected() -> None:
+    candidate = proposed(LanguageAgent(ScriptedModel(["I would rather not"])))
+    assert candidate.action is None
+    assert candidate.thought == "I would rather not"
+    assert candidate.error == (
+        "expected a line \"Action: ...\" with an action, such as click[b0], search[...], got 'I would rather not'"
+    )
+    assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]))).error
+
+
+def test_a_discrete_action_space_takes_a_number_in_its_range() -> None:
+    agent = LanguageAgent(ScriptedModel(["Action: 2", "7", "left"]), space=gym.spaces.Discrete(4))
+    assert "whole number from 0 to 3" in agent.messages(PAGE)[0]["content"]
+    assert proposed(agent).action == 2
+    assert "from 0 to 3, got '7'" in proposed(agent).error
+    assert "from 0 to 3, got 'left'" in proposed(agent).error
+
+
+def test_other_action_spaces_and_missing_names_are_refused() -> None:
+    with pytest.raises(TypeError, match="texts or Discrete"):
+        language_agent(gym.make("Pendulum-v1", disable_env_checker=True), "x")
+    with pytest.raises(ValueError, match="litellm:gpt-4o-mini"):
+        load_agent("litellm", LampEnv())
+    with pytest.raises(UnknownName, match="direct"):
+        LanguageAgent(ScriptedModel([]), style="fancy")  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="react"):
+        load_agent("litellm:gpt-4o-mini#fancy", LampEnv())
+
+
+def test_a_name_may_carry_the_style() -> None:
+    env = LampEnv()
+    plain, reasoning = load_agent("litellm:ollama/qwen3:8b", env), load_agent("litellm:ollama/qwen3:8b#cot", env)
+    assert isinstance(plain, LanguageAgent)
+    assert isinstance(reasoning, LanguageAgent)
+    assert plain.model is reasoning.model
+    assert plain.model.name == "ollama/qwen3:8b"
+    assert "cot" in reasoning.identity
+    assert "direct" in plain.identity
+
+
+def test_the_identity_changes_with_whatever_changes_answers() -> None:
+    prompts = Prompts()
+    agents = [
+        LanguageAgent("a", prompts),
+        LanguageAgent("b", prompts),
+        LanguageAgent("a", prompts, "cot"),
+        LanguageAgent("a", Prompts("webshop")),
+        LanguageAgent("a", prompts, temperature=0.1),
+    ]
+    assert len({agent.identity for agent in agents}) == 5
+    assert agents[0].identity == LanguageAgent("a", prompts).identity
+
+
+def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
+    class Recorder(ScriptedModel):
+        temperatures: list[float | None]
+
+        def complete(self, messages: Messages, *, temperature: Any = None, max_tokens: Any = None) -> Any:
+            self.temperatures.append(temperature)
+            return super().complete(messages)
+
+    model = Recorder(["click[b0]", "click[b0]"])
+    model.temperatures = []
+    agent = LanguageAgent(model, temperature=0.5)
+    proposed(agent)
+    agent.propose(PAGE, feedback=None, temperature=0.1, rng=Random(0))
+    assert model.temperatures == [0.5, 0.1]
+
+
+def run(env: LampEnv, policy: IADPolicyWrapper) -> dict[str, Any]:
+    observation, info = env.reset(options={"task_id": "green"})
+    done = False
+    while not done:
+        observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+        done = terminated or truncated
+    return info
+
+
+def green_after_feedback(messages: Messages) -> str:
+    asked = messages[-1]["content"]
+    if "The lamp is green" in asked:
+        return "Action: leave[now]"
+    return "Action: paint[green]" if "Best: paint[red]" in asked else "Action: paint[red]"
+
+
+def test_an_episode_with_feedback_is_solved_and_metered() -> None:
+    env = LampEnv()
+    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, verifier="oracle") as policy:
+        info = run(env, policy)
+        assert info["success"] is True
+        first = policy.decisions[0]
+        assert [candidate.action for candidate in first.candidates] == ["paint[red]", "paint[green]", "paint[red]"]
+        assert policy.spent["agent"].prompt_tokens > 100
+        assert policy.spent["agent"].completion_tokens >= 3 * len("Action: paint[red]") // 4
+
+
+def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
+    n_asked = [0]
+
+    def counted(messages: Messages) -> str:
+        n_asked[0] += 1
+        return green_after_feedback(messages)
+
+    def spent() -> tuple[int, dict[str, float]]:
+        env = LampEnv()
+        with (
+            CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
+            IADPolicyWrapper(language_agent(env, model), env, verifier="oracle", threads=2) as policy,
+        ):
+            run(env, policy)
+            usage = policy.usage._replace(seconds=0.0).as_dict()
+        return n_asked[0], usage
+
+    first, again = spent(), spent()
+    assert first == again
+    assert first[0] == 6
+
+
+def test_nonsense_for_ever_is_an_error_each_time_and_nothing_raises() -> None:
+    env = LampEnv(max_steps=3)
+    agent = language_agent(env, ScriptedModel(lambda messages: "blah (blah]"), style="cot")
+    with IADPolicyWrapper(agent, env, verifier="oracle", n=2) as policy:
+        assert run(env, policy)["success"] is False
+        candidates = [candidate for decision in policy.decisions for candidate in decision.candidates]
+    assert candidates
+    assert all("expected a line" in candidate.error and candidate.score == -math.inf for candidate in candidates)
+
+
+def test_a_model_that_cannot_answer_is_an_infrastructure_failure() -> None:
+    env = LampEnv()
+    agent = language_agent(env, ScriptedModel([ModelError("down", kind="server")]))
+    observation, info = env.reset(seed=0)
+    with IADPolicyWrapper(agent, env, strategy="single") as policy, pytest.raises(ModelError, match="down"):
+        policy.act(observation, info)
+
+
+def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> None:
+    env = gym.make("IAD/WebShop-v0")
+    asked: list[str] = []
+
+    def answer(messages: Any) -> str:
+        asked.append(str(messages[0]["content"])[:40])
+        return "Action: search[walking shoes]" if "Two kinds of action" in str(messages) else "Name the colour."
+
+    agent = language_agent(env, ScriptedModel(answer))
+    policy = IADPolicyWrapper(agent, env, strategy="iad", n=2, feedback="judge")
+    policy.act(*env.reset(seed=0))
+    told = policy.decisions[-1].candidates[1].feedback
+    assert told is not None
+    assert told.critique == "Name the colour."
+    assert "critic answered by scripted" in policy.decisions[-1].notes

@@ -1,0 +1,239 @@
+"""The scripted model, the cache, and the readers of answers."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iad_policy.call import Call, making
+from iad_policy.errors import ModelError
+from iad_policy.models import Completion, Messages, load_model
+from iad_policy.models.answers import read_action, read_choice, read_critique, read_integer, read_score
+from iad_policy.models.cache import CachedModel
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.types import Usage
+
+HELLO = ({"role": "user", "content": "hello"},)
+SHOP = ("click[back to search]", "click[blue]", "click[a [b] c]", "search[...]")
+
+
+class Counter:
+    """A priced model that numbers its answers."""
+
+    name = "counter"
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+        self.n_calls = 0
+        self._lock = threading.Lock()
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        with self._lock:
+            self.n_calls += 1
+            return Completion(f"answer {self.n_calls}", Usage(prompt_tokens=3, completion_tokens=2, usd=0.5), (-0.25,))
+
+
+@pytest.fixture
+def counter() -> Counter:
+    return Counter()
+
+
+@pytest.fixture
+def cached(counter: Counter, tmp_path: Path) -> Iterator[CachedModel]:
+    with CachedModel(counter, tmp_path / "deep" / "cache.sqlite") as model:
+        yield model
+
+
+def asked(model: Any, *, stream: str = "task:0", index: int = 0, messages: Messages = HELLO, **sampling: Any) -> str:
+    with making(Call(stream, index)):
+        return model.complete(messages, **sampling).text
+
+
+def test_a_script_is_read_in_order_and_its_end_is_an_error() -> None:
+    model = ScriptedModel(["one", "two"])
+    assert [model.complete(HELLO).text for _ in range(2)] == ["one", "two"]
+    with pytest.raises(ModelError, match="end of its script"):
+        model.complete(HELLO)
+
+
+def test_a_script_may_be_a_generator_or_a_function_and_may_fail() -> None:
+    assert ScriptedModel(text for text in ["made"]).complete(HELLO).text == "made"
+    assert ScriptedModel(lambda messages: messages[-1]["content"].upper()).complete(HELLO).text == "HELLO"
+    with pytest.raises(ModelError, match="down"):
+        ScriptedModel([ModelError("down", kind="server")]).complete(HELLO)
+
+
+def test_a_scripted_model_counts_a_token_for_four_characters() -> None:
+    parts = {"role": "user", "content": [{"type": "text", "text": "12345"}, {"type": "image_url", "image_url": {}}]}
+    with making(Call()) as call:
+        answer = ScriptedModel(["123456789"]).complete([*HELLO, parts])
+    assert answer.usage == call.usage == Usage(prompt_tokens=2 + 2, completion_tokens=3)
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"object with name and complete"):
+        load_model(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="litellm:gpt-4o-mini"):
+        load_model("")
+
+
+def test_a_hit_is_charged_to_the_budget_and_not_to_the_bill(cached: CachedModel, counter: Counter) -> None:
+    first = asked(cached)
+    with making(Call("task:0", 0)) as call:
+        again = cached.complete(HELLO)
+    assert (again.text, again.logprobs, counter.n_calls) == (first, (-0.25,), 1)
+    assert call.usage == again.usage == Usage(prompt_tokens=3, completion_tokens=2)
+
+
+def test_every_part_of_the_key_makes_a_sample_of_its_own(cached: CachedModel, counter: Counter) -> None:
+    asked(cached)
+    asked(cached, stream="task:1")
+    asked(cached, index=1)
+    asked(cached, temperature=0.5)
+    asked(cached, max_tokens=9)
+    asked(cached, messages=({"role": "user", "content": "hullo"},))
+    counter.settings["api_base"] = "elsewhere"
+    asked(cached)
+    assert counter.n_calls == 7
+
+
+def test_several_draws_within_one_item_differ_and_are_found_again(cached: CachedModel, counter: Counter) -> None:
+    def draws() -> list[str]:
+        with making(Call("task:0", 0)):
+            return [cached.complete(HELLO).text for _ in range(3)]
+
+    assert draws() == draws() == ["answer 1", "answer 2", "answer 3"]
+    assert counter.n_calls == 3
+
+
+def test_errors_are_not_kept(tmp_path: Path) -> None:
+    with CachedModel(ScriptedModel([ModelError("busy", kind="server"), "fine"]), tmp_path / "cache") as model:
+        with pytest.raises(ModelError):
+            asked(model)
+        assert asked(model) == "fine"
+        assert asked(model) == "fine"
+
+
+def test_two_caches_on_one_file_share_answers_between_threads(tmp_path: Path) -> None:
+    counters = [Counter(), Counter()]
+    caches = [CachedModel(counter, tmp_path / "cache") for counter in counters]
+    with ThreadPoolExecutor(4) as threads:
+        texts = list(threads.map(lambda n: asked(caches[n % 2], index=n), range(40)))
+    assert [asked(caches[(n + 1) % 2], index=n) for n in range(40)] == texts
+    assert sum(counter.n_calls for counter in counters) == 40
+    for cache in caches:
+        cache.close()
+        cache.close()
+
+
+def test_a_file_that_is_no_cache_says_how_to_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "cache"
+    path.write_bytes(b"not a database, and long enough to be taken for one" * 99)
+    with pytest.raises(ValueError, match="delete it, or name another path"):
+        CachedModel(Counter(), path)
+
+
+def test_a_cache_that_breaks_later_warns_once_and_goes_on_without(cached: CachedModel, tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "deep" / "cache.sqlite")
+    other.execute("DROP TABLE completions")
+    other.close()
+    with pytest.warns(RuntimeWarning, match="going on without it"):
+        assert asked(cached) == "answer 1"
+    assert asked(cached) == "answer 2"
+
+
+def test_a_damaged_row_is_asked_for_again(cached: CachedModel, tmp_path: Path) -> None:
+    asked(cached)
+    other = sqlite3.connect(tmp_path / "deep" / "cache.sqlite")
+    other.execute("UPDATE completions SET answer = '{'")
+    other.commit()
+    other.close()
+    assert [asked(cached), asked(cached)] == ["answer 2", "answer 2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("Action: search[red shoes]", "search[red shoes]"),
+        ("I'd go.\n**Action:** `click[Blue]`\nObservation: x\nAction: click[y]", "click[blue]"),
+        ("search[a [b] c]", "search[a [b] c]"),
+        ("search[a [b c] now", "search[a [b c]"),
+        ('click[echo "]"]', 'click[echo "]"]'),
+        ("Action: click[a] then click[b]", "click[a]"),
+        ("Action:\n```\nsearch[x]\n```", "search[x]"),
+        ("x = a[0], so click[blue]", "click[blue]"),
+        ("Thought: look\nAction: search[two\nlines]", "search[two\nlines]"),
+        ("Action: go[home]", "go[home]"),
+        ("Action: none", None),
+        ("hmm", None),
+        ("search[never closed", None),
+        ("", None),
+    ],
+)
+def test_a_shop_action_is_found_in_an_answer(text: str, action: str | None) -> None:
+    assert read_action(text, SHOP) == action
+
+
+def test_a_plain_text_action_is_the_whole_answer_or_what_follows_the_marker() -> None:
+    assert read_action("ls -la", ["submit"]) == "ls -la"
+    assert read_action("```bash\nls\npwd\n```", ["submit"]) == "ls\npwd"
+    assert read_action("I think\nAction: Submit\nbecause", ["submit"]) == "submit"
+    assert read_action("I think so", ["submit"], bare=False) is None
+
+
+@given(st.text(max_size=200), st.booleans())
+def test_no_answer_makes_a_reader_raise(text: str, bare: bool) -> None:
+    read_action(text, SHOP, bare=bare)
+    read_action(text, bare=bare)
+    read_integer(text)
+    read_choice(text, "better", ("first", "second"))
+    read_critique(text, "score")
+    score = read_score(text)
+    assert score is None or 0.0 <= score <= 1.0
+
+
+@given(st.text(st.characters(exclude_characters="[]\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"), min_size=1, max_size=40))
+def test_every_argument_without_brackets_comes_back_as_written(argument: str) -> None:
+    assert read_action(f"Thought: why\nAction: search[{argument}]", SHOP) in (
+        f"search[{argument}]",
+        *SHOP,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("Action: 3", 3), ("3", 3), ("Action: move 2 (left)", 2), ("-1", -1), ("3 or 4", None), ("Action: 3.5", None)],
+)
+def test_a_number_is_read(text: str, number: int | None) -> None:
+    assert read_integer(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("Critique: fine\nScore: 7", 0.7),
+        ("**Score:** 7.5/10", 0.75),
+        ("Fine. Score (0-10): 8", 0.8),
+        ('{"score": 10}', 1.0),
+        ("8/10", 0.8),
+        ("Score: 1\nScore: 2", 0.2),
+        ("Score: 80", None),
+        ("Score: -3", None),
+        ("I give no number", None),
+        ("", None),
+    ],
+)
+def test_a_score_is_read(text: str, score: float | None) -> None:
+    assert read_score(text) == score
+
+
+def test_a_critique_is_what_stands_before_the_score() -> None:
+    assert read_critique("Critique: wrong size.\nScore: 3", "score") == "wrong size."

@@ -1,0 +1,99 @@
+"""Every code block of the README and of the other documents runs, and so does every example."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import IADPolicyWrapper
+from tests.iad_policy.openai_server import Reply, completion, serving
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEEDS_A_TERMINAL = "iad play"
+
+
+def blocks(document: str, language: str) -> list[str]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return [body for its, body in BLOCK.findall(text) if its == language]
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    """A folder in the official format at the path that the documents name."""
+    data = gym.make("IAD/WebShop-v0").unwrapped.data  # type: ignore[attr-defined]
+    folder = tmp_path / "path" / "to"
+    folder.mkdir(parents=True)
+    (folder / "webshop").symlink_to(data.folder)
+    return tmp_path
+
+
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if blocks(name, "python")])
+def test_python_blocks_run_one_after_another(
+    document: str, official: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(official)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    env = gym.make("IAD/WebShop-v0")
+    namespace = {"env": env, "gym": gym, "IADPolicyWrapper": IADPolicyWrapper}
+    with serving() as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.address)
+        server.script(Reply(completion("Action: search[walking shoes]")))
+        for body in blocks(document, "python"):
+            exec(compile(body, document, "exec"), namespace)
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    for document in DOCUMENTS:
+        for body in blocks(document, "sh"):
+            for line in body.replace("\\\n", " ").splitlines():
+                command = line.split("#")[0].strip()
+                if command:
+                    yield document, command
+
+
+@pytest.mark.parametrize(("document", "command"), list(commands()))
+def test_shell_commands_run(document: str, command: str, official: Path) -> None:
+    words = shlex.split(command)
+    if words[0] == "export":
+        assert re.fullmatch(r"\w+=.*", words[1])
+        return
+    if words[0] == "make":  # it would run this test again; that its target is there and expands is what can be checked
+        subprocess.run([*words, "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+        return
+    environment = {
+        **os.environ,
+        "OPENAI_API_KEY": "none",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    with serving() as server:
+        environment["OPENAI_API_BASE"] = server.address
+        server.script(Reply(completion("Action: click[nothing]")))
+        typed = "q\n" if command.startswith(NEEDS_A_TERMINAL) else ""
+        done = subprocess.run(
+            words, cwd=official, env=environment, input=typed, capture_output=True, text=True, timeout=110, check=False
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(example: Path, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_links_in_documents_lead_somewhere() -> None:
+    for document in DOCUMENTS:
+        text = (ROOT / document).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            if not target.startswith("http"):
+                assert ((ROOT / document).parent / target).exists(), f"{document}: {target}"
