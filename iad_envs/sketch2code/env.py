@@ -11,13 +11,13 @@ from gymnasium import spaces
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
-from iad_envs.sketch2code.answers import read_answer, texts_of, title_of
+from iad_envs.sketch2code.answers import read_answer, texts_of
 from iad_envs.sketch2code.images import WHITE, Image, decoded, letterboxed, side_by_side
 from iad_envs.sketch2code.lease import Lease
 from iad_envs.sketch2code.page import Page, score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.sketcher import draw_sketch
-from iad_envs.sketch2code.tasks import Task, load_assets, load_tasks
+from iad_envs.sketch2code.tasks import ASK, QUESTION, Task, instruction, load_assets, load_tasks
 from iad_envs.sketch2code.users import COMPLETE, Turn, User, sees_reference
 from iad_envs.sketch2code.visual import VISUAL_PARTS, visual_score
 from iad_envs.spaces import UnicodeText
@@ -25,24 +25,19 @@ from iad_envs.tasks import DataVersion, data_folder, data_version
 
 MAX_CHARS = 1 << 23
 EXAMPLE = "<!DOCTYPE html><html><body></body></html>"
-QUESTION = "ask[...]"
 SHOWN_CHARS = 40_000
 """Of the current page, in the text of an observation."""
 SHOWN_QUESTION_CHARS = 2_000
 FRAME = (720, 540)
 """Of each of the pictures that `render` puts side by side: height, width."""
-SETTINGS = ("direct", "feedback", "question")
 NO_PARTS: Mapping[str, float] = dict.fromkeys(("layout", "text_iou", "text_weight", "image_iou", "image_weight"), 0.0)
-ASK = {
-    "direct": "Answer with the HTML.",
-    "feedback": "Answer with the HTML; a user then says what to change, and you answer with the whole page again.",
-    "question": f"Answer with the HTML, or ask the user about the page with {QUESTION}.",
-}
-TASK = (
-    "Write one HTML page, with its CSS in it, that looks like the page in the sketch: a box with a cross is an image "
-    "(use rick.jpg for every image), wavy lines are text, other boxes are parts such as navigation bars, forms, tables "
-    "and buttons. Place and size everything as in the sketch."
-)
+
+
+class Sketch(NamedTuple):
+    """A sketch in its frame, and the height and width that it takes there, from the top left."""
+
+    frame: Image
+    size: tuple[int, int]
 
 
 class Draft(NamedTuple):
@@ -134,8 +129,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         render_mode: str | None = None,
     ) -> None:
         super().__init__(max_steps=max_steps, render_mode=render_mode)
-        if setting not in SETTINGS:
-            raise UnknownTask("setting", setting, SETTINGS)
+        if setting not in ASK:
+            raise UnknownTask("setting", setting, ASK)
         if (user is None) != (setting == "direct"):
             raise ValueError(
                 f"expected a user in the settings feedback and question, and none in direct, got {user!r} in "
@@ -207,8 +202,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         state: Draft = self._required().state
         blank = np.full((1, 1, 3), WHITE, dtype=np.uint8)
         shots = [self.screenshot(html) if html else None for html in (state.html, state.task.html)]
-        images = [self._sketch(state.task), *(blank if shot is None else shot for shot in shots)]
-        return side_by_side([letterboxed(image, FRAME) for image in images])
+        images = [self._sketch(state.task).frame, *(blank if shot is None else shot for shot in shots)]
+        return side_by_side([letterboxed(image, FRAME)[0] for image in images])
 
     def action_key(self, action: str) -> str:
         """Return the page itself, out of its fence, or the question."""
@@ -229,8 +224,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         return task.task_id
 
     def _instruction(self, task: Task) -> str:
-        title = title_of(task.html)
-        return f"{TASK} {ASK[self.setting]}" + (f"\nThe page's title: {title}" if title else "")
+        return instruction(task, self.setting)
 
     def _start(self, task: Task) -> Draft:
         return Draft(task)
@@ -258,7 +252,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         seen = sees_reference(self._user)
         turn = Turn(
             question=state.said[-1].removeprefix("You asked: ") if asked else "",
-            sketch=self._sketch(state.task),
+            sketch=self._sketch(state.task).frame,
             html=state.html,
             page=state.page,
             screenshot=self.renderer.screenshot,
@@ -278,6 +272,11 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
             after.rng_state,
         )
 
+    def _arrive(self, now: Snapshot) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give whoever steps a sketch of his own; simulations share one, as many are remembered."""
+        observation, info = super()._arrive(now)
+        return {**observation, "sketch": observation["sketch"].copy()}, info
+
     def _view(self, state: Draft, complaint: str) -> View:
         page = state.page
         parts = [self._instruction(state.task)]
@@ -296,8 +295,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
             "setting": self.setting,
             "user_saw_reference": sees_reference(self._user),
             "sketch": "drawn" if state.task.sketch is None else "given",
+            "sketch_size": list(self._sketch(state.task).size),
         }
-        observation = {"sketch": self._sketch(state.task), "text": "\n\n".join(parts)}
+        observation = {"sketch": self._sketch(state.task).frame, "text": "\n\n".join(parts)}
         return View(observation, actions, facts, _page_data(state))
 
     def _score(self, task: Task, now: Snapshot, memory: float | None) -> Score:
@@ -327,17 +327,16 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         looks = page and (page.failure, page.width, page.height, sorted(page.boxes.items()))
         return (blake2b(repr(looks).encode(), digest_size=16).hexdigest(), state.said)
 
-    def _drawn(self, task: Task) -> Image:
-        """Return the sketch as it is observed."""
+    def _drawn(self, task: Task) -> Sketch:
         if task.sketch is not None:
             image = decoded(task.sketch.read_bytes(), str(task.sketch))
         else:
             page = self.renderer.page(task.html)
             seed = [task.number, *task.page.stem.encode()]
             image = draw_sketch(page.boxes, (page.width, page.height), seed=seed)
-        frame = letterboxed(image, self._image_size)
+        frame, size = letterboxed(image, self._image_size)
         frame.flags.writeable = False
-        return frame
+        return Sketch(frame, size)
 
 
 def _page_data(state: Draft) -> dict[str, Any]:

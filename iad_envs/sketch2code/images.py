@@ -47,8 +47,8 @@ def encoded(image: Image) -> bytes:
     return bytes(cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes())
 
 
-def letterboxed(image: Image, size: tuple[int, int]) -> Image:
-    """Return a picture scaled into a white frame of `size` (height, width), at its top left."""
+def letterboxed(image: Image, size: tuple[int, int]) -> tuple[Image, tuple[int, int]]:
+    """Return a picture scaled into a white frame of `size` (height, width), at its top left, and its size there."""
     cv2 = opencv()
     height, width = image.shape[:2]
     scale = min(size[0] / height, size[1] / width)
@@ -56,7 +56,7 @@ def letterboxed(image: Image, size: tuple[int, int]) -> Image:
     small = cv2.resize(image, fitted, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
     frame = np.full((*size, 3), WHITE, dtype=np.uint8)
     frame[: small.shape[0], : small.shape[1]] = small
-    return frame
+    return frame, (small.shape[0], small.shape[1])
 
 
 def side_by_side(images: Sequence[Image], *, gap: int = 8) -> Image:

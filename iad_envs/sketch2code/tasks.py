@@ -12,9 +12,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from iad_envs.errors import DataNotFound
+from iad_envs.sketch2code.answers import title_of
 
 DRAWN_PER_PAGE = 2
 ASSETS = ("rick.jpg",)
+QUESTION = "ask[...]"
+ASK = {
+    "direct": "Answer with the HTML.",
+    "feedback": "Answer with the HTML; a user then says what to change, and you answer with the whole page again.",
+    "question": f"Answer with the HTML, or ask the user about the page with {QUESTION}.",
+}
+TASK = (
+    "Write one HTML page, with its CSS in it, that looks like the page in the sketch: a box with a cross is an image "
+    "(use rick.jpg for every image), wavy lines are text, other boxes are parts such as navigation bars, forms, tables "
+    "and buttons. Place and size everything as in the sketch."
+)
+"""Setting -> how to answer."""
 _SKETCH = re.compile(r"(.+)_(\d+)\.png")
 
 
@@ -71,6 +84,12 @@ def load_tasks(folder: Path) -> Mapping[str, Task]:
                 task_id, pages[page], sketch, number, more.get("split", "test"), more.get("difficulty", "")
             )
     return tasks
+
+
+def instruction(task: Task, setting: str) -> str:
+    """Return what the agent is asked to do."""
+    title = title_of(task.html)
+    return f"{TASK} {ASK[setting]}" + (f"\nThe page's title: {title}" if title else "")
 
 
 def load_assets(folder: Path) -> dict[str, bytes]:
