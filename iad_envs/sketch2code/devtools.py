@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from typing import Any
 
 from iad_envs.sketch2code.errors import BrowserGone, BrowserNotFound, PageTimeout, ProtocolError
@@ -48,8 +49,8 @@ READ_BYTES = 1 << 16
 START_S = 30.0
 MAX_FOLDER = 40
 """Characters of the temporary folder's path."""
-# The browser wants its pipes as 3 and 4. The shell that puts them there removes the profile's folder after the browser's
-# end, even when the parent is dead by then.
+# The browser wants its pipes as 3 and 4. The shell that puts them there removes the profile's folder after the
+# browser's end, even when the parent is dead by then.
 LAUNCHER = 'exec 3<&0 4>&1 </dev/null >/dev/null; "$@"; rm -rf "$IAD_PROFILE"'
 
 Listener = Callable[[str, dict[str, Any]], None]
@@ -116,7 +117,7 @@ class Browser:
         # Root can't use the sandbox; anybody else keeps it.
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         command = [executable, *FLAGS, *sandbox, *flags, f"--user-data-dir={self._profile}"]
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", LAUNCHER, "iad", *command],
             stdin=to_read,
@@ -197,10 +198,8 @@ class Browser:
         """End all its processes and remove its profile; closing twice is harmless."""
         self._fail("the browser was closed")
         if self._process.poll() is None:
-            try:
+            with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         self._process.wait()
         if self._reader is not threading.current_thread():
             self._reader.join()

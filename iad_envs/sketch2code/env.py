@@ -1,10 +1,10 @@
 """`IAD/Sketch2Code-v0`: from a hand-drawn sketch to a web page."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -66,8 +66,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
     compared with those of the page that was sketched. See docs/sketch2code.md for every difference.
 
     ## Action space
-    Text: HTML, with or without a fence; in the setting `question` also `ask[question]`. A text without a tag is answered
-    in words, and counts as a step.
+    Text: HTML, with or without a fence; in the setting `question` also `ask[question]`. A text without a tag is
+    answered in words, and counts as a step.
 
     ## Observation space
     Dict: `sketch`, an image (height, width, 3; uint8) with the sketch scaled into its top left; `text`, what to do, the
@@ -108,7 +108,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         v0: First version.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
 
     def __init__(
         self,
@@ -149,13 +149,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         self._texts = texts
         self._as_published = as_published
         self._visual = visual
-        self._renderer_options = {
-            "chromium": chromium,
-            "scripts": scripts,
-            "assets": load_assets(self._folder),
-            "n_tabs": n_tabs,
-        }
-        self._lease: Lease | None = Lease(**self._renderer_options)
+        assets = load_assets(self._folder)
+        self._new_lease = partial(Lease, chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
+        self._lease: Lease | None = self._new_lease()
         self._image_size = image_size
         self._sketch = lru_cache(maxsize=64)(self._drawn)
         self.action_space = UnicodeText(MAX_CHARS)
@@ -177,7 +173,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
     def renderer(self) -> Renderer:
         """Where pages are rendered; shared with the other environments of this process."""
         if self._lease is None:
-            self._lease = Lease(**self._renderer_options)
+            self._lease = self._new_lease()
         return self._lease.renderer
 
     def difficulty(self, task_id: str) -> str:

@@ -1,12 +1,13 @@
 """Draws the sketch that a person might have made of a page: the same components, in wobbly strokes.
 
-The drawing conventions are those of Sketch2Code's sketches: a picture is a box with an X, text is wavy lines, everything
-else a box. Nothing is pixel-exact: components are moved and resized a little, the hand wobbles, corners are overshot,
-strokes are missing, the sheet is tilted. The same seed draws the same sketch.
+The drawing conventions are those of Sketch2Code's sketches: a picture is a box with an X, text is wavy lines,
+everything else a box. Nothing is pixel-exact: components are moved and resized a little, the hand wobbles, corners are
+overshot, strokes are missing, the sheet is tilted. The same seed draws the same sketch.
 """
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -83,12 +84,8 @@ def draw_sketch(boxes: Boxes, size: tuple[float, float], *, seed: int | Sequence
 
 
 def _misplaced(box: Box, size: tuple[int, int], hand: Hand, rng: np.random.Generator) -> Box:
-    left, top, right, bottom = (
-        box.x * size[0],
-        box.y * size[1],
-        (box.x + box.w) * size[0],
-        (box.y + box.h) * size[1],
-    ) + rng.normal(0.0, hand.misplaced, 4)
+    edges = np.array([box.x * size[0], box.y * size[1], (box.x + box.w) * size[0], (box.y + box.h) * size[1]])
+    left, top, right, bottom = (float(edge) for edge in edges + rng.normal(0.0, hand.misplaced, 4))
     return Box(min(left, right), min(top, bottom), abs(right - left), abs(bottom - top))
 
 
@@ -107,7 +104,7 @@ def _picture(box: Box, hand: Hand, rng: np.random.Generator) -> list[Points]:
 def _film(box: Box, hand: Hand, rng: np.random.Generator) -> list[Points]:
     side, x, y = 0.2 * min(box.w, box.h), box.x + box.w / 2, box.y + box.h / 2
     corners = [(x - side, y - side), (x + side, y), (x - side, y + side), (x - side, y - side)]
-    play = [_stroke(start, end, hand, rng) for start, end in zip(corners, corners[1:], strict=False)]
+    play = [_stroke(start, end, hand, rng) for start, end in pairwise(corners)]
     return [*_frame(box, hand, rng), *play]
 
 
@@ -165,7 +162,7 @@ def _wobbly(points: Points, hand: Hand, rng: np.random.Generator) -> Points:
 
 def _tilted(points: Points, tilt: float) -> Points:
     turn = np.array([[math.cos(tilt), -math.sin(tilt)], [math.sin(tilt), math.cos(tilt)]])
-    return points @ turn.T
+    return np.asarray(points @ turn.T)
 
 
 def _inked(strokes: Sequence[Points], size: tuple[int, int], hand: Hand) -> Image:

@@ -33,7 +33,13 @@ POLICY = "; ".join(
     )
 )
 COLLECT = files(__package__).joinpath("collect.js").read_text(encoding="utf-8")
-MEDIA_TYPES = {"jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "svg": "image/svg+xml"}
+MEDIA_TYPES = {
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "png": "image/png",
+    "gif": "image/gif",
+    "svg": "image/svg+xml",
+}
 
 
 class Tab:
@@ -136,7 +142,9 @@ class Tab:
         return self._browser.send(method, params, session=self._session, timeout_s=timeout_s)
 
     def _evaluate(self, expression: str, *, timeout_s: float) -> Any:
-        world = self._send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": "iad"}, timeout_s=timeout_s)
+        world = self._send(
+            "Page.createIsolatedWorld", {"frameId": self._frame, "worldName": "iad"}, timeout_s=timeout_s
+        )
         self._world = world["executionContextId"]
         params = {
             "expression": expression,

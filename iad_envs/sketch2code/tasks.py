@@ -1,7 +1,7 @@
 """The tasks of a data folder in the official layout: `{page}.html`, `{page}_{k}.png`, `rick.jpg`.
 
-All in one folder, or pages in `webpages/` and sketches in `sketches/`. A page without sketches is given two, drawn by the
-sketcher. `tasks.jsonl`, which the official data do not have, may give a task's split and difficulty.
+All in one folder, or pages in `webpages/` and sketches in `sketches/`. A page without sketches is given two, drawn by
+the sketcher. `tasks.jsonl`, which the official data do not have, may give a task's split and difficulty.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The visual metrics of Design2Code (Si et al., 2024): block match, text, position and colour, and CLIP if you have it."""
+"""The visual metrics of Design2Code (Si et al., 2024): block match, text, position, colour, and CLIP if you have it."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -165,8 +165,8 @@ def _joined(blocks: Sequence[Block]) -> list[Block]:
 def _merged(ours: list[Block], theirs: list[Block], ratios: Ratios) -> tuple[list[Block], list[Block]]:
     """Merge neighbouring blocks, on either side, as long as that makes the best pairing clearly cheaper."""
     while True:
-        merged = _merge_once(ours, lambda blocks, theirs=theirs: _paired_costs(_costs(blocks, theirs, ratios)))
-        again = _merge_once(theirs, lambda blocks, ours=merged: _paired_costs(_costs(ours, blocks, ratios)))
+        merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs, ratios))  # noqa: B023 (used at once)
+        again = _merge_once(theirs, lambda blocks: _paired_costs(merged, blocks, ratios))  # noqa: B023
         if len(merged) == len(ours) and len(again) == len(theirs):
             return ours, theirs
         ours, theirs = merged, again
@@ -192,7 +192,8 @@ def _merge_once(blocks: list[Block], paired: Callable[[list[Block]], list[float]
     ]
 
 
-def _paired_costs(costs: Costs) -> list[float]:
+def _paired_costs(ours: Sequence[Block], theirs: Sequence[Block], ratios: Ratios) -> list[float]:
+    costs = _costs(ours, theirs, ratios)
     return [float(costs[pair]) for pair in cheapest_pairs(costs)]
 
 

@@ -18,9 +18,7 @@ ROUTES = {
     "event_source": '<script>new EventSource("{url}")</script>',
     "web_socket": '<script>new WebSocket("{url}".replace("http", "ws"))</script>',
     "new_image": '<script>new Image().src = "{url}"</script>',
-    "worker": (
-        '<script>new Worker(URL.createObjectURL(new Blob(["fetch(\'{url}\', {{mode: \'no-cors\'}})"])))</script>'
-    ),
+    "worker": ("<script>new Worker(URL.createObjectURL(new Blob([\"fetch('{url}', {{mode: 'no-cors'}})\"])))</script>"),
 }
 """The 18 routes by which a page can load something."""
 

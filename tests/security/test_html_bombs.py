@@ -15,7 +15,9 @@ from iad_envs.sketch2code.errors import BrowserNotFound
 from iad_envs.sketch2code.page import Limits, Page, score_pages
 from iad_envs.sketch2code.renderer import Renderer
 
-GOOD = "<!doctype html><body><h1>Title</h1><p>Some words.</p><img src='x' width=200 height=100><noscript>hidden</noscript>"
+GOOD = (
+    "<!doctype html><body><h1>Title</h1><p>Some words.</p><img src='x' width=200 height=100><noscript>hidden</noscript>"
+)
 FAST = Limits(load_s=2.0, collect_s=2.0)
 SVG_BOMB = (
     '<svg width="100" height="100"><defs><g id="g0"><rect width="9" height="9"/></g>'
@@ -214,7 +216,9 @@ def test_nothing_runs_after_the_parent_was_killed(chromium: str) -> None:
 
 
 def test_a_long_temporary_folder_is_not_too_long(chromium: str, good: Page) -> None:
-    script = "from iad_envs.sketch2code.renderer import Renderer\nwith Renderer() as r: print(r.page('<p>x</p>').failure)"
+    script = (
+        "from iad_envs.sketch2code.renderer import Renderer\nwith Renderer() as r: print(r.page('<p>x</p>').failure)"
+    )
     with TemporaryDirectory() as folder:
         long = Path(folder) / ("long-" * 20)
         long.mkdir()

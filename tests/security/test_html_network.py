@@ -54,7 +54,8 @@ def test_the_route_is_closed(route: str, renderer: Renderer, witness: Witness) -
 def test_no_local_file_is_shown(html: str, renderer: Renderer, tmp_path: Path) -> None:
     secret = tmp_path / "secret.svg"
     secret.write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100" fill="red"/></svg>'
+        '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100">'
+        '<rect width="200" height="100" fill="red"/></svg>'
     )
     page, shot = renderer.run(
         f"<!doctype html>{html.format(path=secret)}", lambda tab, page: tab.screenshot((page.width, page.height))
