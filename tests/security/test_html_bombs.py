@@ -138,6 +138,16 @@ def test_a_page_cannot_lie_about_its_boxes(scripted: Renderer) -> None:
     assert scripted.page(html.format(lie)).boxes == scripted.page(html.format("")).boxes
 
 
+def test_names_of_elements_hide_nothing_from_the_collector(renderer: Renderer) -> None:
+    names = "querySelectorAll readyState fonts getAnimations documentElement title getBoundingClientRect getClientRects"
+    clobbers = "".join(f"<{tag} name={name} id={name}>{{}}" for tag in ("img", "input") for name in names.split())
+    html = f"<!doctype html><form style='height:50px'>{clobbers}</form><p>words</p>"
+    named = renderer.page(html)
+    plain = renderer.page(html.replace(" name=", " data-name=").replace(" id=", " data-id="))
+    assert not named.failure
+    assert named.boxes == plain.boxes
+
+
 def test_dialogs_and_reloads_do_not_stop_a_page(scripted: Renderer, good: Page) -> None:
     assert not scripted.page("<script>alert(1); confirm(2); prompt(3)</script><p>words</p>").failure
     assert is_unharmed(scripted, good)
