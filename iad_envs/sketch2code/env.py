@@ -1,7 +1,7 @@
 """`IAD/Sketch2Code-v0`: from a hand-drawn sketch to a web page."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -153,7 +153,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         self._new_lease = partial(Lease, chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
         self._lease: Lease | None = self._new_lease()
         self._image_size = image_size
-        self._sketch = lru_cache(maxsize=64)(self._drawn)
+        self._sketches: dict[str, Sketch] = {}
         self.action_space = UnicodeText(MAX_CHARS)
         self.observation_space = spaces.Dict(
             {"sketch": spaces.Box(0, 255, (*image_size, 3), np.uint8), "text": UnicodeText(MAX_CHARS)}
@@ -323,7 +323,10 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         looks = page and (page.failure, page.width, page.height, sorted(page.boxes.items()))
         return (blake2b(repr(looks).encode(), digest_size=16).hexdigest(), state.said)
 
-    def _drawn(self, task: Task) -> Sketch:
+    def _sketch(self, task: Task) -> Sketch:
+        known = self._sketches.get(task.task_id)
+        if known is not None:
+            return known
         if task.sketch is not None:
             image = decoded(task.sketch.read_bytes(), str(task.sketch))
         else:
@@ -332,7 +335,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
             image = draw_sketch(page.boxes, (page.width, page.height), seed=seed)
         frame, size = letterboxed(image, self._image_size)
         frame.flags.writeable = False
-        return Sketch(frame, size)
+        self._sketches = {task.task_id: Sketch(frame, size)}  # of one task at a time, as an episode needs
+        return self._sketches[task.task_id]
 
 
 def _page_data(state: Draft) -> dict[str, Any]:
