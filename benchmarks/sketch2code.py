@@ -1,7 +1,7 @@
 """Figures of IAD/Sketch2Code-v0: the scorer's speed beside the published procedure, memory, and what the sketch tells.
 
-Measured on the real pages (IAD_REAL_DATA, a folder that holds `sketch2code/`), without them on the bundled ones. `--full`
-takes more pairs and pages.
+Measured on the real pages (IAD_REAL_DATA, a folder that holds `sketch2code/`), without them on the bundled ones.
+`--full` takes more pairs and pages.
 """
 
 import os
@@ -53,7 +53,7 @@ HAS_OWN_TEXT = """function() {
 
 
 def published_boxes(html: str, assets: Mapping[str, bytes]) -> Mapping[str, Sequence[Box]]:
-    """A page's boxes as the published scorer gets them: a browser for the page, a screenshot, a question per element."""
+    """A page's boxes as the published scorer gets them: a browser each, a screenshot, a question per element."""
     browser = Browser(find_chromium())
     try:
         tab = Tab(browser, scripts=True, assets=assets, limits=Limits())
