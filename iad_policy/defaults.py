@@ -29,6 +29,8 @@ class Defaults:
 
 DEFAULTS = {
     "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
+    "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier"),
+    "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
     "IAD/Sketch2Code-v0": Defaults(
         proxy="iad_policy.verifiers.sketch2code:SketchVerifier",
         prompts="sketch2code",
@@ -48,7 +50,7 @@ def env_id(env: gym.Env[Any, Any]) -> str:
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
-    """Return the environment's proxy verifier.
+    """Return the environment's own verifier without gold: it looks at what an action leads to.
 
     Raises:
         UnknownName: It has none.

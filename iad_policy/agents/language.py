@@ -15,7 +15,7 @@ from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import N_OLD_TURNS, OLD_OBSERVATION_CHARS, shown, state_values
 from iad_policy.types import Candidate, Feedback, State
 
-Style = Literal["direct", "cot", "react"]
+Style = Literal["direct", "cot", "react", "few-shot"]
 STYLES: tuple[str, ...] = get_args(Style)
 SHOWN_CHARS = 200
 """Of an answer that can't be read, in the error that says so."""
@@ -30,8 +30,8 @@ class LanguageAgent:
     Args:
         model: A litellm name or an object with `complete`.
         prompts: An environment's prompt files.
-        style: `direct` asks for the action alone, `cot` for reasoning before it, `react` for a thought and an action in
-            a dialogue whose earlier turns are the history.
+        style: `direct` asks for the action alone, `cot` for reasoning before it, `few-shot` for the action alone after
+            worked examples, `react` for a thought and an action in a dialogue whose earlier turns are the history.
         space: The action space, if actions are not texts: `Discrete` asks for a whole number.
         temperature: Where the strategy gives none; independent samples need some.
         max_tokens: Of an answer.
