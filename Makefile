@@ -65,7 +65,15 @@ $(READY): pyproject.toml
 	fi; \
 	echo "Setting up $(VENV) with $$($$found --version) ..."; \
 	$$found -m venv $(VENV); \
-	$(PY) -m pip install --quiet --editable ".[dev]"; \
+	$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"; \
+	if ! command -v chromium chromium-browser google-chrome chrome >/dev/null && [ -z "$$IAD_CHROMIUM" ]; then \
+		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			echo "Installing chromium ..."; \
+			(apt-get update -qq && apt-get install -y -qq chromium fonts-liberation) >/dev/null || echo "No chromium: Sketch2Code will not run." >&2; \
+		else \
+			echo "IAD/Sketch2Code-v0 needs a Chromium: sudo apt-get install chromium fonts-liberation." >&2; \
+		fi; \
+	fi; \
 	touch $(READY)
 
 clean:

@@ -6,6 +6,8 @@ from typing import Any, Literal, cast, get_args
 
 import gymnasium as gym
 
+from iad_policy.agents import load_object
+from iad_policy.defaults import defaults_of
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_action, read_integer, split_thought
@@ -138,7 +140,8 @@ def language_agent(
     if isinstance(model, str) and "#" in model:
         model, _, named = model.rpartition("#")
         style = cast(Style, named)
-    return LanguageAgent(load_model(model), prompts_of(env), style, space=env.action_space, **options)
+    kind: type[LanguageAgent] = load_object(defaults_of(env).language)
+    return kind(load_model(model), prompts_of(env), style, space=env.action_space, **options)
 
 
 def _discrete(space: "gym.Space[Any] | None") -> gym.spaces.Discrete | None:
