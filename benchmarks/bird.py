@@ -22,7 +22,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.figures import ROOT, figure
+from figures import ROOT, figure
+
 from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
 from iad_envs.bird.database import Database
 from iad_envs.bird.env import BirdEnv
