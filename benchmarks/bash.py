@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-from figures import in_fresh_process, show
+from figures import figure, in_fresh_process
 
 import iad_envs
 from iad_envs.bash.sandbox import open_sandbox
@@ -60,7 +60,7 @@ def sandbox_figures(n: int) -> None:
         sandbox.run("true")
         create.append((time.perf_counter() - start) * 1000)
         sandbox.close()
-    show("create_ms", statistics.median(create), "ms", target=50, baseline="recorded",
+    figure("create_ms", statistics.median(create), "ms", target=50, baseline="recorded",
          ratio=RECORDED_MS["create"] / statistics.median(create), n=len(create))  # fmt: skip
     with open_sandbox(setup=DATA / "fs_1.tar") as sandbox:
         true_ms, reset_ms, bare, tried = [], [], [], []
@@ -73,10 +73,10 @@ def sandbox_figures(n: int) -> None:
             sandbox.restore(token)
             bare.append(timed(lambda: sandbox.run(CANDIDATE)))
             tried.append(timed(lambda: _try_and_undo(sandbox, token)))
-        show("true_ms", statistics.median(true_ms), "ms", target=12, n=n)
-        show("sandbox_reset_ms", statistics.median(reset_ms), "ms", n=n)
+        figure("true_ms", statistics.median(true_ms), "ms", target=12, n=n)
+        figure("sandbox_reset_ms", statistics.median(reset_ms), "ms", n=n)
         overhead = statistics.median(mine - command for mine, command in zip(tried, bare, strict=True))
-        show("simulate_undo_overhead_ms", overhead, "ms", target=3, n=n)
+        figure("simulate_undo_overhead_ms", overhead, "ms", target=3, n=n)
 
 
 def _try_and_undo(sandbox: Any, token: Any) -> None:
@@ -101,19 +101,19 @@ def episode_figures(n: int) -> None:
             times[name].append(value)
     recorded = sum(RECORDED_MS[name] for name in ("reset", "step", "submit"))
     medians = {name: statistics.median(values) for name, values in times.items()}
-    show("reset_ms", medians["reset"], "ms", target=2, baseline="recorded",
+    figure("reset_ms", medians["reset"], "ms", target=2, baseline="recorded",
          ratio=RECORDED_MS["reset"] / medians["reset"], n=n)  # fmt: skip
     for name in ("step", "submit"):
-        show(f"{name}_ms", medians[name], "ms", baseline="recorded", ratio=RECORDED_MS[name] / medians[name], n=n)
+        figure(f"{name}_ms", medians[name], "ms", baseline="recorded", ratio=RECORDED_MS[name] / medians[name], n=n)
     ratio = recorded / medians["episode"]
-    show("episode_ratio", ratio, "x", target=15, better="higher", baseline="recorded", ratio=ratio, n=n)
+    figure("episode_ratio", ratio, "x", target=15, better="higher", baseline="recorded", ratio=ratio, n=n)
     env.close()
 
 
 def traces() -> set[str]:
     """What a sandbox could leave on the host: processes, mounts, cgroups and files."""
     found = {f"mount {line.split()[4]}" for line in Path("/proc/self/mountinfo").read_text().splitlines()}
-    found |= {f"file {path}" for folder in ("/tmp", "/dev/shm") for path in os.listdir(folder) if path[:3] == "iad"}
+    found |= {f"file {path}" for folder in ("/tmp", "/dev/shm") for path in Path(folder).glob("iad*")}
     found |= {f"cgroup {path}" for path in Path("/sys/fs/cgroup").glob("**/*iad*")}
     for tasks in Path("/proc/self/task").glob("*/children"):
         found |= {f"process {pid}" for pid in tasks.read_text().split()}
@@ -134,8 +134,8 @@ def leftovers(n_episodes: int) -> None:
         if seed in (n_episodes // 10, n_episodes - 1):
             held.append(layers_held())
     env.close()
-    show("layers_grown_in_episodes", held[-1] - held[0], "mounts", target=0, n=n_episodes)
-    show("leftovers_after_500_episodes", len(traces() - before), "things", target=0, n=n_episodes)
+    figure("layers_grown_in_episodes", held[-1] - held[0], "mounts", target=0, n=n_episodes)
+    figure("leftovers_after_500_episodes", len(traces() - before), "things", target=0, n=n_episodes)
 
 
 def layers_held() -> int:
@@ -176,20 +176,20 @@ def bundled_tasks(n_runs: int) -> None:
     runs = [solved("scripter", seed) for seed in range(n_runs)]
     tasks = list(zip(*runs, strict=True))
     single = [success for run in runs for success, _ in run]
-    show("single_success", share(single), "share", n=len(single))
-    show("random_success", share([success for success, _ in solved("random", 0)]), "share", target=0.05, n=len(tasks))
+    figure("single_success", share(single), "share", n=len(single))
+    figure("random_success", share([success for success, _ in solved("random", 0)]), "share", target=0.05, n=len(tasks))
     found = share([any(success for success, _ in task) for task in tasks])
-    show(f"pass{n_runs}_success", found, "share", target=share(single) + 0.15, better="higher", n=len(tasks))
+    figure(f"pass{n_runs}_success", found, "share", target=share(single) + 0.15, better="higher", n=len(tasks))
     for difficulty in ("hard", "easy"):
         its = [success for run in runs for success, kind in run if kind == difficulty]
-        show(f"{difficulty}_success", share(its), "share", n=len(its))
+        figure(f"{difficulty}_success", share(its), "share", n=len(its))
 
 
 def main() -> None:
     is_full = "--full" in sys.argv[1:]
     sandbox_figures(60)
     episode_figures(83)
-    show("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600)
+    figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600, n=1)
     leftovers(10_000 if is_full else 500)
     bundled_tasks(16)
 
