@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from iad_envs.bash.facts import NOTHING, complaint_about, facts_of, observation_of
-from iad_envs.bash.sandbox import Limits, Token, open_sandbox
+from iad_envs.bash.sandbox import Limits, open_sandbox
 from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, run_gold, scored
-from iad_envs.bash.start import Ran, StartState, answer_of
+from iad_envs.bash.start import Ran, StartState
 from iad_envs.bash.tasks import DATA_FILES, Task, commands_in, load_tasks, setup_of
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
@@ -37,17 +37,15 @@ class ShellState:
     Attributes:
         start: What the file system is compared with.
         instruction: What is to be done.
-        files: The file system; its layers are kept as long as this is.
         cwd: Working directory.
         oldpwd: The one before, for `cd -`.
-        ran: The last command's outcome; None before any.
+        ran: The last command's outcome; its files are kept as long as this is. None before any.
         command: The last command.
         submitted: Whether the episode was ended.
     """
 
     start: StartState
     instruction: str
-    files: Token
     cwd: str = "/"
     oldpwd: str = ""
     ran: Ran | None = None
@@ -213,19 +211,19 @@ class BashEnv(IADEnv[str, ShellState]):
 
     def _start(self, task: Task) -> ShellState:
         start = self._start_of(task.file_system)
-        return ShellState(start, task.instruction, start.token)
+        return ShellState(start, task.instruction)
 
     def _transition(self, state: ShellState, action: str, rng: np.random.Generator | None) -> Transition:
         if self.irreversible(action):
             return Transition(replace(state, submitted=True), "", True)
         complaint = _unusable(action)
         if complaint:
-            ran = Ran(None, "", state.files, (), 0, complaint)
+            ran = state.start.refused(state.ran, complaint)
         else:
-            ran = state.start.run(state.files, action, cwd=state.cwd, oldpwd=state.oldpwd)
+            ran = state.start.run(state.ran, action, cwd=state.cwd, oldpwd=state.oldpwd)
         if ran.result is None:
             return Transition(replace(state, ran=ran, command=action), ran.complaint, False)
-        after = replace(state, files=ran.files, cwd=ran.result.cwd, oldpwd=ran.result.oldpwd, ran=ran, command=action)
+        after = replace(state, cwd=ran.result.cwd, oldpwd=ran.result.oldpwd, ran=ran, command=action)
         return Transition(after, complaint_about(ran.result), False)
 
     def _view(self, state: ShellState, complaint: str) -> View:
@@ -250,8 +248,7 @@ class BashEnv(IADEnv[str, ShellState]):
             return Score(0.0, 0.0, False, NO_PARTS[self._reward], gold_once)
         # At the end afresh: what depends on the time has to run when the agent's did.
         gold = run_gold(state.start, task.gold) if state.submitted else gold_once.outcome(state.start, task.gold)
-        answer = task.instruction if state.ran is None else answer_of(state.ran)
-        found = scored(self._reward, state.start, state.files, answer=answer, gold=gold)
+        found = scored(self._reward, state.start, state.ran, instruction=task.instruction, gold=gold)
         progress = min(found.total, 1.0)
         if not state.submitted:
             return Score(0.0, progress, False, found.parts, gold_once)

@@ -42,20 +42,23 @@ class GoldOnce:
 
 def run_gold(start: StartState, gold: str) -> Ran:
     """Run a gold command where the original does: at `/`, in the start state."""
-    return start.run(start.token, gold)
+    return start.run(None, gold)
 
 
-def scored(mode: RewardMode, start: StartState, files: Token, *, answer: str, gold: Ran) -> Scored:
-    """Score a state with its last output against the outcome of the gold command."""
+def scored(mode: RewardMode, start: StartState, last: Ran | None, *, instruction: str, gold: Ran) -> Scored:
+    """Score the state after the last command, and its output, against the outcome of the gold command.
+
+    Where there was no command the answer is the instruction, as in the original.
+    """
+    changes, answer = ((), instruction) if last is None else (last.since_start, answer_of(last))
+    files = start.token if last is None else last.files
     if mode == "strict":
-        found = strict_parts(
-            start.changes(files), start.changes(gold.files), agent_output=answer, gold_output=answer_of(gold)
-        )
+        found = strict_parts(changes, gold.since_start, agent_output=answer, gold_output=answer_of(gold))
         return Scored(found.total, found._asdict())
     try:
         parts = intercode_parts(
-            git_status(start.index, start.changes(files)),
-            git_status(start.index, start.changes(gold.files)),
+            git_status(start.index, changes),
+            git_status(start.index, gold.since_start),
             agent_output=answer,
             gold_output=answer_of(gold) if is_text(gold) else None,
             same_content=lambda path: _same_checksum(start, files, gold.files, path),

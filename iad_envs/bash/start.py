@@ -20,6 +20,7 @@ class Ran(NamedTuple):
         line: The command line as it arrived in the shell.
         files: The state after it, frozen.
         changes: To the state before it.
+        since_start: What differs from the start state after it.
         ended: Background jobs that were ended to freeze the state.
         complaint: Why the command can't be run; empty otherwise.
     """
@@ -28,6 +29,7 @@ class Ran(NamedTuple):
     line: str
     files: Token
     changes: tuple[Change, ...]
+    since_start: tuple[Change, ...]
     ended: int
     complaint: str = ""
 
@@ -57,25 +59,27 @@ class StartState:
         with self.sandbox.fork(self.token) as fork:
             return Index.of(fork.tree("/"))
 
-    def run(self, files: Token, command: str, *, cwd: str = "/", oldpwd: str = "") -> Ran:
-        """Run a command in a fork of a state, freeze what comes of it, and throw the fork away."""
+    def run(self, before: Ran | None, command: str, *, cwd: str = "/", oldpwd: str = "") -> Ran:
+        """Run a command in a fork of the state after another (None: of the start), freeze that, and drop the fork."""
+        files = self.token if before is None else before.files
         try:
             arguments = arrives_as(command) if self._published else ("bash", "-c", command.strip())
         except MalformedCommand as error:
-            return Ran(None, "", files, (), 0, str(error))
+            return self.refused(before, str(error))
         # A list is not asked for its last folder, so only what a shell would split off is passed as one.
         line = arguments[2] if len(arguments) == 3 else arguments
         with self.sandbox.fork(files) as fork:
             result = fork.run(line, cwd=cwd, oldpwd=oldpwd)
             after = fork.snapshot()
-            return Ran(
-                result, shlex.join(line) if isinstance(line, tuple) else line, after, fork.diff(files), after.ended
-            )
+            changes = fork.diff(files)
+            since_start = changes if files is self.token else fork.diff(self.token)
+        said = line if isinstance(line, str) else shlex.join(line)
+        return Ran(result, said, after, changes, since_start, after.ended)
 
-    def changes(self, files: Token) -> tuple[Change, ...]:
-        """What differs in a state from the start."""
-        with self.sandbox.fork(files) as fork:
-            return fork.diff(self.token)
+    def refused(self, before: Ran | None, complaint: str) -> Ran:
+        """Return what comes of a command that can't be run after another: nothing."""
+        files, since_start = (self.token, ()) if before is None else (before.files, before.since_start)
+        return Ran(None, "", files, (), since_start, 0, complaint)
 
     def checksum(self, files: Token, path: str) -> str:
         """Return what `md5sum` prints for a path, seen from `/`."""

@@ -24,6 +24,7 @@ TIME_DEPENDENT = {
     "fs_2-42": "prints the time to the second",
     "fs_4-25": "prints the load average",
     "fs_4-5": "prints the process tree",
+    "fs_2-49": "fails to download, and prints how long that took",
     "fs_2-36": "prints the free space, which other programs use too",
     "fs_1-45": "packs a compressed archive, whose bytes may hold times",
     "fs_1-46": "packs a compressed archive, whose bytes may hold times",
