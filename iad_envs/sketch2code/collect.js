@@ -27,6 +27,15 @@ async (maxBoxes) => {
   if (getter(Document, "readyState") !== "complete") {
     await new Promise((done) => addEventListener("load", done, { once: true }));
   }
+  // A document that is put into another may call itself complete while its images are on their way.
+  const listen = method(EventTarget, "addEventListener");
+  const imageHas = (image, name) => Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, name).get.call(image);
+  // A lazy image would or would not be there, as time has it.
+  for (const image of select(document, "img[loading]")) method(Element, "removeAttribute")(image, "loading");
+  for (const image of select(document, "img")) {
+    if (imageHas(image, "complete")) continue;
+    await new Promise((done) => ["load", "error"].forEach((event) => listen(image, event, done, { once: true })));
+  }
   await getter(Document, "fonts").ready;
   for (const animation of method(Document, "getAnimations")(document)) {
     try {

@@ -122,8 +122,19 @@ def test_a_page_leaves_nothing_behind_for_the_next(html: str, chromium: str) -> 
     rick += b"\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
     with Renderer(chromium=chromium, assets={"rick.jpg": rick}, n_tabs=1) as renderer:
         before = renderer.run(styled, lambda tab, page: None)[0]
-        renderer.page(html)
-        assert renderer.run(styled, lambda tab, page: None)[0] == before
+        assert before.boxes["image"]
+        for _ in range(5):
+            renderer.run(html, lambda tab, page: None)
+            assert renderer.run(styled, lambda tab, page: None)[0] == before
+
+
+def test_lazy_images_are_there_too(chromium: str) -> None:
+    image = "<!doctype html><div style='height:9000px'></div><img {} src='rick.svg'>"
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='300' height='200'/>"
+    with Renderer(chromium=chromium, assets={"rick.svg": svg}) as renderer:
+        lazy, eager = (renderer.page(image.format(how)) for how in ("loading=lazy", ""))
+    assert lazy.height > 9200
+    assert lazy.boxes == eager.boxes
 
 
 def test_scripts_leave_nothing_behind_for_the_next(chromium: str) -> None:
