@@ -189,11 +189,7 @@ def main() -> None:
     is_full = "--full" in sys.argv[1:]
     sandbox_figures(60)
     episode_figures(83)
-<<<<<<< HEAD
-    figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600)
-=======
     figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600, n=1)
->>>>>>> bash
     leftovers(10_000 if is_full else 500)
     bundled_tasks(16)
 

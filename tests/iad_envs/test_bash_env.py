@@ -25,13 +25,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("intercode")
     (folder / "tasks_fs_1.json").write_text(json.dumps(TASKS))
     (folder / "setup_nl2b_fs_1.sh").write_text(
-<<<<<<< HEAD
-        "mkdir -p /work/sub /work/hollow; ln -s sub /work/link\n"
-        "echo first > /work/one.txt; echo two > /work/sub/two.txt\n"
-=======
         "mkdir -p /work/sub /work/hollow\necho first > /work/one.txt\n"
         "echo two > /work/sub/two.txt\nln -s sub /work/link\n"
->>>>>>> bash
     )
     return folder
 
