@@ -43,6 +43,7 @@ class World(ABC):
         self.gold_keys = frozenset(getattr(self.inner, "GOLD_INFO", DEFAULT_GOLD))
         self._key: Callable[[Any], Any] = getattr(self.inner, "action_key", _plain_key)
         self._irreversible: Callable[[Any], bool] = getattr(self.inner, "irreversible", _never)
+        self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
         self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
         self.max_steps = _step_limit(env)
 
@@ -57,6 +58,10 @@ class World(ABC):
     def guard(self) -> AbstractContextManager[None]:
         """Return a context in which the environment refuses to be stepped or asked for gold."""
         return self._guard()
+
+    def thumbnail(self, token: Any) -> bytes | None:
+        """Return a small PNG of a simulated state, where the environment has pictures of its states."""
+        return self._thumbnail(token)
 
     def complaint(self, action: Any) -> str:
         """Return why an action is outside the action space, or ""."""
@@ -220,3 +225,7 @@ def _plain_key(action: Any) -> str:
 
 def _never(action: Any) -> bool:
     return False
+
+
+def _no_picture(token: Any) -> None:
+    return None

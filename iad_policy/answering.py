@@ -279,7 +279,7 @@ class Answerer:
             return [self._world.simulate(self._episode.token(at), candidate.action, draw)]
 
         def record(outcome: Outcome) -> Mapping[str, Any]:
-            return {} if log is None else outcome_record(outcome, log)
+            return {} if log is None else outcome_record(outcome, log, self._world.thumbnail(outcome.token))
 
         def read(line: Mapping[str, Any]) -> Outcome | None:
             return None if log is None else outcome_of(line, log)

@@ -8,7 +8,7 @@ Long observations are kept once, by content, in `blobs/`.
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import Any, BinaryIO, NamedTuple
@@ -18,6 +18,7 @@ from iad_policy.types import NOTHING, Usage
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
+THUMBNAILS = "thumbnails"
 BLOB_CHARS = 1024
 
 
@@ -65,14 +66,23 @@ class AnswerLog:
             return encode(value)
         name = digest(value)
         if name not in self._blobs:
-            path = self.folder / BLOBS / f"{name}.json"
-            if not path.exists():
-                path.parent.mkdir(exist_ok=True)
-                part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
-                part.write_text(json.dumps(encode(value)), encoding="utf-8")
-                part.replace(path)
+            self._keep(f"{BLOBS}/{name}.json", lambda: json.dumps(encode(value)).encode())
             self._blobs.add(name)
         return {"__blob__": name}
+
+    def put_picture(self, png: bytes) -> str:
+        """Keep a picture once, by content; returns its path in the folder."""
+        path = f"{THUMBNAILS}/{digest(png)}.png"
+        self._keep(path, lambda: png)
+        return path
+
+    def _keep(self, place: str, content: Callable[[], bytes]) -> None:
+        path = self.folder / place
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
+            part.write_bytes(content())
+            part.replace(path)
 
     def get(self, value: Any) -> Any:
         """Return what `put` was given."""
@@ -103,6 +113,7 @@ class EpisodeLog:
         self.key = key
         self.put = log.put
         self.get = log.get
+        self.put_picture = log.put_picture
         self.n_replayed = 0
 
     def recorded(self, item: str, question: str) -> dict[str, Any] | None:

@@ -56,14 +56,16 @@ def verdict_of(record: Mapping[str, Any]) -> Verdict:
     )
 
 
-def outcome_record(outcome: Outcome, log: EpisodeLog) -> dict[str, Any]:
-    """Return the log's form of a simulated outcome, without its token."""
+def outcome_record(outcome: Outcome, log: EpisodeLog, thumbnail: bytes | None = None) -> dict[str, Any]:
+    """Return the log's form of a simulated outcome, without its token; a picture of it is kept in a file of its own."""
+    picture = {} if thumbnail is None else {"thumbnail": log.put_picture(thumbnail)}
     return {
         "kind": "outcome",
         "observation": put_observation(outcome.observation, log),
         "info": {key: log.put(value) for key, value in outcome.info.items()},
         "done": bool(outcome.done),
         "key": outcome.key,
+        **picture,
     }
 
 

@@ -13,7 +13,7 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.sketch2code.answers import read_answer, texts_of
 from iad_envs.sketch2code.draft import Draft, Sketch, page_data
-from iad_envs.sketch2code.images import WHITE, Image, decoded, letterboxed, side_by_side
+from iad_envs.sketch2code.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side
 from iad_envs.sketch2code.lease import Lease
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
@@ -31,6 +31,8 @@ SHOWN_CHARS = 40_000
 SHOWN_QUESTION_CHARS = 2_000
 FRAME = (720, 540)
 """Of each of the pictures that `render` puts side by side: height, width."""
+THUMBNAIL = (320, 240)
+"""Of the pictures that a run keeps of candidates: height, width."""
 NO_PARTS: Mapping[str, float] = dict.fromkeys(("layout", "text_iou", "text_weight", "image_iou", "image_weight"), 0.0)
 
 
@@ -160,6 +162,12 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         """Return a picture of any page; None for one that can't be rendered."""
         shot = self.renderer.screenshot(html)
         return None if shot is None else decoded(shot, "the screenshot")
+
+    def thumbnail(self, token: Snapshot) -> bytes | None:
+        """Return a small PNG of a state's page, for a run's records; None where there is no page that renders."""
+        html = token.state.html
+        shot = self.screenshot(html) if html else None
+        return None if shot is None else encoded(letterboxed(shot, THUMBNAIL)[0])
 
     def close(self) -> None:
         """Give the browser back; it ends with the last environment of this process."""

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from iad_policy.digest import dumps
 from iad_policy.errors import IADError
 from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.log import ANSWERS, BLOBS, AnswerLog, cut_torn_line, read_lines
+from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog, cut_torn_line, read_lines
 
 CONFIG = "config.json"
 EPISODES = "episodes.jsonl"
@@ -105,7 +105,8 @@ class RunFolder:
 
     def _forget(self) -> None:
         # The configuration goes last: without it the rest would be taken for somebody's files.
-        shutil.rmtree(self.path / BLOBS, ignore_errors=True)
+        for name in (BLOBS, THUMBNAILS):
+            shutil.rmtree(self.path / name, ignore_errors=True)
         for name in (SUMMARY, EPISODES, ANSWERS, CONFIG):
             (self.path / name).unlink(missing_ok=True)
 

@@ -1,5 +1,6 @@
 """`IAD/Sketch2Code-v0` from outside: answers, settings, users, data, and what is shown."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -261,3 +262,17 @@ def test_a_verifier_picks_the_better_page(verifier: str, make: Any) -> None:
     assert policy.act(observation, info) == gold(env)
     scores = [candidate.score for candidate in policy.decisions[-1].candidates]
     assert scores[1] > scores[0] > scores[3]
+
+
+def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_path: Path) -> None:
+    env = make()
+    pages = iter([HALF, HALF.replace("Tea", "Coffee"), HALF])
+    with IADPolicyWrapper(
+        lambda observation, info: next(pages), env, strategy="bon", n=3, verifier="oracle", log=tmp_path
+    ) as policy:
+        policy.act(*env.reset(seed=0))
+    lines = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    named = [line["thumbnail"] for line in lines if line["kind"] == "outcome"]
+    assert len(named) == 2
+    assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "thumbnails").iterdir()} == set(named)
+    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in named)
