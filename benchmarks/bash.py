@@ -119,7 +119,7 @@ def traces() -> Counter[str]:
     return Counter(
         processes=len(pids),
         mounts=Path("/proc/self/mountinfo").read_text().count("\n"),
-        files=sum(1 for folder in ("/tmp", "/dev/shm") for _ in Path(folder).glob("iad*")),
+        files=sum(1 for folder in ("/tmp", "/dev/shm") for _ in Path(folder).glob("iad-sandbox*")),
         # Their names hold the process that made them: other programs' are not ours.
         cgroups=sum(any(f"-{pid}-" in name for pid in pids) for name in groups),
     )
@@ -157,6 +157,8 @@ def leftovers(n_episodes: int) -> None:
     before = traces()
     env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
     task_ids = env.task_ids
+    for task_id in task_ids[::9]:  # opens every sandbox
+        env.reset(options={"task_id": task_id})
     held: list[int] = []
     for k in range(n_episodes):
         env.reset(options={"task_id": task_ids[k % len(task_ids)]})
