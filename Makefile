@@ -9,6 +9,7 @@ SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 
 # Real data and recorded vectors of the original systems lie beside a checkout, if at all; they are not ours to ship.
 ifneq ($(wildcard ../shared/data),)
@@ -25,10 +26,10 @@ demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
 		--agent shopper --verifier proxy --out runs/demo --fresh
 
-test: $(READY)
+test: $(READY) $(BROWSER)
 	$(PY) -m pytest -n auto -m "not slow"
 
-test-full: $(READY)
+test-full: $(READY) $(BROWSER)
 	$(PY) -m pytest -n auto
 
 # The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
@@ -43,7 +44,7 @@ lint: $(READY)
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-bench: $(READY)
+bench: $(READY) $(BROWSER)
 	@for file in benchmarks/*.py; do \
 		case $$file in benchmarks/figures.py) ;; *) $(PY) $$file || exit 1 ;; esac; \
 	done
@@ -65,8 +66,21 @@ $(READY): pyproject.toml
 	fi; \
 	echo "Setting up $(VENV) with $$($$found --version) ..."; \
 	$$found -m venv $(VENV); \
-	$(PY) -m pip install --quiet --editable ".[dev]"; \
+	$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"; \
 	touch $(READY)
+
+# Sketch2Code draws pages in a browser; nothing else needs one.
+$(BROWSER): $(READY)
+	@set -e; \
+	if ! command -v chromium chromium-browser google-chrome chrome >/dev/null && [ -z "$$IAD_CHROMIUM" ]; then \
+		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			echo "Installing chromium ..."; \
+			(apt-get update -qq && apt-get install -y -qq chromium fonts-liberation) >/dev/null || echo "No chromium: Sketch2Code will not run." >&2; \
+		else \
+			echo "IAD/Sketch2Code-v0 needs a Chromium: sudo apt-get install chromium fonts-liberation." >&2; \
+		fi; \
+	fi; \
+	touch $(BROWSER)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,7 +21,7 @@ def figure(
     value: float,
     unit: str,
     *,
-    n: int,
+    n: int = 1,
     target: float | None = None,
     better: Literal["lower", "higher"] = "lower",
     baseline: float | str | None = None,

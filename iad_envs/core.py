@@ -183,6 +183,10 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         """Return the real observation of a final state: where the published environment shows the score."""
         return view.observation
 
+    def _committed(self, after: Snapshot) -> Snapshot:
+        """Return the moment after a real action: where the world answers what no simulation may know in advance."""
+        return after
+
     def _result_key(self, state: StateT, view: View) -> Hashable:
         """Return what makes two results the same."""
         return str(view.observation)
@@ -229,12 +233,13 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         after = (
             known.token if known is not None else self._move(now, action, self.np_random if self.STOCHASTIC else None)
         )
+        after = self._committed(after)
         observation, info = self._arrive(after)
         reward = self._scored(after).reward
         return observation, reward, after.terminated, after.done and not after.terminated, info
 
-    def render(self) -> str | None:
-        """Return the current observation as text in the mode `"ansi"`."""
+    def render(self) -> Any:
+        """Return the current observation as text in the mode `"ansi"`; an environment may add modes."""
         if self.render_mode is None:
             return None
         now = self._required()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -62,7 +63,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             return encode(value.tolist())
-        data = b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        # Packed, as pictures are mostly white.
+        data = b64encode(zlib.compress(np.ascontiguousarray(value).tobytes(), 1)).decode()
         return {"__array__": data, "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, tuple):
         return {"__tuple__": [encode(part) for part in value]}
@@ -84,7 +86,7 @@ def decode(value: Any) -> Any:
     if "__float__" in value:
         return float(value["__float__"])
     if "__array__" in value:
-        data = np.frombuffer(b64decode(value["__array__"]), dtype=value["dtype"])
+        data = np.frombuffer(zlib.decompress(b64decode(value["__array__"])), dtype=value["dtype"])
         return data.reshape(value["shape"]).copy()
     if "__tuple__" in value:
         return tuple(decode(part) for part in value["__tuple__"])

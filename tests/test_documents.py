@@ -100,7 +100,9 @@ def test_links_in_documents_lead_somewhere() -> None:
 
 
 def test_the_demo_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
-    recipe = subprocess.run(["make", "--dry-run", "demo"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    recipe = subprocess.run(
+        ["make", "--no-print-directory", "--dry-run", "demo"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
     words = shlex.split(recipe[recipe.index("-m iad_policy.cli") :].replace("\\\n", " "))
     words[words.index("--out") + 1] = str(tmp_path / "demo")
     plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}

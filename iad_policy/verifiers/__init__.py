@@ -11,6 +11,8 @@ from iad_policy.types import Verifier
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
+    "reference": "iad_policy.verifiers.sketch2code:reference_verifier",
+    "page-judge": "iad_policy.verifiers.sketch2code:page_judge",
     "proxy": "iad_policy.defaults:proxy_verifier",
     "judge": "iad_policy.verifiers.judge:judge",
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",

@@ -54,8 +54,8 @@ def test_run_runs_one_strategy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("IAD/Nope-v0",), "known: IAD/WebShop-v0"),
-        (("nope:IAD/Nope-v0",), "known: IAD/WebShop-v0"),
+        (("IAD/Nope-v0",), "IAD/WebShop-v0"),
+        (("nope:IAD/Nope-v0",), "IAD/WebShop-v0"),
         ((SHOP, "--split", "moon"), "known: test"),
         ((SHOP, "--strategies", "single,nope"), "known: "),
         ((SHOP, "--agent", "nobody"), "known: "),

@@ -1,0 +1,99 @@
+"""The text blocks of a page, by the published trick: every text in a colour of its own, twice.
+
+The page is shown with a distinct colour for each element with text, and again with all of them shifted. Pixels whose
+colour shifts alike are text, and say whose.
+"""
+
+import re
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_envs.sketch2code.images import Image, decoded
+from iad_envs.sketch2code.layout import Box
+from iad_envs.sketch2code.page import Page
+from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.tab import Tab
+
+COLOUR = files(__package__).joinpath("colour.js").read_text(encoding="utf-8")
+SHIFT = 50
+SHIFT_TOLERANCE = 8
+FIRST, STEP, LEVELS, COLOUR_TOLERANCE = 10, 16, 16, 4
+"""The colours: sixteen levels of red, green and blue, and how far a pixel may be from one."""
+_STARTS_AS_PAGE = re.compile(r"<html[^>]*>", re.IGNORECASE)
+
+
+class Block(NamedTuple):
+    """A text: its words in lower case, where it is as shares of the page, and its mean colour (0-255)."""
+
+    text: str
+    box: Box
+    colour: tuple[float, float, float]
+
+
+class Colours(NamedTuple):
+    """What the page's script says: the texts, and which colour each has; -1 for none of ours."""
+
+    texts: list[str]
+    numbers: list[int]
+
+
+def text_blocks(renderer: Renderer, html: str) -> tuple[Page, tuple[Block, ...], Image | None]:
+    """Return a page, its text blocks in order, and its picture (None where it could not be rendered)."""
+    page, seen = renderer.run(html, _shots)
+    if seen is None:
+        return page, (), None
+    colours, plain, first, second = seen
+    if colours is None or not first.shape == second.shape == plain.shape:
+        return page, (), plain
+    return page, tuple(blocks_of(colours, plain, first, second)), plain
+
+
+def rewritten(html: str) -> str:
+    """Return a candidate as it is before its blocks are looked at: in html, body and p, if it doesn't start as a page.
+
+    So a page that begins with its doctype is wrapped, and rendered in quirks mode.
+    """
+    return html if _STARTS_AS_PAGE.match(html) else f"<html><body><p>{html}</p></body></html>"
+
+
+def blocks_of(colours: Colours, plain: Image, first: Image, second: Image) -> list[Block]:
+    """Return the blocks, given the page's pictures: as it is, coloured, and with the colours shifted."""
+    shifted = (first.astype(np.int16) + SHIFT) % 256
+    is_text = (np.abs(shifted - second) <= SHIFT_TOLERANCE).all(axis=2)
+    ys, xs = np.nonzero(is_text)
+    pixels = first[ys, xs].astype(np.int16) - (FIRST - COLOUR_TOLERANCE)
+    levels = pixels // STEP
+    known = ((pixels >= 0) & (pixels % STEP <= 2 * COLOUR_TOLERANCE)).all(axis=1)
+    numbers = (levels[:, 0] * LEVELS + levels[:, 1]) * LEVELS + levels[:, 2]
+    ys, xs, numbers = ys[known], xs[known], numbers[known]
+    order = np.argsort(numbers, kind="stable")
+    starts = np.searchsorted(numbers[order], np.arange(LEVELS**3 + 1))
+    height, width = plain.shape[:2]
+    blocks = []
+    for text, number in zip(colours.texts, colours.numbers, strict=True):
+        own = order[starts[number] : starts[number + 1]] if number >= 0 else order[:0]
+        if len(own):
+            box = _around(xs[own], ys[own], width, height)
+            red, green, blue = (float(int(level)) for level in plain[ys[own], xs[own]].mean(axis=0))
+            blocks.append(Block(text.lower(), box, (red, green, blue)))
+    return blocks
+
+
+def _around(xs: NDArray[np.intp], ys: NDArray[np.intp], width: int, height: int) -> Box:
+    left, top = int(xs.min()), int(ys.min())
+    wide, high = int(xs.max()) - left + 1, int(ys.max()) - top + 1
+    return Box(left / width, top / height, wide / width, high / height)
+
+
+def _shots(tab: Tab, page: Page) -> tuple[Colours | None, Image, Image, Image]:
+    size = (page.width, page.height)
+    plain = decoded(tab.screenshot(size), "the screenshot")
+    found = tab.evaluate(f"({COLOUR})(0)")
+    if found is None:
+        return None, plain, plain, plain
+    first = decoded(tab.screenshot(size), "the screenshot")
+    tab.evaluate(f"({COLOUR})({SHIFT})")
+    return Colours(*found), plain, first, decoded(tab.screenshot(size), "the screenshot")

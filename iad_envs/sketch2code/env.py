@@ -1,0 +1,315 @@
+"""`IAD/Sketch2Code-v0`: from a hand-drawn sketch to a web page."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+
+from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.errors import UnknownTask
+from iad_envs.sketch2code.answers import read_answer, texts_of
+from iad_envs.sketch2code.draft import Draft, Sketch, page_data
+from iad_envs.sketch2code.images import WHITE, Image, decoded, letterboxed, side_by_side
+from iad_envs.sketch2code.lease import Lease
+from iad_envs.sketch2code.page import score_pages
+from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.sketcher import draw_sketch
+from iad_envs.sketch2code.tasks import ASK, QUESTION, Task, instruction, load_assets, load_tasks
+from iad_envs.sketch2code.users import COMPLETE, Turn, User, sees_reference
+from iad_envs.sketch2code.visual import VISUAL_PARTS, visual_score
+from iad_envs.spaces import UnicodeText
+from iad_envs.tasks import DataVersion, data_folder, data_version
+
+MAX_CHARS = 1 << 23
+EXAMPLE = "<!DOCTYPE html><html><body></body></html>"
+SHOWN_CHARS = 40_000
+"""Of the current page, in the text of an observation."""
+SHOWN_QUESTION_CHARS = 2_000
+FRAME = (720, 540)
+"""Of each of the pictures that `render` puts side by side: height, width."""
+NO_PARTS: Mapping[str, float] = dict.fromkeys(("layout", "text_iou", "text_weight", "image_iou", "image_weight"), 0.0)
+
+
+class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
+    """An agent sees a hand-drawn sketch of a web page and answers with the page.
+
+    ## Description
+    Sketch2Code (Li et al., 2024), with its layout score: the page is rendered, and the boxes of its components are
+    compared with those of the page that was sketched. See docs/sketch2code.md for every difference.
+
+    ## Action space
+    Text: HTML, with or without a fence; in the setting `question` also `ask[question]`. A text without a tag is
+    answered in words, and counts as a step.
+
+    ## Observation space
+    Dict: `sketch`, an image (height, width, 3; uint8) with the sketch scaled into its top left; `text`, what to do, the
+    page's title, all its texts where `texts=True`, the conversation and the current page.
+
+    ## Rewards
+    0 until the end, then the layout score of the current page, 0-1. Success is a layout score of `success_at` or more.
+
+    ## Starting state
+    The sketch, and no page.
+
+    ## Episode end
+    `direct`: terminated by the first page. `feedback` and `question`: terminated when the user is content. Truncated
+    after `max_steps` actions.
+
+    ## Info
+    See contract 1 in docs/design.md. `page` is the current page as data: `html`, `boxes` by type as shares of the page,
+    `width`, `height`, `title`, `engine`, and `failure`, why it could not be rendered. Gold: `progress` (the best layout
+    score so far), `success`, `reward_parts`.
+
+    ## Arguments
+        data_dir: Folder in the official layout; default `$IAD_DATA/sketch2code`, else the bundled.
+        split: Of `tasks.jsonl`; `test` where the data have none; None for all.
+        setting: `direct`, `feedback` or `question`.
+        user: Answers in the other two settings: a function from `Turn` to a sentence.
+        max_steps: Actions per episode.
+        texts: List all texts of the page, as the text-augmented setting does.
+        success_at: The layout score that counts as success.
+        image_size: Of the observed sketch: height, width.
+        as_published: Keep the name of a fence's language as the first line of the page.
+        scripts: Let pages run scripts, as the published scorer does.
+        visual: Also score the four visual metrics of Design2Code: three more renderings a page.
+        chromium: Path or name of the browser; default `$IAD_CHROMIUM`, else the usual names.
+        n_tabs: Pages rendered side by side by all environments with the same options.
+        render_mode: `rgb_array` (sketch, current page and reference side by side), `ansi`, or None.
+
+    ## Version history
+        v0: First version.
+    """
+
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
+
+    def __init__(
+        self,
+        *,
+        data_dir: str | Path | None = None,
+        split: str | None = "test",
+        setting: Literal["direct", "feedback", "question"] = "direct",
+        user: User | None = None,
+        max_steps: int = 5,
+        texts: bool = False,
+        success_at: float = 0.75,
+        image_size: tuple[int, int] = (1024, 768),
+        as_published: bool = False,
+        scripts: bool = False,
+        visual: bool = False,
+        chromium: str | None = None,
+        n_tabs: int = 2,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(max_steps=max_steps, render_mode=render_mode)
+        if setting not in ASK:
+            raise UnknownTask("setting", setting, ASK)
+        if (user is None) != (setting == "direct"):
+            raise ValueError(
+                f"expected a user in the settings feedback and question, and none in direct, got {user!r} in "
+                f"{setting!r}; pass user=, such as iad_envs.sketch2code.users.PointingUser()"
+            )
+        self._folder = data_folder("sketch2code", data_dir).resolve()
+        self._tasks = load_tasks(self._folder)
+        splits = sorted({task.split for task in self._tasks.values()})
+        if split not in (*splits, None):
+            raise UnknownTask("split", split, [*splits, None])
+        self.split = split
+        self._task_ids = [name for name, task in self._tasks.items() if split in (None, task.split)]
+        self.setting = setting
+        self.success_at = success_at
+        self._user = user
+        self._texts = texts
+        self._as_published = as_published
+        self._visual = visual
+        assets = load_assets(self._folder)
+        self._new_lease = partial(Lease, chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
+        self._lease: Lease | None = self._new_lease()
+        self._image_size = image_size
+        self._sketches: dict[str, Sketch] = {}
+        self.action_space = UnicodeText(MAX_CHARS)
+        self.observation_space = spaces.Dict(
+            {"sketch": spaces.Box(0, 255, (*image_size, 3), np.uint8), "text": UnicodeText(MAX_CHARS)}
+        )
+
+    @property
+    def task_ids(self) -> Sequence[str]:
+        """The ids of the split's sketches."""
+        return self._task_ids
+
+    @property
+    def data(self) -> DataVersion:
+        """Which data this environment runs on."""
+        return data_version(self._folder, ("*.html", "*.png", "webpages/*.html", "sketches/*.png", "tasks.jsonl"))
+
+    @property
+    def renderer(self) -> Renderer:
+        """Where pages are rendered; shared with the other environments of this process."""
+        if self._lease is None:
+            self._lease = self._new_lease()
+        return self._lease.renderer
+
+    def difficulty(self, task_id: str) -> str:
+        """Return `easy`, `hard`, or "" where the data does not say."""
+        return self._task(task_id).difficulty
+
+    def screenshot(self, html: str) -> Image | None:
+        """Return a picture of any page; None for one that can't be rendered."""
+        shot = self.renderer.screenshot(html)
+        return None if shot is None else decoded(shot, "the screenshot")
+
+    def close(self) -> None:
+        """Give the browser back; it ends with the last environment of this process."""
+        if self._lease is not None:
+            self._lease.close()
+            self._lease = None
+
+    def render(self) -> Any:
+        """Return sketch, current page and reference side by side in the mode `"rgb_array"`; text in `"ansi"`."""
+        if self.render_mode != "rgb_array":
+            return super().render()
+        state: Draft = self._required().state
+        blank = np.full((1, 1, 3), WHITE, dtype=np.uint8)
+        shots = [self.screenshot(html) if html else None for html in (state.html, state.task.html)]
+        images = [self._sketch(state.task).frame, *(blank if shot is None else shot for shot in shots)]
+        return side_by_side([letterboxed(image, FRAME)[0] for image in images])
+
+    def action_key(self, action: str) -> str:
+        """Return the page itself, out of its fence, or the question."""
+        answer = read_answer(action, as_published=self._as_published)
+        return f"ask[{answer.question}]" if answer.question else answer.html or action.strip()
+
+    def irreversible(self, action: str) -> bool:
+        """Say whether the action hands the page in: any page does, where no user comments on it."""
+        return self.setting == "direct" and bool(read_answer(action, as_published=self._as_published).html)
+
+    def _task(self, task_id: str) -> Task:
+        try:
+            return self._tasks[task_id]
+        except (KeyError, TypeError):
+            raise UnknownTask("task_id", task_id, self._task_ids) from None
+
+    def _task_id(self, task: Task) -> str:
+        return task.task_id
+
+    def _instruction(self, task: Task) -> str:
+        return instruction(task, self.setting)
+
+    def _start(self, task: Task) -> Draft:
+        return Draft(task)
+
+    def _transition(self, state: Draft, action: str, rng: np.random.Generator | None) -> Transition:
+        answer = read_answer(action, as_published=self._as_published)
+        if answer.question:
+            if self.setting != "question":
+                return Transition(state, f"expected HTML, got a question, which setting={self.setting} has not", False)
+            asked = f"You asked: {answer.question[:SHOWN_QUESTION_CHARS]}"
+            return Transition(state._replace(said=(*state.said, asked)), "", False)
+        if not answer.html:
+            got = "nothing" if not action.strip() else f"a text of {len(action)} characters without a tag"
+            return Transition(state, f"expected an HTML page, got {got}; answer with the whole page", False)
+        done = self.setting == "direct"
+        return Transition(state._replace(html=answer.html, page=self.renderer.page(answer.html), done=done), "", done)
+
+    def _committed(self, after: Snapshot) -> Snapshot:
+        """Ask the user, whom no simulation may ask."""
+        state: Draft = after.state
+        before: Draft = after.state if after.parent is None else after.parent.state
+        asked = len(state.said) > len(before.said)
+        if self._user is None or after.complaint or (not asked and self.setting != "feedback"):
+            return after
+        seen = sees_reference(self._user)
+        turn = Turn(
+            question=state.said[-1].removeprefix("You asked: ") if asked else "",
+            sketch=self._sketch(state.task).frame,
+            html=state.html,
+            page=state.page,
+            screenshot=self.renderer.screenshot,
+            reference_html=state.task.html if seen else "",
+            reference=self.renderer.page(state.task.html) if seen else None,
+        )
+        words = " ".join(self._user(turn).split())
+        content = not asked and COMPLETE.lower() in words.lower()
+        return Snapshot(
+            after.task,
+            state._replace(said=(*state.said, f"The user said: {words}"), done=content),
+            after.step,
+            after.complaint,
+            "done" if content else after.stop_reason,
+            content or after.terminated,
+            after.parent,
+            after.rng_state,
+        )
+
+    def _arrive(self, now: Snapshot) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give whoever steps a sketch of his own; simulations share one, as many are remembered."""
+        observation, info = super()._arrive(now)
+        return {**observation, "sketch": observation["sketch"].copy()}, info
+
+    def _view(self, state: Draft, complaint: str) -> View:
+        page = state.page
+        parts = [self._instruction(state.task)]
+        if self._texts:
+            parts.append("The page's texts:\n" + "\n".join(f"- {text}" for text in texts_of(state.task.html)))
+        parts += state.said
+        if state.html:
+            parts.append(f"Your page:\n{state.html[:SHOWN_CHARS]}")
+        if page is not None and page.failure:
+            parts.append(f"It could not be rendered: {page.failure}")
+        if complaint:
+            parts.append(f"Invalid action: {complaint}")
+        actions = () if state.done else (EXAMPLE, QUESTION) if self.setting == "question" else (EXAMPLE,)
+        facts = {
+            "complaint": complaint,
+            "setting": self.setting,
+            "user_saw_reference": sees_reference(self._user),
+            "sketch": "drawn" if state.task.sketch is None else "given",
+            "sketch_size": list(self._sketch(state.task).size),
+        }
+        observation = {"sketch": self._sketch(state.task).frame, "text": "\n\n".join(parts)}
+        return View(observation, actions, facts, page_data(state))
+
+    def _score(self, task: Task, now: Snapshot, memory: float | None) -> Score:
+        state: Draft = now.state
+        parts = dict(NO_PARTS) | (dict.fromkeys(VISUAL_PARTS, 0.0) if self._visual else {})
+        if state.page is not None:
+            score = score_pages(self.renderer.page(task.html), state.page)
+            text, image = score.kinds["text_block"], score.kinds["image"]
+            parts |= {
+                "layout": score.layout,
+                "text_iou": text.iou,
+                "text_weight": text.weight,
+                "image_iou": image.iou,
+                "image_weight": image.weight,
+            }
+            if self._visual:
+                parts |= visual_score(self.renderer, task.html, state.html).parts()
+        layout = parts["layout"]
+        best = max(memory or 0.0, layout)
+        return Score(layout if now.done else 0.0, best, layout >= self.success_at, parts, best)
+
+    def _reference(self, task: Task) -> dict[str, Any]:
+        return {"html": task.html, "page": page_data(Draft(task, task.html, self.renderer.page(task.html)))}
+
+    def _result_key(self, state: Draft, view: View) -> Hashable:
+        page = state.page
+        looks = page and (page.failure, page.width, page.height, sorted(page.boxes.items()))
+        return (blake2b(repr(looks).encode(), digest_size=16).hexdigest(), state.said)
+
+    def _sketch(self, task: Task) -> Sketch:
+        known = self._sketches.get(task.task_id)
+        if known is not None:
+            return known
+        if task.sketch is not None:
+            image = decoded(task.sketch.read_bytes(), str(task.sketch))
+        else:
+            page = self.renderer.page(task.html)
+            seed = [task.number, *task.page.stem.encode()]
+            image = draw_sketch(page.boxes, (page.width, page.height), seed=seed)
+        frame, size = letterboxed(image, self._image_size)
+        frame.flags.writeable = False
+        self._sketches = {task.task_id: Sketch(frame, size)}  # of one task at a time, as an episode needs
+        return self._sketches[task.task_id]

@@ -1,0 +1,66 @@
+"""Pictures as arrays: read, fit into a frame, and put side by side. Needs OpenCV, of the extra `sketch2code`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_envs.errors import DataNotFound
+
+Image = NDArray[np.uint8]
+"""Height, width, and red, green, blue."""
+WHITE = 255
+
+
+def opencv() -> Any:
+    """Return OpenCV, which is imported only when a picture is needed.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; says how to.
+    """
+    try:
+        import cv2
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "expected OpenCV for pictures, found none; install it with: pip install 'iad[sketch2code]'"
+        ) from error
+    return cv2
+
+
+def decoded(data: bytes, name: str) -> Image:
+    """Return the picture in a file's bytes.
+
+    Raises:
+        DataNotFound: It is no picture.
+    """
+    cv2 = opencv()
+    found = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR) if data else None
+    if found is None:
+        raise DataNotFound(f"expected {name} to be a picture, got {len(data)} bytes that are none; get the file again")
+    return np.asarray(cv2.cvtColor(found, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
+def encoded(image: Image) -> bytes:
+    """Return a picture as PNG."""
+    cv2 = opencv()
+    return bytes(cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes())
+
+
+def letterboxed(image: Image, size: tuple[int, int]) -> tuple[Image, tuple[int, int]]:
+    """Return a picture scaled into a white frame of `size` (height, width), at its top left, and its size there."""
+    cv2 = opencv()
+    height, width = image.shape[:2]
+    scale = min(size[0] / height, size[1] / width)
+    fitted = (max(1, round(width * scale)), max(1, round(height * scale)))
+    small = cv2.resize(image, fitted, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
+    frame = np.full((*size, 3), WHITE, dtype=np.uint8)
+    frame[: small.shape[0], : small.shape[1]] = small
+    return frame, (small.shape[0], small.shape[1])
+
+
+def side_by_side(images: Sequence[Image], *, gap: int = 8) -> Image:
+    """Return pictures of equal height in a row, with a gap between them."""
+    between = np.full((images[0].shape[0], gap, 3), 128, dtype=np.uint8)
+    parts = [part for image in images for part in (image, between)][:-1]
+    return np.concatenate(parts, axis=1)

@@ -1,0 +1,190 @@
+"""Boxes -> the layout score of Sketch2Code, with no browser: a pure function of two pages' boxes.
+
+Per type of component the score is the area that both pages cover over the area that either covers; the types are
+weighted by the latter. So nothing but area counts: an extra component costs as much as it is large.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+KINDS = ("video", "image", "text_block", "form_table", "button", "nav_bar", "divider")
+"""The types of component; an element may be of several, and each is scored by itself."""
+CENTRE_TOLERANCE_PX = 8.0
+GAP_TOLERANCE_PX = 4.0
+ROWS_AT_ONCE = 512
+
+
+class Box(NamedTuple):
+    """A rectangle: left, top, width, height, in pixels or as shares of the page."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+
+
+Boxes = Mapping[str, Sequence[Box]]
+"""Boxes by type of component; a type that is missing has none."""
+
+
+class KindScore(NamedTuple):
+    """One type of component: its IoU (0 where neither page has it) and its weight, the share of all covered area."""
+
+    iou: float
+    weight: float
+
+
+class LayoutScore(NamedTuple):
+    """How alike two pages are laid out, 0-1 (the papers print it times 100).
+
+    Attributes:
+        layout: The score; 0 where neither page has a component (the published scorer divides by zero).
+        kinds: The score of each type.
+    """
+
+    layout: float
+    kinds: Mapping[str, KindScore]
+
+    @property
+    def text_iou(self) -> float:
+        """The papers' text IoU: 0 where neither page has text, so look at the weight before averaging."""
+        return self.kinds["text_block"].iou
+
+    @property
+    def image_iou(self) -> float:
+        """The papers' image IoU: 0 where neither page has images."""
+        return self.kinds["image"].iou
+
+
+def score_layout(reference: Boxes, candidate: Boxes) -> LayoutScore:
+    """Return the score of a candidate's boxes against the reference's, both as shares of their own page."""
+    areas = {kind: _areas(reference.get(kind, ()), candidate.get(kind, ())) for kind in KINDS}
+    covered = sum(union for _, union in areas.values())
+    shared = sum(both for both, _ in areas.values())
+    kinds = {
+        kind: KindScore(both / union if union else 0.0, union / covered if covered else 0.0)
+        for kind, (both, union) in areas.items()
+    }
+    return LayoutScore(shared / covered if covered else 0.0, kinds)
+
+
+def page_boxes(pixels: Boxes, width: float, height: float) -> dict[str, tuple[Box, ...]]:
+    """Return a page's boxes as they are scored: text merged, and all as shares of the page's width and height."""
+    merged = {kind: merge_text(boxes) if kind == "text_block" else boxes for kind, boxes in pixels.items()}
+    return {
+        kind: tuple(Box(box.x / width, box.y / height, box.w / width, box.h / height) for box in boxes)
+        for kind, boxes in merged.items()
+    }
+
+
+def merge_text(boxes: Iterable[Box]) -> list[Box]:
+    """Join text boxes (in pixels) that touch or contain each other, in the published order, which matters.
+
+    From top to bottom, each box swallows later ones in a single pass, and is itself dropped, with what it has
+    swallowed, where a later one contains it.
+    """
+    rest = sorted(boxes, key=lambda box: (box.y, box.x))
+    merged = []
+    while rest:
+        current: Box | None = rest.pop(0)
+        kept: list[Box] = []
+        for place, other in enumerate(rest):
+            assert current is not None
+            if _inside(other, current):
+                continue
+            if _inside(current, other):
+                kept.extend(rest[place:])
+                current = None
+                break
+            if _adjacent(current, other):
+                current = _hull(current, other)
+            else:
+                kept.append(other)
+        rest = kept
+        if current is not None:
+            merged.append(current)
+    return merged
+
+
+def _inside(inner: Box, outer: Box) -> bool:
+    return (
+        outer.x <= inner.x
+        and outer.y <= inner.y
+        and inner.x + inner.w <= outer.x + outer.w
+        and inner.y + inner.h <= outer.y + outer.h
+    )
+
+
+def _adjacent(one: Box, other: Box) -> bool:
+    return (
+        abs((one.y + one.h / 2) - (other.y + other.h / 2)) <= CENTRE_TOLERANCE_PX
+        and _touch(one.x, one.w, other.x, other.w)
+    ) or (
+        abs((one.x + one.w / 2) - (other.x + other.w / 2)) <= CENTRE_TOLERANCE_PX
+        and _touch(one.y, one.h, other.y, other.h)
+    )
+
+
+def _touch(start: float, length: float, other_start: float, other_length: float) -> bool:
+    if start == other_start:
+        return False
+    first_end, second = (start + length, other_start) if start < other_start else (other_start + other_length, start)
+    return second - first_end <= GAP_TOLERANCE_PX  # overlapping is touching, too
+
+
+def _hull(one: Box, other: Box) -> Box:
+    x, y = min(one.x, other.x), min(one.y, other.y)
+    right, bottom = max(one.x + one.w, other.x + other.w), max(one.y + one.h, other.y + other.h)
+    return Box(x, y, right - x, bottom - y)
+
+
+def _areas(ours: Sequence[Box], theirs: Sequence[Box]) -> tuple[float, float]:
+    """Return the area that both sets of boxes cover, and the area that either covers.
+
+    Counts, on the grid of all edges, how many boxes of each set cover a cell; rows go by in blocks, so that a page of
+    thousands of boxes needs no grid of millions of cells at once.
+    """
+    if not ours and not theirs:
+        return 0.0, 0.0
+    corners = [_corners(boxes) for boxes in (ours, theirs)]
+    xs, ys = (np.unique(np.concatenate([edges[:, axes].ravel() for edges in corners])) for axes in ([0, 2], [1, 3]))
+    widths, heights = np.diff(xs), np.diff(ys)
+    steps = [_steps(edges, xs, ys) for edges in corners]
+    before = [np.zeros(len(xs), dtype=np.int32) for _ in corners]
+    both = either = 0.0
+    for top in range(0, len(heights), ROWS_AT_ONCE):
+        rows = heights[top : top + ROWS_AT_ONCE]
+        covers = []
+        for place, (row, column, change) in enumerate(steps):
+            grid = np.zeros((len(rows), len(xs)), dtype=np.int32)
+            here = (row >= top) & (row < top + len(rows))
+            np.add.at(grid, (row[here] - top, column[here]), change[here])
+            grid[0] += before[place]
+            np.cumsum(grid, axis=0, out=grid)
+            before[place] = grid[-1].copy()
+            covers.append(np.cumsum(grid, axis=1)[:, :-1] > 0)
+        both += float(rows @ ((covers[0] & covers[1]) @ widths))
+        either += float(rows @ ((covers[0] | covers[1]) @ widths))
+    return both, either
+
+
+def _corners(boxes: Sequence[Box]) -> NDArray[np.float64]:
+    edges = np.array(boxes, dtype=np.float64).reshape(-1, 4)
+    return np.concatenate([edges[:, :2], edges[:, :2] + edges[:, 2:]], axis=1)
+
+
+def _steps(
+    edges: NDArray[np.float64], xs: NDArray[np.float64], ys: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int32]]:
+    """Return where the count of covering boxes changes: rows, columns and by how much."""
+    left, right = np.searchsorted(xs, edges[:, 0]), np.searchsorted(xs, edges[:, 2])
+    top, bottom = np.searchsorted(ys, edges[:, 1]), np.searchsorted(ys, edges[:, 3])
+    ones = np.ones(len(edges), dtype=np.int32)
+    return (
+        np.concatenate([top, top, bottom, bottom]),
+        np.concatenate([left, right, left, right]),
+        np.concatenate([ones, -ones, -ones, ones]),
+    )

@@ -1,0 +1,192 @@
+"""HTML -> boxes and pictures: a pool of tabs in one browser, which no page can harm for long.
+
+A page that hangs or crashes loses its tab and is reported with the reason; a browser that dies is replaced, and what it
+was doing is done once more. Pages are remembered by content, so a reference is rendered once.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from types import TracebackType
+from typing import TypeVar
+
+from iad_envs.sketch2code.devtools import Browser, find_chromium
+from iad_envs.sketch2code.errors import BrowserGone, PageTimeout, RenderError
+from iad_envs.sketch2code.page import Limits, Page
+from iad_envs.sketch2code.tab import Tab
+
+T = TypeVar("T")
+PAGES_KEPT = 4096
+ENDED_BY_PAGE = (PageTimeout, BrowserGone)
+
+
+class Renderer:
+    """Renders pages; may be shared by threads. Starts its browser when the first page comes.
+
+    Args:
+        chromium: Path or name of the browser; see `find_chromium`.
+        scripts: Whether pages may run scripts; the published scorer lets them.
+        assets: Files beside every page, by name, such as `rick.jpg`.
+        limits: What a page may cost.
+        n_tabs: Pages rendered side by side.
+
+    Raises:
+        BrowserNotFound: There is no Chromium.
+    """
+
+    def __init__(
+        self,
+        *,
+        chromium: str | None = None,
+        scripts: bool = False,
+        assets: Mapping[str, bytes] | None = None,
+        limits: Limits | None = None,
+        n_tabs: int = 2,
+    ) -> None:
+        if n_tabs < 1:
+            raise ValueError(f"expected n_tabs of 1 or more, got {n_tabs}")
+        self._executable = find_chromium(chromium)
+        self._scripts = scripts
+        self._assets = dict(assets or {})
+        self.limits = limits or Limits()
+        self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(n_tabs)
+        self._idle: list[tuple[Browser, Tab]] = []
+        self._browser: Browser | None = None
+        self._n_pages = 0
+        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._busy: dict[Browser, int] = {}
+
+    @property
+    def browser(self) -> Browser:
+        """The running browser; started if there is none."""
+        with self._lock:
+            return self._running()
+
+    def page(self, html: str) -> Page:
+        """Return a page's boxes, remembered by content; one that can't be rendered has its `failure` set.
+
+        Raises:
+            RenderError: No browser could be kept running: nothing is wrong with the page.
+        """
+        name = blake2b(html.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        with self._lock:
+            known = self._pages.get(name)
+            if known is not None:
+                self._pages.move_to_end(name)
+                return known
+        page, _ = self.run(html, lambda tab, found: None)
+        with self._lock:
+            self._pages[name] = page
+            if len(self._pages) > PAGES_KEPT:
+                self._pages.popitem(last=False)
+        return page
+
+    def screenshot(self, html: str) -> bytes | None:
+        """Return a PNG of the page, 1280 pixels wide or more; None for one that can't be rendered."""
+        return self.run(html, lambda tab, page: tab.screenshot((page.width, page.height)))[1]
+
+    def run(self, html: str, work: Callable[[Tab, Page], T]) -> tuple[Page, T | None]:
+        """Load a page, collect its boxes, and do some `work` on it; its result is None for one that failed."""
+        size = len(html.encode("utf-8", "surrogatepass"))
+        if size > self.limits.html_bytes:
+            said = f"expected HTML of at most {self.limits.html_bytes} bytes, got {size}"
+            return self._failed(said), None
+        # Half a surrogate pair is no character, and no browser takes it.
+        html = html.encode("utf-8", "replace").decode()
+        with self._turns:
+            for last in (False, True):
+                browser, tab = self._take()
+                try:
+                    tab.load(html)
+                    page = tab.collect()
+                    result = None if page.failure else work(tab, page)
+                except RenderError as error:
+                    alive = self._drop(browser, tab)
+                    if not isinstance(error, ENDED_BY_PAGE):
+                        raise
+                    # A tab's process may also die for somebody else's reason: only a second failure is the page's.
+                    if last and alive:
+                        return self._failed(f"the page could not be rendered: {error}"), None
+                    if isinstance(error, PageTimeout) and alive:
+                        return self._failed(f"the page took too long: {error}"), None
+                    if last:
+                        raise
+                else:
+                    self._put_back(browser, tab)
+                    return page, result
+        raise AssertionError
+
+    def close(self) -> None:
+        """End the browser; closing twice is harmless, and rendering again starts a new one."""
+        with self._lock:
+            self._idle.clear()
+            browser, self._browser = self._browser, None
+        if browser is not None:
+            browser.close()
+
+    def __enter__(self) -> "Renderer":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _failed(self, reason: str) -> Page:
+        return Page({}, 0, 0, "", self.browser.version, reason)
+
+    def _running(self) -> Browser:
+        if self._browser is None or not self._browser.alive or self._n_pages >= self.limits.pages_per_browser:
+            old, self._browser = self._browser, None
+            self._idle.clear()
+            self._n_pages = 0
+            if old is not None and not self._busy.get(old):
+                old.close()
+            self._browser = Browser(self._executable)
+        return self._browser
+
+    def _take(self) -> tuple[Browser, Tab]:
+        with self._lock:
+            browser = self._running()
+            self._n_pages += 1
+            self._busy[browser] = self._busy.get(browser, 0) + 1
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return browser, Tab(browser, scripts=self._scripts, assets=self._assets, limits=self.limits)
+        except BaseException:
+            self._release(browser)
+            raise
+
+    def _put_back(self, browser: Browser, tab: Tab) -> None:
+        with self._lock:
+            kept = browser is self._browser and tab.reusable
+            if kept:
+                self._idle.append((browser, tab))
+        if not kept:
+            tab.close()
+        self._release(browser)
+
+    def _drop(self, browser: Browser, tab: Tab) -> bool:
+        """Give up a tab; says whether its browser is still well."""
+        tab.close()
+        try:
+            browser.send("Browser.getVersion", timeout_s=2.0)
+            alive = True
+        except RenderError:
+            browser.close()
+            alive = False
+        self._release(browser)
+        return alive
+
+    def _release(self, browser: Browser) -> None:
+        """Count a browser's users, and close one that was replaced when the last is done."""
+        with self._lock:
+            self._busy[browser] -= 1
+            unused = not self._busy[browser] and browser is not self._browser
+            if not self._busy[browser]:
+                del self._busy[browser]
+        if unused:
+            browser.close()

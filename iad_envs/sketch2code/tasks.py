@@ -1,0 +1,118 @@
+"""The tasks of a data folder in the official layout: `{page}.html`, `{page}_{k}.png`, `rick.jpg`.
+
+All in one folder, or pages in `webpages/` and sketches in `sketches/`. A page without sketches is given two, drawn by
+the sketcher. `tasks.jsonl`, which the official data do not have, may give a task's split and difficulty.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from iad_envs.errors import DataNotFound
+from iad_envs.sketch2code.answers import title_of
+
+DRAWN_PER_PAGE = 2
+ASSETS = ("rick.jpg",)
+QUESTION = "ask[...]"
+ASK = {
+    "direct": "Answer with the HTML.",
+    "feedback": "Answer with the HTML; a user then says what to change, and you answer with the whole page again.",
+    "question": f"Answer with the HTML, or ask the user about the page with {QUESTION}.",
+}
+TASK = (
+    "Write one HTML page, with its CSS in it, that looks like the page in the sketch: a box with a cross is an image "
+    "(use rick.jpg for every image), wavy lines are text, other boxes are parts such as navigation bars, forms, tables "
+    "and buttons. Place and size everything as in the sketch."
+)
+"""Setting -> how to answer."""
+_SKETCH = re.compile(r"(.+)_(\d+)\.png")
+
+
+class Task(NamedTuple):
+    """One sketch of one page.
+
+    Attributes:
+        task_id: `{page}_{k}`.
+        page: The reference page's file.
+        sketch: The sketch's file; None where it is to be drawn.
+        number: Of the sketch among the page's.
+        split: `test`, unless `tasks.jsonl` says otherwise.
+        difficulty: `easy`, `hard`, or "" where the data do not say.
+    """
+
+    task_id: str
+    page: Path
+    sketch: Path | None
+    number: int
+    split: str
+    difficulty: str
+
+    @property
+    def html(self) -> str:
+        """The reference page."""
+        return self.page.read_bytes().decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=8)
+def load_tasks(folder: Path) -> Mapping[str, Task]:
+    """Return a folder's tasks by id, in order of page and sketch.
+
+    Raises:
+        DataNotFound: It has no pages.
+    """
+    pages = {path.stem: path for path in _files(folder, "webpages", "*.html")}
+    if not pages:
+        raise DataNotFound(
+            f"expected pages ({{page}}.html, in the folder or in webpages/) in {folder}, found none; check the path"
+        )
+    sketches: dict[str, dict[int, Path]] = {}
+    for path in _files(folder, "sketches", "*.png"):
+        named = _SKETCH.fullmatch(path.name)
+        if named and named[1] in pages:
+            sketches.setdefault(named[1], {})[int(named[2])] = path
+    said = _said(folder / "tasks.jsonl")
+    tasks: dict[str, Task] = {}
+    for page in sorted(pages, key=_in_order):
+        drawn: Mapping[int, Path | None] = sketches.get(page) or dict.fromkeys(range(DRAWN_PER_PAGE))
+        for number, sketch in sorted(drawn.items()):
+            task_id = f"{page}_{number}"
+            more = said.get(task_id, said.get(page, {}))
+            tasks[task_id] = Task(
+                task_id, pages[page], sketch, number, more.get("split", "test"), more.get("difficulty", "")
+            )
+    return tasks
+
+
+def instruction(task: Task, setting: str) -> str:
+    """Return what the agent is asked to do."""
+    title = title_of(task.html)
+    return f"{TASK} {ASK[setting]}" + (f"\nThe page's title: {title}" if title else "")
+
+
+def load_assets(folder: Path) -> dict[str, bytes]:
+    """Return the files that lie beside every page, by name: a page without its image is laid out differently."""
+    found = {}
+    for name in ASSETS:
+        for path in (folder / name, folder / "webpages" / name):
+            if path.is_file():
+                found[name] = path.read_bytes()
+                break
+    return found
+
+
+def _files(folder: Path, inner: str, pattern: str) -> list[Path]:
+    return [path for place in (folder, folder / inner) if place.is_dir() for path in sorted(place.glob(pattern))]
+
+
+def _in_order(page: str) -> tuple[int, str]:
+    return (int(page), "") if page.isdecimal() else (1 << 62, page)
+
+
+def _said(path: Path) -> dict[str, dict[str, str]]:
+    if not path.is_file():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {line["task_id"]: line for line in map(json.loads, lines)}

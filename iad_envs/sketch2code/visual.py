@@ -1,0 +1,213 @@
+"""The visual metrics of Design2Code (Si et al., 2024): block match, text, position, colour, and CLIP if you have it."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_envs.sketch2code.assignment import cheapest_pairs
+from iad_envs.sketch2code.blocks import Block, rewritten, text_blocks
+from iad_envs.sketch2code.colours import colour_difference
+from iad_envs.sketch2code.images import Image, opencv
+from iad_envs.sketch2code.layout import Box
+from iad_envs.sketch2code.renderer import Renderer
+
+VISUAL_PARTS = ("block_match", "text", "position", "colour")
+NEIGHBOUR_BONUS = 0.1
+ALIKE = 0.5
+"""Text ratio from which a pair counts, and a neighbour's helps."""
+MERGE_GAIN = 0.05
+INPAINT_RADIUS = 3
+
+Clip = Callable[[Image, Image], float]
+"""The similarity of two pictures, in which the text was painted over; 0-1."""
+
+
+class VisualScore(NamedTuple):
+    """How alike two pages look, all 0-1.
+
+    Attributes:
+        block_match: Share of the text area that was matched.
+        text: Mean ratio of matched texts.
+        position: Mean closeness of matched centres.
+        colour: Mean closeness of matched colours.
+        clip: What the CLIP function said; None where there was none, and then it is in no mean.
+    """
+
+    block_match: float
+    text: float
+    position: float
+    colour: float
+    clip: float | None = None
+
+    def parts(self) -> dict[str, float]:
+        """The four parts by name."""
+        return {name: float(getattr(self, name)) for name in VISUAL_PARTS}
+
+    @property
+    def mean_of_four(self) -> float:
+        """The mean without CLIP: not the published figure, and not named like it."""
+        return fmean(self.parts().values())
+
+    @property
+    def final(self) -> float | None:
+        """The published figure, the mean of all five; None without CLIP."""
+        return None if self.clip is None else (4 * self.mean_of_four + self.clip) / 5
+
+
+def visual_score(
+    renderer: Renderer, reference: str, candidate: str, *, clip: Clip | None = None, rewrite: bool = True
+) -> VisualScore:
+    """Return the visual metrics of a candidate's HTML.
+
+    Args:
+        renderer: For both.
+        reference: HTML.
+        candidate: HTML.
+        clip: The fifth metric; reported as absent without it.
+        rewrite: Wrap the candidate as the published code does; see `rewritten`.
+    """
+    _, ours, our_image = text_blocks(renderer, rewritten(candidate) if rewrite else candidate)
+    _, theirs, their_image = text_blocks(renderer, reference)
+    score = score_blocks(theirs, ours)
+    if clip is None or our_image is None or their_image is None or not ours or not theirs:
+        return score if clip is None else score._replace(clip=0.0)
+    return score._replace(clip=clip(without_text(our_image, ours), without_text(their_image, theirs)))
+
+
+def score_blocks(reference: Sequence[Block], candidate: Sequence[Block]) -> VisualScore:
+    """Return the metrics of two pages' text blocks; all 0 where either has none, or nothing matches."""
+    if not reference or not candidate:
+        return VisualScore(0.0, 0.0, 0.0, 0.0)
+    ratios: Ratios = {}
+    ours, theirs = _merged(_joined(candidate), _joined(reference), ratios)
+    costs = _with_neighbours(_costs(ours, theirs, ratios))
+    pairs = [
+        (ours[row], theirs[column], ratio)
+        for row, column in cheapest_pairs(costs)
+        if (ratio := _ratio(ours[row].text, theirs[column].text, ratios)) >= ALIKE
+    ]
+    if not pairs:
+        return VisualScore(0.0, 0.0, 0.0, 0.0)
+    matched = sum(_area(one) + _area(other) for one, other, _ in pairs)
+    return VisualScore(
+        matched / sum(map(_area, (*ours, *theirs))),
+        fmean(ratio for *_, ratio in pairs),
+        fmean(_closeness(one.box, other.box) for one, other, _ in pairs),
+        fmean(max(0.0, 1 - colour_difference(one.colour, other.colour) / 100) for one, other, _ in pairs),
+    )
+
+
+def without_text(image: Image, blocks: Sequence[Block]) -> Image:
+    """Return a picture with its text painted over, squashed to a square of its shorter side: what CLIP is shown."""
+    cv2 = opencv()
+    height, width = image.shape[:2]
+    mask = np.zeros((height, width), dtype=np.uint8)
+    for block in blocks:
+        x, y = int(block.box.x * width), int(block.box.y * height)
+        mask[y : y + int(block.box.h * height), x : x + int(block.box.w * width)] = 255
+    painted = cv2.inpaint(image, mask, INPAINT_RADIUS, cv2.INPAINT_TELEA)
+    side = min(height, width)
+    return np.asarray(cv2.resize(painted, (side, side), interpolation=cv2.INTER_LANCZOS4), dtype=np.uint8)
+
+
+Costs = NDArray[np.float64]
+Ratios = dict[tuple[str, str], float]
+
+
+def _ratio(one: str, other: str, ratios: Ratios) -> float:
+    known = ratios.get((one, other))
+    if known is None:
+        known = ratios[one, other] = SequenceMatcher(None, one, other).ratio()
+    return known
+
+
+def _area(block: Block) -> float:
+    return block.box.w * block.box.h
+
+
+def _closeness(one: Box, other: Box) -> float:
+    across = abs((other.x + other.w / 2) - (one.x + one.w / 2))
+    down = abs((other.y + other.h / 2) - (one.y + one.h / 2))
+    return 1 - max(across, down)
+
+
+def _costs(ours: Sequence[Block], theirs: Sequence[Block], ratios: Ratios) -> Costs:
+    return np.array([[-_ratio(one.text, other.text, ratios) for other in theirs] for one in ours])
+
+
+def _with_neighbours(costs: Costs) -> Costs:
+    """Reward pairs that are alike for the two most alike pairs around them."""
+    rewarded = costs.copy()
+    for row, column in zip(*np.nonzero(costs < -ALIKE), strict=True):
+        around = np.sort(costs[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2], axis=None)[::-1]
+        itself = np.flatnonzero(around == costs[row, column])[0]
+        rewarded[row, column] += NEIGHBOUR_BONUS * np.delete(around, itself)[-2:].sum()
+    return rewarded
+
+
+def _joined(blocks: Sequence[Block]) -> list[Block]:
+    """Join blocks in the same place: texts of one element."""
+    places: dict[Box, Block] = {}
+    for block in blocks:
+        there = places.get(block.box)
+        if there is not None:
+            red, green, blue = ((a + b) / 2 for a, b in zip(there.colour, block.colour, strict=True))
+            block = Block(f"{there.text} {block.text}", block.box, (red, green, blue))
+        places[block.box] = block
+    return list(places.values())
+
+
+def _merged(ours: list[Block], theirs: list[Block], ratios: Ratios) -> tuple[list[Block], list[Block]]:
+    """Merge neighbouring blocks, on either side, as long as that makes the best pairing clearly cheaper."""
+    while True:
+        merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs, ratios))  # noqa: B023 (used at once)
+        again = _merge_once(theirs, lambda blocks: _paired_costs(merged, blocks, ratios))  # noqa: B023
+        if len(merged) == len(ours) and len(again) == len(theirs):
+            return ours, theirs
+        ours, theirs = merged, again
+
+
+def _merge_once(blocks: list[Block], paired: Callable[[list[Block]], list[float]]) -> list[Block]:
+    now = paired(blocks)
+    gains = []
+    for place in range(len(blocks) - 1):
+        trial = [*blocks[:place], _merge(blocks[place], blocks[place + 1]), *blocks[place + 2 :]]
+        gain = _gain(now, paired(trial))
+        if gain > MERGE_GAIN:
+            gains.append((gain, place))
+    gains.sort(key=lambda found: found[0], reverse=True)
+    firsts: set[int] = set()
+    for _, place in gains:
+        if not firsts & {place - 1, place, place + 1}:
+            firsts.add(place)
+    return [
+        _merge(block, blocks[place + 1]) if place in firsts else block
+        for place, block in enumerate(blocks)
+        if place - 1 not in firsts
+    ]
+
+
+def _paired_costs(ours: Sequence[Block], theirs: Sequence[Block], ratios: Ratios) -> list[float]:
+    costs = _costs(ours, theirs, ratios)
+    return [float(costs[pair]) for pair in cheapest_pairs(costs)]
+
+
+def _merge(one: Block, other: Block) -> Block:
+    x, y = min(one.box.x, other.box.x), min(one.box.y, other.box.y)
+    right = max(one.box.x + one.box.w, other.box.x + other.box.w)
+    bottom = max(one.box.y + one.box.h, other.box.y + other.box.h)
+    red, green, blue = ((a + b) // 2 for a, b in zip(one.colour, other.colour, strict=True))
+    return Block(f"{one.text} {other.text}", Box(x, y, right - x, bottom - y), (red, green, blue))
+
+
+def _gain(before: Sequence[float], after: Sequence[float]) -> float:
+    """Return by how much the mean cost of what is not the same in both fell; 0 where its lowest did not."""
+    same = Counter(before) & Counter(after)
+    old, new = (list((Counter(costs) - same).elements()) for costs in (before, after))
+    gain = (fmean(old) if old else 0.0) - (fmean(new) if new else 0.0)
+    return 0.0 if gain > 0 and not min(old, default=0.0) > min(new, default=0.0) else gain

@@ -1,0 +1,107 @@
+"""Sketches, for agents and verifiers: how well a page agrees with the ink of one, and how a model is shown one."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ink = NDArray[np.float32]
+Boxes = Mapping[str, Sequence[Sequence[float]]]
+
+WIDTH_PX = 320
+MAX_HEIGHT_PX = 1280
+LINE_SHARE = 0.02
+"""Of the width, between two lines of text."""
+DARKER = 50
+"""Than the paper, in grey values: ink."""
+BLURS_PX = (2.0, 5.0, 12.0)
+"""From where strokes lie to where things are: a sketch is never exact."""
+SHORT_SIDE_PX, LONG_SIDE_PX = 768, 2000
+"""Of a picture that a model is shown, at most, as in Sketch2Code."""
+FRAMED = ("nav_bar", "form_table", "button")
+
+
+def agreement(ink: Ink, boxes: Boxes) -> float:
+    """Return how well boxes (by type, as shares of the page) agree with a sketch's ink, 0-1."""
+    drawn = wireframe(boxes, ink.shape)
+    return float(np.mean([_alike(_blurred(ink, px), _blurred(drawn, px)) for px in BLURS_PX]))
+
+
+def ink_of(sketch: NDArray[np.uint8], size: Sequence[int]) -> Ink:
+    """Return a sketch's ink, 0-1, at the width that is compared.
+
+    Args:
+        sketch: As observed: height, width, 3.
+        size: Height and width of the part of it that is not frame.
+    """
+    cv2 = opencv()
+    grey = sketch[: size[0], : size[1], 1]
+    ink = (grey < np.median(grey) - DARKER).astype(np.float32)
+    height = max(8, min(MAX_HEIGHT_PX, round(WIDTH_PX * ink.shape[0] / ink.shape[1])))
+    return np.asarray(cv2.resize(ink, (WIDTH_PX, height), interpolation=cv2.INTER_AREA), dtype=np.float32)
+
+
+def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:
+    """Return boxes as a clean drawing: frames, a cross in pictures, lines for text."""
+    cv2 = opencv()
+    height, width = shape
+    sheet = np.zeros((height, width), dtype=np.uint8)
+
+    def line(x: float, y: float, to_x: float, to_y: float) -> None:
+        start, end = (
+            (int(np.clip(a * width, -9999, 9999) * 8), int(np.clip(b * height, -9999, 9999) * 8))
+            for a, b in ((x, y), (to_x, to_y))
+        )
+        cv2.line(sheet, start, end, 255, 1, cv2.LINE_AA, 3)
+
+    for kind, of_kind in boxes.items():
+        for x, y, w, h in of_kind:
+            if kind == "text_block":
+                n_lines = max(1, round(h * height / (LINE_SHARE * width)))
+                for place in range(min(n_lines, height)):
+                    middle = y + h * (place + 0.5) / n_lines
+                    line(x, middle, x + w, middle)
+                continue
+            if kind == "divider":
+                line(x, y + h / 2, x + w, y + h / 2)
+                continue
+            for corner in ((x, y, x + w, y), (x, y + h, x + w, y + h), (x, y, x, y + h), (x + w, y, x + w, y + h)):
+                line(*corner)
+            if kind not in FRAMED:
+                line(x, y, x + w, y + h)
+                line(x + w, y, x, y + h)
+    return np.asarray(sheet / 255, dtype=np.float32)
+
+
+def image_part(picture: NDArray[np.uint8]) -> dict[str, Any]:
+    """Return a picture as part of a message: its short side 768 pixels at most, its long side 2000."""
+    cv2 = opencv()
+    height, width = picture.shape[:2]
+    scale = min(1.0, SHORT_SIDE_PX / min(height, width), LONG_SIDE_PX / max(height, width))
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+    png = cv2.imencode(".png", cv2.cvtColor(small, cv2.COLOR_RGB2BGR))[1].tobytes()
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(png).decode()}"}}
+
+
+def _alike(one: Ink, other: Ink) -> float:
+    """Return the cosine of two drawings."""
+    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    return float((one * other).sum()) / lengths if lengths else 0.0
+
+
+def _blurred(ink: Ink, px: float) -> Ink:
+    return np.asarray(opencv().GaussianBlur(ink, (0, 0), px), dtype=np.float32)
+
+
+def opencv() -> Any:
+    """Return OpenCV, which is imported only when drawings are compared."""
+    try:
+        import cv2
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "expected OpenCV to compare drawings, found none; install it with: pip install 'iad[sketch2code]'"
+        ) from error
+    return cv2

@@ -1,0 +1,116 @@
+"""The scorer and the box collector against recorded outputs of the published Sketch2Code scorer."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.sketch2code.layout import KINDS, Box, score_layout
+from iad_envs.sketch2code.page import score_pages
+from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.visual import visual_score
+
+FOLDER = "sketch2code"
+
+
+def folder() -> Path:
+    return Path(os.environ.get("IAD_VECTORS", "/nonexistent")) / FOLDER
+
+
+@pytest.fixture(scope="module")
+def recorded(vectors: Any) -> Any:
+    return vectors(f"{FOLDER}/scores.json")
+
+
+@pytest.fixture(scope="module")
+def scored(recorded: Any) -> dict[str, Any]:
+    """The pairs that the published scorer could score; it divides by zero where neither page has a component."""
+    pairs = recorded["pairs"]
+    return {name: pair for name, pair in pairs.items() if isinstance(pair.get("layout_score"), int | float)}
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Iterator[Renderer]:
+    """As published, with scripts on."""
+    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
+        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
+    with Renderer(scripts=True, assets={"rick.jpg": (folder() / "rick.jpg").read_bytes()}) as made:
+        yield made
+
+
+def boxes(recorded: dict[str, list[list[float]]]) -> dict[str, tuple[Box, ...]]:
+    return {kind: tuple(Box(*box) for box in recorded.get(kind, [])) for kind in KINDS}
+
+
+def html(name: str) -> str:
+    return (folder() / name).read_bytes().decode("utf-8", "replace")
+
+
+def fonts_are_the_recorded_ones(recorded: Any) -> bool:
+    if shutil.which("fc-list") is None:
+        return False
+    listed = subprocess.run(["fc-list", ":", "family"], capture_output=True, text=True, check=True).stdout
+    return set(listed.splitlines()) >= {font for font in recorded["fonts"] if font.startswith("Liberation")}
+
+
+def test_recorded_boxes_score_as_published_to_1e_9(scored: dict[str, Any]) -> None:
+    assert scored
+    for name, pair in scored.items():
+        score = score_layout(boxes(pair["ref_boxes"]), boxes(pair["pred_boxes"]))
+        assert score.layout == pytest.approx(pair["layout_score"], abs=1e-9), name
+        assert score.text_iou == pytest.approx(pair["text_iou"], abs=1e-9), name
+        assert score.image_iou == pytest.approx(pair["image_iou"], abs=1e-9), name
+        for kind, component in pair["components"].items():
+            assert score.kinds[kind].iou == pytest.approx(component["iou"], abs=1e-9), (name, kind)
+            assert score.kinds[kind].weight == pytest.approx(component["weight"], abs=1e-9), (name, kind)
+
+
+def test_pages_have_the_recorded_boxes_to_1e_6(recorded: Any, scored: dict[str, Any], renderer: Renderer) -> None:
+    if not fonts_are_the_recorded_ones(recorded):
+        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
+    for name, pair in scored.items():
+        for side in ("ref", "pred"):
+            expected = boxes(pair[f"{side}_boxes"])
+            page = renderer.page(html(pair[side]))
+            assert not page.failure, name
+            for kind in KINDS:
+                assert len(page.boxes[kind]) == len(expected[kind]), (name, side, kind)
+                for box, wanted in zip(page.boxes[kind], expected[kind], strict=True):
+                    assert box == pytest.approx(wanted, abs=1e-6), (name, side, kind)
+
+
+def test_pages_score_as_published(recorded: Any, scored: dict[str, Any], renderer: Renderer) -> None:
+    if not fonts_are_the_recorded_ones(recorded):
+        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
+    for name, pair in scored.items():
+        score = score_pages(renderer.page(html(pair["ref"])), renderer.page(html(pair["pred"])))
+        assert score.layout == pytest.approx(pair["layout_score"], abs=1e-6), name
+
+
+def test_the_visual_metrics_are_the_published_ones_to_1e_3(
+    recorded: Any, scored: dict[str, Any], renderer: Renderer
+) -> None:
+    if not fonts_are_the_recorded_ones(recorded):
+        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
+    pairs = {name: pair for name, pair in scored.items() if "visual" in pair}
+    assert pairs
+    for name, pair in pairs.items():
+        score = visual_score(renderer, html(pair["ref"]), html(pair["pred"]))
+        published = [pair["visual"][part] for part in ("block_match", "text", "position", "color")]
+        assert list(score.parts().values()) == pytest.approx(published, abs=1e-3), name
+        assert score.final is None
+
+
+def test_every_real_page_scores_1_against_itself(real_data: Path) -> None:
+    pages = sorted((real_data / "sketch2code" / "webpages").glob("*.html"))
+    assert pages
+    rick = (pages[0].parent / "rick.jpg").read_bytes()
+    with Renderer(assets={"rick.jpg": rick}) as first, Renderer(assets={"rick.jpg": rick}) as second:
+        for path in pages:
+            source = path.read_bytes().decode("utf-8", "replace")
+            assert score_pages(first.page(source), second.page(source)).layout == 1.0, path.name

@@ -1,0 +1,82 @@
+"""No page reaches the network: each route is first shown to work, without protection, against a local server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from html_pages import LEAVING, ROUTES
+from html_witness import Witness
+
+from iad_envs.sketch2code.devtools import Browser
+from iad_envs.sketch2code.renderer import Renderer
+
+LEAK_S = 0.15
+"""How long a protected page is watched after it was rendered; unprotected ones are seen within 0.1 s."""
+
+
+@pytest.fixture(scope="module", params=["scripts off", "scripts on"])
+def renderer(request: pytest.FixtureRequest, chromium: str) -> Iterator[Renderer]:
+    with Renderer(chromium=chromium, scripts=request.param == "scripts on") as made:
+        yield made
+
+
+def visit(browser: Browser, url: str) -> None:
+    target = browser.send("Target.createTarget", {"url": url})
+    browser.send("Target.activateTarget", {"targetId": target["targetId"]})
+
+
+@pytest.mark.parametrize("route", [route for route in (*ROUTES, *LEAVING) if route != "window_open"])
+def test_the_route_works_without_protection(route: str, unprotected: Browser, witness: Witness) -> None:
+    name = f"unprotected-{route}"
+    witness.page = (ROUTES | LEAVING)[route].format(url=witness.url(name))
+    visit(unprotected, witness.origin)
+    assert witness.was_asked(name, within_s=15)
+
+
+@pytest.mark.parametrize("route", [*ROUTES, *LEAVING])
+def test_the_route_is_closed(route: str, renderer: Renderer, witness: Witness) -> None:
+    html = f"<!doctype html><body><p>here</p>{(ROUTES | LEAVING)[route].format(url=witness.url(route))}"
+    page, text = renderer.run(html, lambda tab, page: tab.evaluate("document.body.innerText"))
+    assert not page.failure
+    assert "here" in (text or "")
+    assert not witness.was_asked(route, within_s=LEAK_S)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<img src="file://{path}" style="display:block">',
+        '<iframe src="file://{path}"></iframe>',
+        '<object data="file://{path}"></object>',
+        '<style>@import url("file://{path}");</style><p>words</p>',
+    ],
+)
+def test_no_local_file_is_shown(html: str, renderer: Renderer, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.svg"
+    secret.write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100">'
+        '<rect width="200" height="100" fill="red"/></svg>'
+    )
+    page, shot = renderer.run(
+        f"<!doctype html>{html.format(path=secret)}", lambda tab, page: tab.screenshot((page.width, page.height))
+    )
+    assert not page.failure
+    _, blank = renderer.run(
+        f"<!doctype html>{html.format(path=tmp_path / 'missing')}",
+        lambda tab, page: tab.screenshot((page.width, page.height)),
+    )
+    assert shot == blank
+
+
+def test_a_script_can_read_no_local_file(chromium: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret words")
+    html = (
+        f'<p id="p">nothing</p><script>fetch("file://{secret}").then(r => r.text())'
+        ".then(t => p.textContent = t, e => p.textContent = 'refused')</script>"
+    )
+    with Renderer(chromium=chromium, scripts=True) as renderer:
+        script = "new Promise(r => setTimeout(() => r(document.body.innerText), 100))"
+        _, text = renderer.run(html, lambda tab, page: tab.evaluate(script))
+    assert text is not None
+    assert "refused" in text
