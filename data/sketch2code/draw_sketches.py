@@ -26,8 +26,8 @@ from iad_envs.sketch2code.renderer import Renderer  # noqa: E402
 from iad_envs.sketch2code.sketcher import draw_sketch  # noqa: E402
 
 PER_PAGE = 2
-LEVEL_BITS = 2
-"""Of grey, in the files: four levels are enough for ink on paper."""
+LEVEL_BITS = 1
+"""Of grey, in the files: ink on paper needs no more."""
 EASY_BOXES = 26
 """A page with at most so many components is easy."""
 SPLITS = ("test", "test", "dev", "test", "test", "train")

@@ -1,7 +1,7 @@
 """The parts that pages are put together from: head, navigation, cards, tables, forms, pictures."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from random import Random
 from typing import Any
@@ -40,7 +40,7 @@ nav.side {{ flex-direction: column; align-items: stretch; width: 220px; padding:
   min-height: {side}px; }}
 nav.side strong {{ margin: 0 0 12px; }}
 footer {{ background: #333; padding: 22px 32px; margin-top: 24px; }}
-footer p, footer a, footer h3 {{ color: #eee; }}
+footer p.small, footer a, footer h3 {{ color: #eee; }}
 footer p:last-child {{ margin: 0; }}
 """
 FONTS = ("Arial, Helvetica, sans-serif", "Georgia, 'Times New Roman', serif", "Verdana, Arial, sans-serif")
@@ -54,11 +54,13 @@ class Site:
         world: The words: name, links, items, posts and so on, as in `worlds/*.toml`.
         rng: What decides about everything that is free.
         gap: Between columns, in pixels.
+        unsaid: The sentences that are left, next one last.
     """
 
     world: dict[str, Any]
     rng: Random
     gap: int
+    unsaid: list[str] = field(default_factory=list)
 
     def css(self) -> str:
         """Return the style sheet."""
@@ -77,8 +79,13 @@ class Site:
         )
 
     def said(self, n: int) -> str:
-        """Return a paragraph's words: n sentences, none twice."""
-        return " ".join(self.rng.sample(self.world["sentences"], n))
+        """Return a paragraph's words: n sentences, none twice while there are others."""
+        taken = []
+        for _ in range(n):
+            if not self.unsaid:
+                self.unsaid.extend(self.rng.sample(self.world["sentences"], len(self.world["sentences"])))
+            taken.append(self.unsaid.pop())
+        return " ".join(taken)
 
     def some(self, key: str, n: int) -> list[Any]:
         """Return n of the world's things, in their order."""

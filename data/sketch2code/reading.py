@@ -31,8 +31,8 @@ def article(site: Site, variant: int) -> tuple[str, str]:
     name, role, _ = site.rng.choice(site.world["people"])
     top = words("h1", title) + words("p", teaser) + words("p", f"By {name}, {role}. Seven minutes.", class_="small")
     shown = picture(title, f"width: 100%; height: {(360, 420, 280)[variant]}px") + "<br>"
-    first = prose(site, 5, 4) + words("h2", "The first attempt") + prose(site, 6, 4)
-    second = words("h2", "What we learnt") + prose(site, 5, 3)
+    first = prose(site, 3, 2) + words("h2", "The first attempt") + prose(site, 3, 2)
+    second = words("h2", "What we learnt") + prose(site, 2)
     if variant == 0:
         inner = div(
             top, shown, first, tag("blockquote", prose(site, 1)), second, style="max-width: 720px; margin: 0 auto"
@@ -90,7 +90,7 @@ def profile(site: Site, variant: int) -> tuple[str, str]:
         [["2009", role, "Mill Lane"], ["2014", "Courses", "Loft"], ["2020", "Journal", "Desk"]],
     )
     if variant == 1:
-        inner = columns(("0 0 300px", portrait + "<br>" + facts), ("1", who + "<hr>" + lines(posts)))
+        inner = columns(("0 0 300px", portrait + "<br>" + facts), ("1", who + "<hr>" + grid(1, *posts)))
     else:
         cover = picture("Cover", "width: 100%; height: 200px") + "<br>" if variant == 2 else ""
         inner = cover + columns(("0 0 220px", portrait), ("1", who)) + "<hr>" + grid(variant // 2 + 2, *posts)
