@@ -27,7 +27,7 @@ class Defaults:
 
 DEFAULTS = {
     "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
-    "IAD/Sketch2Code-v0": Defaults(proxy="iad_policy.verifiers.sketch2code:SketchVerifier"),
+    "IAD/Sketch2Code-v0": Defaults("tracer", proxy="iad_policy.verifiers.sketch2code:SketchVerifier"),
 }
 
 

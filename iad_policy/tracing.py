@@ -18,6 +18,11 @@ Ink = NDArray[np.uint8]
 WIDTH_PX = 1024
 """At which sketches are read; all lengths below are in these pixels."""
 MIN_SIDE_PX = 16
+STRAIGHT_PX = 15
+"""Of a stroke that runs straight without a break: waves never do."""
+PATH_PX = 20
+AROUND_PX = 7
+"""Where ink beside a stroke is looked for."""
 CROSS_SHIFTS_PX = (-14, 14)
 """Beside a diagonal: where a cross has no ink, and a text has as much as on it."""
 
@@ -30,6 +35,9 @@ class Taste(NamedTuple):
         stroke: Shortest stroke of a frame.
         corner: How far the ends of two strokes that meet may be apart.
         cross: How much more ink on a diagonal than beside it makes a cross, as a share.
+        bridge: Gap in a stroke that is still one.
+        purity: How much of the ink around a straight stroke lies on it, as a share.
+        rule: The same for a stroke that belongs to no frame: otherwise it is text.
         word_gap: Gap between waves that are one line of text.
         line_gap: Gap between lines that are one text, as a share of a line's height.
         leading: Height of a line of text, as a multiple of its ink's.
@@ -41,6 +49,9 @@ class Taste(NamedTuple):
     stroke: float = 22.0
     corner: float = 16.0
     cross: float = 0.4
+    bridge: float = 9.0
+    purity: float = 0.62
+    rule: float = 0.85
     word_gap: float = 12.0
     line_gap: float = 0.9
     leading: float = 1.5
@@ -74,12 +85,13 @@ class Block(NamedTuple):
 
 
 class Stroke(NamedTuple):
-    """A stroke across or down: where it lies (its middle), its two ends, and its slope."""
+    """A stroke across or down: where it lies (its middle), its two ends, its slope in radians, and its purity."""
 
     at: float
     start: float
     end: float
     slope: float
+    purity: float
 
 
 class Reading(NamedTuple):
@@ -106,7 +118,9 @@ def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: Taste) ->
     across, down = _strokes(ink, taste), _strokes(np.ascontiguousarray(ink.T), taste)
     frames = _frames(across, down, taste)
     kinds = [Block("image" if _crossed(ink, frame, taste.cross) else "frame", *frame[1:]) for frame in frames]
-    rules = [_rule(stroke) for stroke in across if not any(_on_edge(stroke, frame, taste.corner) for frame in frames)]
+    across = [stroke for stroke in across if stroke.purity >= taste.rule or _on_edge(stroke, frames, taste.corner)]
+    down = [stroke for stroke in down if stroke.purity >= taste.rule or _on_side(stroke, frames, taste.corner)]
+    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, taste.corner)]
     rules = [rule for rule in rules if rule.w > 3 * taste.stroke and not _inside_image(rule, kinds)]
     blocks = [*kinds, *rules, *_texts(_without(ink, kinds, across, down), taste)]
     long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
@@ -119,25 +133,46 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink
     cv2 = opencv()
     grey = sketch[: size[0], : size[1], 1]
     height = max(8, round(WIDTH_PX * grey.shape[0] / max(1, grey.shape[1])))
-    large = cv2.resize(grey, (WIDTH_PX, height), interpolation=cv2.INTER_AREA if size[1] > WIDTH_PX else cv2.INTER_CUBIC)
+    large = cv2.resize(
+        grey, (WIDTH_PX, height), interpolation=cv2.INTER_AREA if size[1] > WIDTH_PX else cv2.INTER_CUBIC
+    )
     return (large < float(np.median(large)) - darker).astype(np.uint8)
 
 
 def _strokes(ink: Ink, taste: Taste) -> list[Stroke]:
     """Return what runs straight across; what runs down, for ink that is transposed."""
     cv2 = opencv()
-    thick = cv2.dilate(ink, np.ones((3, 1), np.uint8))
-    straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(taste.stroke)), np.uint8))
-    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((5, round(taste.corner)), np.uint8))
+    thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
+    straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, STRAIGHT_PX), np.uint8))
+    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(taste.bridge)), np.uint8))
     _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
     found = []
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
         if label == 0 or w < taste.stroke or h > 0.25 * w + 10:
             continue
         rows, columns = np.nonzero(labels[y : y + h, x : x + w] == label)
+        purity = _purity(ink, x + columns, y + rows)
+        if purity < taste.purity:
+            continue
         slope = float(np.polyfit(columns, rows, 1)[0]) if w > 60 else 0.0
-        found.append(Stroke(float(y + rows.mean()), float(x), float(x + w), math.atan(slope)))
+        found.append(Stroke(float(y + rows.mean()), float(x), float(x + w), math.atan(slope), purity))
     return found
+
+
+def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
+    """Return which share of the ink around a stroke lies on it: nearly all of a straight one's, half of a wave's."""
+    start, n = int(columns.min()), int(columns.max() - columns.min()) // PATH_PX + 1
+    bins = (columns - start) // PATH_PX
+    counts = np.bincount(bins, minlength=n)
+    there = counts > 0
+    middles = np.bincount(bins, rows, minlength=n)[there] / counts[there]
+    xs = np.arange(start, int(columns.max()) + 1)
+    path = np.interp(xs, start + (np.flatnonzero(there) + 0.5) * PATH_PX, middles)
+    offsets = np.arange(-AROUND_PX, AROUND_PX + 1)
+    places = np.clip(np.round(path[:, None] + offsets).astype(int), 0, ink.shape[0] - 1)
+    per_offset = ink[places, xs[:, None]].sum(axis=0, dtype=np.int64)
+    on = per_offset[np.abs(offsets) <= 2].sum()
+    return float(on / max(1, per_offset.sum()))
 
 
 def _frames(across: Sequence[Stroke], down: Sequence[Stroke], taste: Taste) -> list[Block]:
@@ -176,7 +211,9 @@ def _keep(found: dict[tuple[int, int, int, int], Block], edges: tuple[float, flo
         apart = (left - block.x, top - block.y, right - block.right, bottom - block.bottom)
         if max(map(abs, apart)) < MIN_SIDE_PX:
             return
-    found[(round(left), round(top), round(right), round(bottom))] = Block("frame", left, top, right - left, bottom - top)
+    found[(round(left), round(top), round(right), round(bottom))] = Block(
+        "frame", left, top, right - left, bottom - top
+    )
 
 
 def _crossed(ink: Ink, frame: Block, more: float) -> bool:
@@ -201,9 +238,18 @@ def _rule(stroke: Stroke) -> Block:
     return Block("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
 
 
-def _on_edge(stroke: Stroke, frame: Block, near: float) -> bool:
-    overlap = min(stroke.end, frame.right) - max(stroke.start, frame.x)
-    return min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= near and overlap > 0
+def _on_edge(stroke: Stroke, frames: Sequence[Block], near: float) -> bool:
+    return any(
+        min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= near
+        and stroke.start >= frame.x - 2 * near
+        and stroke.end <= frame.right + 2 * near
+        for frame in frames
+    )
+
+
+def _on_side(stroke: Stroke, frames: Sequence[Block], near: float) -> bool:
+    turned = [Block(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
+    return _on_edge(stroke, turned, near)
 
 
 def _inside_image(block: Block, blocks: Sequence[Block]) -> bool:
@@ -277,5 +323,3 @@ def _clipped(block: Block, width: float, height: float) -> Block:
     x, y = min(max(block.x, 0.0), width - 2), min(max(block.y, 0.0), height - 2)
     right, bottom = min(max(block.right, x + 2), width), min(max(block.bottom, y + 2), height)
     return Block(block.kind, x / width, y / width, (right - x) / width, (bottom - y) / width)
-
-

@@ -14,6 +14,7 @@ from iad_policy.types import Agent, Candidate, Feedback, State
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
     "shopper": "iad_policy.agents.shopper:Shopper",
+    "tracer": "iad_policy.agents.tracer:Tracer",
     "litellm": "iad_policy.agents.language:language_agent",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
