@@ -6,92 +6,24 @@ frame with a cross is a picture. What ink is left, in low wide bands, is text.
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iad_policy.sketching import opencv
+from iad_policy.strokes import Block, Ink, Stroke, Taste, distinct, frames_of, strokes_of
 
-Ink = NDArray[np.uint8]
 WIDTH_PX = 1024
-"""At which sketches are read; all lengths below are in these pixels."""
-MIN_SIDE_PX = 16
-STRAIGHT_PX = 15
-"""Of a stroke that runs straight without a break: waves never do."""
-PATH_PX = 20
-AROUND_PX = 7
-"""Where ink beside a stroke is looked for."""
+"""At which sketches are read; all lengths are in these pixels."""
 CROSS_SHIFTS_PX = (-14, 14)
 """Beside a diagonal: where a cross has no ink, and a text has as much as on it."""
-
-
-class Taste(NamedTuple):
-    """How a sketch is read.
-
-    Attributes:
-        darker: Than the paper, in grey values: ink.
-        stroke: Shortest stroke of a frame.
-        corner: How far the ends of two strokes that meet may be apart.
-        cross: How much more ink on a diagonal than beside it makes a cross, as a share.
-        bridge: Gap in a stroke that is still one.
-        purity: How much of the ink around a straight stroke lies on it, as a share.
-        rule: The same for a stroke that belongs to no frame: otherwise it is text.
-        word_gap: Gap between waves that are one line of text.
-        line_gap: Gap between lines that are one text, as a share of a line's height.
-        leading: Height of a line of text, as a multiple of its ink's.
-        margin: Of the sheet around the page, as a share of its width.
-        upright: How much of the sheet's tilt is taken back, as a share.
-    """
-
-    darker: float = 60.0
-    stroke: float = 22.0
-    corner: float = 16.0
-    cross: float = 0.4
-    bridge: float = 9.0
-    purity: float = 0.62
-    rule: float = 0.85
-    word_gap: float = 12.0
-    line_gap: float = 0.9
-    leading: float = 1.5
-    margin: float = 0.0155
-    upright: float = 1.0
-
-
-class Block(NamedTuple):
-    """A part of a page: its type of component, and its rectangle in shares of the sheet's width."""
-
-    kind: str
-    x: float
-    y: float
-    w: float
-    h: float
-
-    @property
-    def right(self) -> float:
-        """Its right edge."""
-        return self.x + self.w
-
-    @property
-    def bottom(self) -> float:
-        """Its lower edge."""
-        return self.y + self.h
-
-    def holds(self, other: "Block") -> bool:
-        """Say whether another block's centre is inside."""
-        x, y = other.x + other.w / 2, other.y + other.h / 2
-        return self.x <= x <= self.right and self.y <= y <= self.bottom
-
-
-class Stroke(NamedTuple):
-    """A stroke across or down: where it lies (its middle), its two ends, its slope in radians, and its purity."""
-
-    at: float
-    start: float
-    end: float
-    slope: float
-    purity: float
+COVERED_SHARE = 0.5
+"""Of a frame by pictures: then it is only what stands between them."""
+OUTLINE_PX = 36
+"""Of connected ink that may be a frame by itself."""
+BAND_PX = 9
+"""Along the edges of such ink: where its sides are looked for."""
 
 
 class Reading(NamedTuple):
@@ -115,14 +47,21 @@ def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: Taste) ->
         taste: How to read.
     """
     ink = ink_of(sketch, size, taste.darker)
-    across, down = _strokes(ink, taste), _strokes(np.ascontiguousarray(ink.T), taste)
-    frames = _frames(across, down, taste)
+    across, down = strokes_of(ink, taste), strokes_of(np.ascontiguousarray(ink.T), taste)
+    frames, loose = frames_of(across, down, taste)
     kinds = [Block("image" if _crossed(ink, frame, taste.cross) else "frame", *frame[1:]) for frame in frames]
+    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, taste.cross)]
+    images = [frame for frame in kinds if frame.kind == "image"]
+    frames = kinds = [
+        frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < COVERED_SHARE
+    ]
     across = [stroke for stroke in across if stroke.purity >= taste.rule or _on_edge(stroke, frames, taste.corner)]
     down = [stroke for stroke in down if stroke.purity >= taste.rule or _on_side(stroke, frames, taste.corner)]
     rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, taste.corner)]
     rules = [rule for rule in rules if rule.w > 3 * taste.stroke and not _inside_image(rule, kinds)]
-    blocks = [*kinds, *rules, *_texts(_without(ink, kinds, across, down), taste)]
+    left = _without(ink, kinds, across, down)
+    kinds += _outlined(left, taste)
+    blocks = [*kinds, *rules, *_texts(left, taste)]
     long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
     tilt = math.tan(float(np.median(long))) * taste.upright if long else 0.0
     return _straight(blocks, ink.shape, taste.margin, tilt)
@@ -136,84 +75,33 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink
     large = cv2.resize(
         grey, (WIDTH_PX, height), interpolation=cv2.INTER_AREA if size[1] > WIDTH_PX else cv2.INTER_CUBIC
     )
-    return (large < float(np.median(large)) - darker).astype(np.uint8)
+    return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
 
 
-def _strokes(ink: Ink, taste: Taste) -> list[Stroke]:
-    """Return what runs straight across; what runs down, for ink that is transposed."""
-    cv2 = opencv()
-    thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
-    straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, STRAIGHT_PX), np.uint8))
-    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(taste.bridge)), np.uint8))
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+def _outlined(ink: Ink, taste: Taste) -> list[Block]:
+    """Return frames and pictures among the connected ink that no strokes explained; wipe them off."""
     found = []
+    _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
-        if label == 0 or w < taste.stroke or h > 0.25 * w + 10:
+        if label == 0 or h < OUTLINE_PX or w < OUTLINE_PX:
             continue
-        rows, columns = np.nonzero(labels[y : y + h, x : x + w] == label)
-        purity = _purity(ink, x + columns, y + rows)
-        if purity < taste.purity:
+        mine = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
+        block = Block("frame", x, y, w, h)
+        if _crossed(ink, block, taste.cross):
+            ink[y : y + h, x : x + w] = 0
+            found.append(block._replace(kind="image"))
             continue
-        slope = float(np.polyfit(columns, rows, 1)[0]) if w > 60 else 0.0
-        found.append(Stroke(float(y + rows.mean()), float(x), float(x + w), math.atan(slope), purity))
+        sides = [side.any(axis=axis).mean() for side, axis in _bands(mine)]
+        if sum(share > 0.7 for share in sides) >= 3:
+            for band, _ in _bands(ink[y : y + h, x : x + w]):
+                band[:] = 0
+            found.append(block)
     return found
 
 
-def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
-    """Return which share of the ink around a stroke lies on it: nearly all of a straight one's, half of a wave's."""
-    start, n = int(columns.min()), int(columns.max() - columns.min()) // PATH_PX + 1
-    bins = (columns - start) // PATH_PX
-    counts = np.bincount(bins, minlength=n)
-    there = counts > 0
-    middles = np.bincount(bins, rows, minlength=n)[there] / counts[there]
-    xs = np.arange(start, int(columns.max()) + 1)
-    path = np.interp(xs, start + (np.flatnonzero(there) + 0.5) * PATH_PX, middles)
-    offsets = np.arange(-AROUND_PX, AROUND_PX + 1)
-    places = np.clip(np.round(path[:, None] + offsets).astype(int), 0, ink.shape[0] - 1)
-    per_offset = ink[places, xs[:, None]].sum(axis=0, dtype=np.int64)
-    on = per_offset[np.abs(offsets) <= 2].sum()
-    return float(on / max(1, per_offset.sum()))
-
-
-def _frames(across: Sequence[Stroke], down: Sequence[Stroke], taste: Taste) -> list[Block]:
-    """Return the rectangles of which at least three sides are drawn."""
-    near = taste.corner
-    found: dict[tuple[int, int, int, int], Block] = {}
-    for one, other in combinations(sorted(across), 2):
-        if abs(one.start - other.start) <= near and abs(one.end - other.end) <= near:
-            left, right = (one.start + other.start) / 2, (one.end + other.end) / 2
-            sides = [_drawn(down, at, one.at, other.at, near) for at in (left, right)]
-            if sum(sides) >= 1 and other.at - one.at >= MIN_SIDE_PX:
-                _keep(found, (left, one.at, right, other.at))
-    for one, other in combinations(sorted(down), 2):
-        if abs(one.start - other.start) <= near and abs(one.end - other.end) <= near:
-            top, bottom = (one.start + other.start) / 2, (one.end + other.end) / 2
-            sides = [_drawn(across, at, one.at, other.at, near) for at in (top, bottom)]
-            if sum(sides) >= 1 and other.at - one.at >= MIN_SIDE_PX:
-                _keep(found, (one.at, top, other.at, bottom))
-    return list(found.values())
-
-
-def _drawn(strokes: Sequence[Stroke], at: float, start: float, end: float, near: float) -> bool:
-    """Say whether a stroke runs between two points, perhaps a little further."""
-    return any(
-        abs(stroke.at - at) <= near and abs(stroke.start - start) <= near and abs(stroke.end - end) <= near
-        for stroke in strokes
-    )
-
-
-def _keep(found: dict[tuple[int, int, int, int], Block], edges: tuple[float, float, float, float]) -> None:
-    """Add a frame unless a nearly equal one is there."""
-    left, top, right, bottom = edges
-    if right - left < MIN_SIDE_PX or bottom - top < MIN_SIDE_PX:
-        return
-    for block in found.values():
-        apart = (left - block.x, top - block.y, right - block.right, bottom - block.bottom)
-        if max(map(abs, apart)) < MIN_SIDE_PX:
-            return
-    found[(round(left), round(top), round(right), round(bottom))] = Block(
-        "frame", left, top, right - left, bottom - top
-    )
+def _bands(ink: Ink) -> list[tuple[Ink, int]]:
+    """Return the strips along the four edges, and the axis across each."""
+    return [(ink[:BAND_PX], 0), (ink[-BAND_PX:], 0), (ink[:, :BAND_PX], 1), (ink[:, -BAND_PX:], 1)]
 
 
 def _crossed(ink: Ink, frame: Block, more: float) -> bool:
@@ -232,6 +120,16 @@ def _share(mask: Ink, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float
     rows = np.clip(np.round(ys).astype(int), 0, mask.shape[0] - 1)
     columns = np.clip(np.round(xs).astype(int), 0, mask.shape[1] - 1)
     return float(mask[rows, columns].mean())
+
+
+def _overlap(frame: Block, others: Sequence[Block]) -> float:
+    """Return which share of a frame others cover, counted one by one."""
+    shared = 0.0
+    for other in others:
+        across = min(frame.right, other.right) - max(frame.x, other.x)
+        down = min(frame.bottom, other.bottom) - max(frame.y, other.y)
+        shared += max(0.0, across) * max(0.0, down)
+    return shared / (frame.w * frame.h)
 
 
 def _rule(stroke: Stroke) -> Block:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from iad_policy.tracing import Block, Reading
+from iad_policy.strokes import Block
+from iad_policy.tracing import Reading
 
 PAGE_PX = 1280
 """Width of the written page."""
@@ -17,7 +18,7 @@ TAGS = {
     "divider": "hr",
 }
 """Kind of block -> its tag."""
-FILL = "Here stands some text of the page that was sketched, and more of it follows".split()
+FILL = ("Here", "stands", "some", "text", "of", "the", "page", "that", "was", "sketched,", "and", "more", "follows.")
 CHAR_PX, LINE_PX = 7, 22
 STYLE = (
     "body{margin:0}#page{position:relative;width:1280px;overflow:hidden}"

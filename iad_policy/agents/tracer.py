@@ -12,7 +12,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.tracing import Block, Reading, Taste, read_sketch
+from iad_policy.strokes import Block, Taste
+from iad_policy.tracing import Reading, read_sketch
 from iad_policy.types import Candidate, Feedback, State
 from iad_policy.wireframes import blocks_of, near, without, written
 
