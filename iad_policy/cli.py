@@ -56,7 +56,7 @@ VerifierName = Annotated[
 ]
 N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
-Split = Annotated[str | None, typer.Option(help="The split the tasks are from, test where there are splits.")]
+Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
@@ -239,18 +239,20 @@ def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: st
     return gym.make(env, **{**env_args, **given})
 
 
-def _parameters(env: str) -> list[str]:
+def _parameters(env: str) -> dict[str, Any]:
+    """Return the arguments that an environment takes, with their defaults."""
     try:
         spec = gym.spec(env)
     except (gym.error.Error, ModuleNotFoundError):
         raise UnknownName("environment", env, iad_envs.ENVIRONMENTS) from None
     entry = spec.entry_point
     creator = load_env_creator(entry) if isinstance(entry, str) else entry
-    return list(inspect.signature(creator).parameters) if callable(creator) else []
+    parameters = inspect.signature(creator).parameters if callable(creator) else {}
+    return {name: parameter.default for name, parameter in parameters.items()}
 
 
 def _split(env: str, split: str | None) -> str | None:
-    return "test" if split is None and "split" in _parameters(env) else split
+    return _parameters(env).get("split") if split is None else split
 
 
 def _env_id(env: str) -> str:

@@ -18,16 +18,25 @@ class Defaults:
         agent: The keyless agent's name.
         proxy: Its proxy verifier, as "module:factory".
         prompts: The folder in `iad_policy/prompts/`.
+        language: What `litellm:<model>` makes, as "module:Class", where answers need reading of their own.
     """
 
     agent: str = "random"
     proxy: str = ""
     prompts: str = "any"
+    language: str = "iad_policy.agents.language:LanguageAgent"
 
 
 DEFAULTS = {
     "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
-    "IAD/Sketch2Code-v0": Defaults("tracer", proxy="iad_policy.verifiers.sketch2code:SketchVerifier"),
+    "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier"),
+    "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
+    "IAD/Sketch2Code-v0": Defaults(
+        "tracer",
+        proxy="iad_policy.verifiers.sketch2code:SketchVerifier",
+        prompts="sketch2code",
+        language="iad_policy.agents.sketch_language:SketchLanguageAgent",
+    ),
 }
 
 
@@ -42,7 +51,7 @@ def env_id(env: gym.Env[Any, Any]) -> str:
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
-    """Return the environment's proxy verifier.
+    """Return the environment's own verifier without gold: it looks at what an action leads to.
 
     Raises:
         UnknownName: It has none.

@@ -181,7 +181,7 @@ def _next_request(branch: _Branch) -> Any:
         except StopIteration as stop:
             branch.send = stop.value
         except BudgetExhausted as exhausted:
-            branch.throw = exhausted
+            branch.throw, branch.send = exhausted, None  # what was sent is for the request that was cut
         branch.answering = branch.batch = None
     try:
         if branch.throw is not None:

@@ -109,6 +109,7 @@ class Episode:
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
             id=_next_id(at.id, candidate.key, draw, outcome.observation),
+            key=outcome.key,
         )
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state

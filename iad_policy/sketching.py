@@ -1,5 +1,6 @@
-"""How well a page's boxes, drawn as a wireframe, agree with the ink of a sketch. Knows no reference."""
+"""Sketches, for agents and verifiers: how well a page agrees with the ink of one, and how a model is shown one."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ DARKER = 50
 """Than the paper, in grey values: ink."""
 BLURS_PX = (2.0, 5.0, 12.0)
 """From where strokes lie to where things are: a sketch is never exact."""
+SHORT_SIDE_PX, LONG_SIDE_PX = 768, 2000
+"""Of a picture that a model is shown, at most, as in Sketch2Code."""
 FRAMED = ("nav_bar", "form_table", "button")
 
 
@@ -70,6 +73,17 @@ def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:
                 line(x, y, x + w, y + h)
                 line(x + w, y, x, y + h)
     return np.asarray(sheet / 255, dtype=np.float32)
+
+
+def image_part(picture: NDArray[np.uint8]) -> dict[str, Any]:
+    """Return a picture as part of a message: its short side 768 pixels at most, its long side 2000."""
+    cv2 = opencv()
+    height, width = picture.shape[:2]
+    scale = min(1.0, SHORT_SIDE_PX / min(height, width), LONG_SIDE_PX / max(height, width))
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+    png = cv2.imencode(".png", cv2.cvtColor(small, cv2.COLOR_RGB2BGR))[1].tobytes()
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(png).decode()}"}}
 
 
 def _alike(one: Ink, other: Ink) -> float:

@@ -87,6 +87,7 @@ class State:
         steps_left: Actions that may still be committed; infinite where the environment has no limit.
         done: True when the episode is over here.
         id: Names the state; chained from its parent's.
+        key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
         gold: The oracle's findings, only in the preview an `oracle` verifier is given.
     """
 
@@ -98,6 +99,7 @@ class State:
     steps_left: float = math.inf
     done: bool = False
     id: str = ""
+    key: str = ""
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def named_by(self) -> tuple[Any, ...]:

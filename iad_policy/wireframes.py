@@ -35,7 +35,10 @@ _HEIGHT = re.compile(r'<div id="page" style="height:([\d.]+)px">')
 def written(reading: Reading, title: str) -> str:
     """Return blocks as a page, frames and pictures first."""
     order = list(TAGS)
-    blocks = sorted(reading.blocks, key=lambda block: (-order.index(block.kind), block.y, block.x))
+    blocks = sorted(
+        reading.blocks,
+        key=lambda block: (-order.index(block.kind), round(block.y * PAGE_PX), round(block.x * PAGE_PX)),
+    )
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<style>{STYLE}</style></head>\n<body><div id="page" style="height:{reading.height * PAGE_PX:.0f}px">\n'

@@ -97,3 +97,21 @@ def test_links_in_documents_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             if not target.startswith("http"):
                 assert ((ROOT / document).parent / target).exists(), f"{document}: {target}"
+
+
+def test_the_demo_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
+    recipe = subprocess.run(
+        ["make", "--no-print-directory", "--dry-run", "demo"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    words = shlex.split(recipe[recipe.index("-m iad_policy.cli") :].replace("\\\n", " "))
+    words[words.index("--out") + 1] = str(tmp_path / "demo")
+    plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=plain, check=True, capture_output=True, text=True)
+    (shown,) = blocks("README.md", "text")
+    assert without_times(shown) == without_times(done.stdout)
+
+
+def without_times(table: str) -> list[str]:
+    """The lines without the seconds that end the rows of what was spent, and without the run folder."""
+    lines = [line.rstrip() for line in table.splitlines() if not line.startswith("Run folder")]
+    return [re.sub(r"(\d+ +[\d.]+) +[\d.]+$", r"\1", line) if " 0   " in line else line for line in lines]

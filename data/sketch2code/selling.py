@@ -93,7 +93,7 @@ def pricing(site: Site, variant: int) -> tuple[str, str]:
 def dashboard(site: Site, variant: int) -> tuple[str, str]:
     """Figures, a chart and a table, beside or below the navigation."""
     figures = grid(
-        (4, 2, 4)[variant],
+        (4, 2, 1)[variant],
         *(
             div(words("p", name, class_="small"), words("h2", value), class_="card")
             for name, value in site.world["measures"]
@@ -102,13 +102,15 @@ def dashboard(site: Site, variant: int) -> tuple[str, str]:
     chart = words("h2", "This week") + picture(
         "Chart of the week", f"width: 100%; height: {(260, 300, 220)[variant]}px"
     )
-    rows = [[day, hour, what, where] for day, hour, what, where in site.some("events", (6, 4, 8)[variant])]
+    rows = [[day, hour, what, where] for day, hour, what, where in site.some("events", (6, 4, 5)[variant])]
     plan = words("h2", "Next") + table(["Day", "At", "What", "Where"], rows)
     if variant == 1:
         side = columns(("3", chart), ("2", plan))
         return "Overview", bar(site) + tag("main", words("h1", "Overview") + figures + "<br>" + side)
-    inner = words("h1", "Good morning") + figures + "<br>"
-    inner += chart + "<br>" + plan if variant == 0 else columns(("1", chart + "<br>"), ("1", chart)) + "<br>" + plan
+    if variant == 0:
+        inner = words("h1", "Good morning") + figures + "<br>" + chart + "<br>" + plan
+    else:
+        inner = words("h1", "Today in the shop") + columns(("2", plan + chart), ("1", figures + prose(site, 3)))
     side = tag("nav", words("strong", site.world["name"]) + links(site.world["links"]), class_="side")
     return "Overview", div(side, div(inner, style="flex: 1; padding: 28px 28px 0 0"), class_="columns")
 

@@ -15,11 +15,29 @@ async (maxBoxes) => {
   // What Python's str.strip() takes for white space.
   const BLANK = /^[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$/;
 
-  if (document.readyState !== "complete") {
+  // Names of elements hide what documents and forms have of their own (<img name="querySelectorAll">): so everything is
+  // taken from the prototypes, which in this world no page has touched.
+  const method = (type, name) => (target, ...given) => type.prototype[name].apply(target, given);
+  const getter = (type, name) => Object.getOwnPropertyDescriptor(type.prototype, name).get.call(document);
+  const select = method(Document, "querySelectorAll");
+  const rectOf = method(Element, "getBoundingClientRect");
+  const rectsOf = method(Element, "getClientRects");
+  const isShown = method(Element, "checkVisibility");
+
+  if (getter(Document, "readyState") !== "complete") {
     await new Promise((done) => addEventListener("load", done, { once: true }));
   }
-  await document.fonts.ready;
-  for (const animation of document.getAnimations()) {
+  // A document that is put into another may call itself complete while its images are on their way.
+  const listen = method(EventTarget, "addEventListener");
+  const imageHas = (image, name) => Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, name).get.call(image);
+  // A lazy image would or would not be there, as time has it.
+  for (const image of select(document, "img[loading]")) method(Element, "removeAttribute")(image, "loading");
+  for (const image of select(document, "img")) {
+    if (imageHas(image, "complete")) continue;
+    await new Promise((done) => ["load", "error"].forEach((event) => listen(image, event, done, { once: true })));
+  }
+  await getter(Document, "fonts").ready;
+  for (const animation of method(Document, "getAnimations")(document)) {
     try {
       animation.finish();
     } catch {
@@ -41,17 +59,17 @@ async (maxBoxes) => {
   const boxOf = (element) => {
     if (boxes.has(element)) return boxes.get(element);
     let box = null;
-    const rect = element.getBoundingClientRect();
+    const rect = rectOf(element);
     if (
       rect.width > 0 &&
       rect.height > 0 &&
-      element.checkVisibility() &&
+      isShown(element) &&
       getComputedStyle(element).visibility === "visible"
     ) {
       box = [rect.x, rect.y, rect.width, rect.height];
       // Of an inline element in several pieces, the box model may count pieces without area, which this rectangle
       // leaves out. Where that makes a difference the box model itself is asked, later.
-      const pieces = element.getClientRects();
+      const pieces = rectsOf(element);
       if (pieces.length > 1) {
         let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
         for (const piece of pieces) {
@@ -73,7 +91,7 @@ async (maxBoxes) => {
   let count = 0;
   for (const [kind, selector] of Object.entries(SELECTORS)) {
     kinds[kind] = [];
-    for (const element of document.querySelectorAll(selector)) {
+    for (const element of select(document, selector)) {
       if (kind === "text_block" && !hasText(element)) continue;
       const box = boxOf(element);
       if (box === null) continue;
@@ -81,13 +99,13 @@ async (maxBoxes) => {
       kinds[kind].push(box);
     }
   }
-  const root = document.documentElement;
+  const root = getter(Document, "documentElement");
   return JSON.stringify({
     kinds,
     width: root.scrollWidth,
     height: root.scrollHeight,
-    title: document.title,
+    title: getter(Document, "title"),
     fragmented: globalThis.fragmented.length,
-    own_policy: document.querySelector("meta[http-equiv='content-security-policy' i]") !== null,
+    own_policy: select(document, "meta[http-equiv='content-security-policy' i]").length > 0,
   });
 }

@@ -1,10 +1,10 @@
 """`IAD/Sketch2Code-v0`: from a hand-drawn sketch to a web page."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -12,9 +12,10 @@ from gymnasium import spaces
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.sketch2code.answers import read_answer, texts_of
+from iad_envs.sketch2code.draft import Draft, Sketch, page_data
 from iad_envs.sketch2code.images import WHITE, Image, decoded, letterboxed, side_by_side
 from iad_envs.sketch2code.lease import Lease
-from iad_envs.sketch2code.page import Page, score_pages
+from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.sketcher import draw_sketch
 from iad_envs.sketch2code.tasks import ASK, QUESTION, Task, instruction, load_assets, load_tasks
@@ -31,31 +32,6 @@ SHOWN_QUESTION_CHARS = 2_000
 FRAME = (720, 540)
 """Of each of the pictures that `render` puts side by side: height, width."""
 NO_PARTS: Mapping[str, float] = dict.fromkeys(("layout", "text_iou", "text_weight", "image_iou", "image_weight"), 0.0)
-
-
-class Sketch(NamedTuple):
-    """A sketch in its frame, and the height and width that it takes there, from the top left."""
-
-    frame: Image
-    size: tuple[int, int]
-
-
-class Draft(NamedTuple):
-    """Where an episode is: the current page, and what was said.
-
-    Attributes:
-        task: The sketch.
-        html: The current page; empty before there is one.
-        page: The same, rendered; None before there is one.
-        said: Questions, answers and comments, oldest first.
-        done: Whether the page was handed in.
-    """
-
-    task: Task
-    html: str = ""
-    page: Page | None = None
-    said: tuple[str, ...] = ()
-    done: bool = False
 
 
 class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
@@ -153,7 +129,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         self._new_lease = partial(Lease, chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
         self._lease: Lease | None = self._new_lease()
         self._image_size = image_size
-        self._sketch = lru_cache(maxsize=64)(self._drawn)
+        self._sketches: dict[str, Sketch] = {}
         self.action_space = UnicodeText(MAX_CHARS)
         self.observation_space = spaces.Dict(
             {"sketch": spaces.Box(0, 255, (*image_size, 3), np.uint8), "text": UnicodeText(MAX_CHARS)}
@@ -294,7 +270,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
             "sketch_size": list(self._sketch(state.task).size),
         }
         observation = {"sketch": self._sketch(state.task).frame, "text": "\n\n".join(parts)}
-        return View(observation, actions, facts, _page_data(state))
+        return View(observation, actions, facts, page_data(state))
 
     def _score(self, task: Task, now: Snapshot, memory: float | None) -> Score:
         state: Draft = now.state
@@ -316,14 +292,17 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         return Score(layout if now.done else 0.0, best, layout >= self.success_at, parts, best)
 
     def _reference(self, task: Task) -> dict[str, Any]:
-        return {"html": task.html, "page": _page_data(Draft(task, task.html, self.renderer.page(task.html)))}
+        return {"html": task.html, "page": page_data(Draft(task, task.html, self.renderer.page(task.html)))}
 
     def _result_key(self, state: Draft, view: View) -> Hashable:
         page = state.page
         looks = page and (page.failure, page.width, page.height, sorted(page.boxes.items()))
         return (blake2b(repr(looks).encode(), digest_size=16).hexdigest(), state.said)
 
-    def _drawn(self, task: Task) -> Sketch:
+    def _sketch(self, task: Task) -> Sketch:
+        known = self._sketches.get(task.task_id)
+        if known is not None:
+            return known
         if task.sketch is not None:
             image = decoded(task.sketch.read_bytes(), str(task.sketch))
         else:
@@ -332,17 +311,5 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
             image = draw_sketch(page.boxes, (page.width, page.height), seed=seed)
         frame, size = letterboxed(image, self._image_size)
         frame.flags.writeable = False
-        return Sketch(frame, size)
-
-
-def _page_data(state: Draft) -> dict[str, Any]:
-    page = state.page or Page({}, 0, 0, "", "")
-    return {
-        "html": state.html,
-        "boxes": {kind: [list(box) for box in boxes] for kind, boxes in page.boxes.items()},
-        "width": page.width,
-        "height": page.height,
-        "title": page.title,
-        "engine": page.engine,
-        "failure": page.failure,
-    }
+        self._sketches = {task.task_id: Sketch(frame, size)}  # of one task at a time, as an episode needs
+        return self._sketches[task.task_id]

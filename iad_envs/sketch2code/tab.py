@@ -50,6 +50,9 @@ class Tab:
         scripts: Whether pages may run scripts, as the published scorer lets them.
         assets: Files beside the page, by name.
         limits: See `Limits`.
+
+    Attributes:
+        session: Names the tab in the browser's protocol.
     """
 
     def __init__(self, browser: Browser, *, scripts: bool, assets: Mapping[str, bytes], limits: Limits) -> None:
@@ -65,8 +68,8 @@ class Tab:
         target = {"url": "about:blank", "browserContextId": self._context}
         self._target = browser.send("Target.createTarget", target)["targetId"]
         attached = browser.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
-        self._session: str = attached["sessionId"]
-        browser.listen(self._session, self._hear)
+        self.session: str = attached["sessionId"]
+        browser.listen(self.session, self._hear)
         width, height = VIEWPORT
         for method, params in (
             ("Page.enable", {}),
@@ -133,13 +136,13 @@ class Tab:
 
     def close(self) -> None:
         """Close the tab and end its process, busy or not; does not wait."""
-        self._browser.listen(self._session, None)
-        self._browser.post("Page.crash", session=self._session)
+        self._browser.listen(self.session, None)
+        self._browser.post("Page.crash", session=self.session)
         self._browser.post("Target.disposeBrowserContext", {"browserContextId": self._context})
-        self._browser.abandon(self._session, "the tab was closed")
+        self._browser.abandon(self.session, "the tab was closed")
 
     def _send(self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0) -> dict[str, Any]:
-        return self._browser.send(method, params, session=self._session, timeout_s=timeout_s)
+        return self._browser.send(method, params, session=self.session, timeout_s=timeout_s)
 
     def _evaluate(self, expression: str, *, timeout_s: float) -> Any:
         world = self._send(
@@ -180,9 +183,9 @@ class Tab:
         if event == "Fetch.requestPaused":
             self._answer(params)
         elif event == "Page.javascriptDialogOpening":
-            self._browser.post("Page.handleJavaScriptDialog", {"accept": False}, session=self._session)
+            self._browser.post("Page.handleJavaScriptDialog", {"accept": False}, session=self.session)
         elif event == "Inspector.targetCrashed":
-            self._browser.abandon(self._session, "the page's process crashed")
+            self._browser.abandon(self.session, "the page's process crashed")
 
     def _answer(self, paused: dict[str, Any]) -> None:
         url, kind = paused["request"]["url"], paused["resourceType"]
@@ -202,7 +205,7 @@ class Tab:
             return
         # Aborted leaves the page as it is; another reason would replace it with the browser's error page.
         reply["errorReason"] = "Aborted"
-        self._browser.post("Fetch.failRequest", reply, session=self._session)
+        self._browser.post("Fetch.failRequest", reply, session=self.session)
 
     def _asset(self, url: str) -> tuple[str, bytes] | None:
         name = urlsplit(url).path.lstrip("/")
@@ -212,4 +215,4 @@ class Tab:
         reply["responseCode"] = 200
         reply["responseHeaders"] = [{"name": name, "value": value} for name, value in headers.items()]
         reply["body"] = base64.b64encode(body).decode()
-        self._browser.post("Fetch.fulfillRequest", reply, session=self._session)
+        self._browser.post("Fetch.fulfillRequest", reply, session=self.session)

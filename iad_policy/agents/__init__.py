@@ -14,6 +14,9 @@ from iad_policy.types import Agent, Candidate, Feedback, State
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
     "shopper": "iad_policy.agents.shopper:Shopper",
+    "linker": "iad_policy.agents.linker:Linker",
+    "replay": "iad_policy.agents.replay:Replay",
+    "scripter": "iad_policy.agents.scripter:Scripter",
     "tracer": "iad_policy.agents.tracer:Tracer",
     "litellm": "iad_policy.agents.language:language_agent",
 }

@@ -6,6 +6,8 @@ from typing import Any, Literal, cast, get_args
 
 import gymnasium as gym
 
+from iad_policy.agents import load_object
+from iad_policy.defaults import defaults_of
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_action, read_integer, split_thought
@@ -13,7 +15,7 @@ from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import N_OLD_TURNS, OLD_OBSERVATION_CHARS, shown, state_values
 from iad_policy.types import Candidate, Feedback, State
 
-Style = Literal["direct", "cot", "react"]
+Style = Literal["direct", "cot", "react", "few-shot"]
 STYLES: tuple[str, ...] = get_args(Style)
 SHOWN_CHARS = 200
 """Of an answer that can't be read, in the error that says so."""
@@ -28,8 +30,8 @@ class LanguageAgent:
     Args:
         model: A litellm name or an object with `complete`.
         prompts: An environment's prompt files.
-        style: `direct` asks for the action alone, `cot` for reasoning before it, `react` for a thought and an action in
-            a dialogue whose earlier turns are the history.
+        style: `direct` asks for the action alone, `cot` for reasoning before it, `few-shot` for the action alone after
+            worked examples, `react` for a thought and an action in a dialogue whose earlier turns are the history.
         space: The action space, if actions are not texts: `Discrete` asks for a whole number.
         temperature: Where the strategy gives none; independent samples need some.
         max_tokens: Of an answer.
@@ -138,7 +140,8 @@ def language_agent(
     if isinstance(model, str) and "#" in model:
         model, _, named = model.rpartition("#")
         style = cast(Style, named)
-    return LanguageAgent(load_model(model), prompts_of(env), style, space=env.action_space, **options)
+    kind: type[LanguageAgent] = load_object(defaults_of(env).language)
+    return kind(load_model(model), prompts_of(env), style, space=env.action_space, **options)
 
 
 def _discrete(space: "gym.Space[Any] | None") -> gym.spaces.Discrete | None:

@@ -32,7 +32,7 @@ STEPS_TO_START_AGAIN = 4
 
 
 class Shopper:
-    """The keyless agent.
+    """A keyless shopper: stochastic, reads only the observation.
 
     Args:
         env: Unused: it reads observations only.

@@ -22,6 +22,9 @@ from iad_policy.evaluation.statistics import (
     wilson,
 )
 
+EASY = ("easy", "simple")
+HARD = ("hard", "challenging")
+"""What environments call their easiest and hardest tasks."""
 SPENT = ("proposals", "verifications", "simulations", "asks", "tokens", "usd")
 
 
@@ -124,8 +127,8 @@ def summarise(
     """
     every = list(records)
     scored = [record for record in every if record.is_scored]
-    easy = [record for record in scored if record.difficulty == "easy"]
-    hard = [record for record in scored if record.difficulty == "hard"]
+    easy = [record for record in scored if record.difficulty in EASY]
+    hard = [record for record in scored if record.difficulty in HARD]
     successes = _known(scored, "success")
     progress, rewards = _known(scored, "progress"), [record.reward for record in scored]
     spent = [record.spent for record in scored]

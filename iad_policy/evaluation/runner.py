@@ -232,8 +232,7 @@ class Course:
         self._stop_reason, self._cut = reason, cut
         if error is not None:
             self._error_kind = getattr(error, "kind", "crash")
-            name = "" if isinstance(error, IADError) else f"{type(error).__name__}: "  # ours speak for themselves
-            self._error = f"{name}{error!s:.1000}"
+            self._error = f"{type(error).__name__}: {error!s:.1000}"
 
     def facts(self) -> dict[str, Any]:
         """Return the outcome's part of the record."""

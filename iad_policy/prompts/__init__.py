@@ -28,6 +28,7 @@ PLACEHOLDERS = {
     "actor_direct": ACTOR_PLACEHOLDERS,
     "actor_cot": ACTOR_PLACEHOLDERS,
     "actor_react": ACTOR_PLACEHOLDERS,
+    "actor_few-shot": ACTOR_PLACEHOLDERS,
     "refine": frozenset({"feedback"}),
     "score": CANDIDATE_PLACEHOLDERS,
     "finalise": CANDIDATE_PLACEHOLDERS,

@@ -57,7 +57,9 @@ def candidate_block(candidate: Candidate) -> str:
     if preview is None:
         return action
     if preview.done:
-        seen = "It would end the episode; how it is scored is not known."
+        seen = "It would end the episode; how it is scored is not known. What would be seen:\n" + shown(
+            preview.observation
+        )
     elif preview.info.get("invalid_action"):
         seen = f"It would not be accepted. The answer would be:\n{shown(preview.observation)}"
     else:

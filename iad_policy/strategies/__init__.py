@@ -20,6 +20,7 @@ STRATEGIES: Mapping[str, str] = {
     "bon": "iad_policy.strategies.bon:bon",
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
+    "chains": "iad_policy.strategies.chains:chains",
 }
 """Name -> "module:function"."""
 

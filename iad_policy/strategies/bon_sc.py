@@ -1,18 +1,26 @@
 """Best-of-N with self-consistency: independent proposals, the majority's action."""
 
 from collections import Counter
+from typing import Literal
 
 from iad_policy.requests import Asking, Propose
 from iad_policy.strategies import per_step
 from iad_policy.types import Candidate, State
+from iad_policy.voting import voted
 
 
 @per_step
-def bon_sc(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
-    """Commit the action most of n proposals agree on (arXiv 2504.01931, baseline BoN-SC).
+def bon_sc(
+    here: State, *, n: int = 3, by: Literal["action", "result"] | None = None, temperature: float | None = None
+) -> Asking[Candidate]:
+    """Commit what most of n proposals agree on (arXiv 2504.01931, baseline BoN-SC).
 
-    Votes are counted by the action's canonical key; unparsable answers don't vote; of equals the first seen wins.
+    Votes are counted by the action's canonical key, or `by="result"`, by what simulating it gives; by default by result
+    where the environment names results in its facts (SQL: the result set). Unparsable answers don't vote; of equals the
+    first seen wins.
     """
     candidates = yield from Propose(here, n, temperature=temperature)
+    if by == "result" or (by is None and "result" in here.info.get("facts", ())):
+        return (yield from voted(here, candidates))
     votes = Counter(candidate.key for candidate in candidates if not candidate.error)
     return max(candidates, key=lambda candidate: -1 if candidate.error else votes[candidate.key])

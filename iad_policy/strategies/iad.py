@@ -11,8 +11,7 @@ from iad_policy.strategies.stop import never
 from iad_policy.types import Candidate, State, score
 
 
-@per_step
-def iad(
+def chain(
     here: State,
     *,
     n: int = 3,
@@ -40,3 +39,6 @@ def iad(
             if new.score - best.score > delta or (best.error and not new.error):
                 best = new
     return best
+
+
+iad = per_step(chain)

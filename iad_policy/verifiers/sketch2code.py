@@ -6,7 +6,6 @@ sketch and page (`self`).
 """
 
 import math
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_critique, read_score
-from iad_policy.sketching import agreement, ink_of, opencv
+from iad_policy.sketching import agreement, image_part, ink_of
 from iad_policy.types import Candidate, Information, State, Verdict
 
 Picture = NDArray[np.uint8]
@@ -25,7 +24,6 @@ Screenshot = Callable[[str], Picture | None]
 FAILED = -1.0
 """Score of a candidate that is no page, or can't be rendered."""
 PARTS = ("layout", "text_iou", "image_iou")
-SHORT_SIDE_PX, LONG_SIDE_PX = 768, 2000
 HTML_CHARS = 40_000
 """Of each page, in a judge's prompt."""
 JUDGED = (
@@ -178,17 +176,6 @@ class PageJudge:
         if first is None or second is None:
             raise ValueError("expected both pages to be rendered, got none; run it again")
         return [{"type": "text", "text": state.info["instruction"]}, image_part(first), image_part(second)]
-
-
-def image_part(picture: Picture) -> dict[str, Any]:
-    """Return a picture as part of a message: its short side 768 pixels at most, its long side 2000."""
-    cv2 = opencv()
-    height, width = picture.shape[:2]
-    scale = min(1.0, SHORT_SIDE_PX / min(height, width), LONG_SIDE_PX / max(height, width))
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
-    png = cv2.imencode(".png", cv2.cvtColor(small, cv2.COLOR_RGB2BGR))[1].tobytes()
-    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(png).decode()}"}}
 
 
 def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:

@@ -130,6 +130,8 @@ STRATEGIES: Mapping[str, dict[str, Any]] = {
     "iad-delta": {"strategy": "iad", "delta": 0.2},
     "iad-finalise": {"strategy": "iad", "stop": "finalise"},
     "iad-score": {"strategy": "iad", "stop": "score:0.6"},
+    "bon-sc-result": {"strategy": "bon-sc", "by": "result"},
+    "chains": {"strategy": "chains", "n": 5, "k": 2},
     "lookahead": {"strategy": look_two_ahead, "n": 2},
     "rehearse": {"strategy": rehearse, "n": 2},
 }

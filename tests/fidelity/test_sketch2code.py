@@ -13,6 +13,7 @@ from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.sketch2code.layout import KINDS, Box, score_layout
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.visual import visual_score
 
 FOLDER = "sketch2code"
 
@@ -89,6 +90,20 @@ def test_pages_score_as_published(recorded: Any, scored: dict[str, Any], rendere
     for name, pair in scored.items():
         score = score_pages(renderer.page(html(pair["ref"])), renderer.page(html(pair["pred"])))
         assert score.layout == pytest.approx(pair["layout_score"], abs=1e-6), name
+
+
+def test_the_visual_metrics_are_the_published_ones_to_1e_3(
+    recorded: Any, scored: dict[str, Any], renderer: Renderer
+) -> None:
+    if not fonts_are_the_recorded_ones(recorded):
+        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
+    pairs = {name: pair for name, pair in scored.items() if "visual" in pair}
+    assert pairs
+    for name, pair in pairs.items():
+        score = visual_score(renderer, html(pair["ref"]), html(pair["pred"]))
+        published = [pair["visual"][part] for part in ("block_match", "text", "position", "color")]
+        assert list(score.parts().values()) == pytest.approx(published, abs=1e-3), name
+        assert score.final is None
 
 
 def test_every_real_page_scores_1_against_itself(real_data: Path) -> None:

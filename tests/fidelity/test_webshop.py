@@ -1,10 +1,11 @@
-"""The shop against recorded outputs of the original WebShop and of AgentBoard's version of it.
+"""The shop against recorded outputs of the original WebShop, of AgentBoard's version of it, and of Lucene.
 
 Each vector carries what its result depends on, so other files of the same form can be checked: rewards
 their noun lists, pages the instruction with its drawn price limit.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ from webshop_server.goals import Goal, load_goals
 from webshop_server.pages import RENDERERS, render_url
 from webshop_server.progress import Progress, advance
 from webshop_server.reward import COLOURS, Scorer, UnscorableError, score
-from webshop_server.search import SearchEngine, load_engine
+from webshop_server.search import Hit, SearchEngine, load_engine
+from webshop_server.search.analyzer import analyze
+from webshop_server.search.bm25 import BM25
 from webshop_server.tagger import LightTagger
 
 Vectors = Callable[[str], Any]
+MIN_SAME_TOP_10 = 0.95
+"""Of the queries, with our own analyser alone."""
 
 
 @pytest.fixture(scope="module")
@@ -193,3 +198,65 @@ def test_buying_the_goal_product_scores_one_but_for_the_colour_rule(
             assert (reward.r_type, reward.r_att, reward.r_price) == (1.0, 1.0, True)
             assert any(colour in value for value in goal.option_values for colour in COLOURS)
     assert below == n_below
+
+
+@pytest.fixture(scope="module")
+def documents(catalog: Catalog) -> list[tuple[str, str]]:
+    return [(product.asin, index_text(product)) for product in catalog]
+
+
+@pytest.fixture(scope="module")
+def lucene(vectors: Any) -> Any:
+    return vectors("webshop_lucene_top50.json")
+
+
+def _asins(hits: Sequence[Any]) -> list[str]:
+    return [asin for asin, _ in hits]
+
+
+def _differing_lengths(documents: list[tuple[str, str]], lucene: Any) -> dict[str, tuple[int, int]]:
+    """Number of terms (ours, Lucene's) of the products where they differ."""
+    theirs = lucene["n_tokens_per_document"]
+    ours = {asin: len(analyze(text)) for asin, text in documents if asin in theirs}
+    return {asin: (ours[asin], theirs[asin]) for asin in ours if ours[asin] != theirs[asin]}
+
+
+def _explain(row: Any, hits: Sequence[Hit], lengths: dict[str, tuple[int, int]]) -> str:
+    ours, theirs = Counter(analyze(row["query"])), Counter(row["tokens"])
+    shown = {*_asins(hits), *_asins(row["hits"])}
+    return (
+        f"{row['query']!r}: terms only ours {sorted((ours - theirs).elements())}, "
+        f"only Lucene's {sorted((theirs - ours).elements())}; "
+        f"lengths (ours, Lucene's) { ({asin: lengths[asin] for asin in sorted(shown & set(lengths))}) }"
+    )
+
+
+def test_with_lucenes_terms_and_lengths_every_top_50_is_lucenes(documents: list[tuple[str, str]], lucene: Any) -> None:
+    engine = BM25(documents, lengths=lucene["n_tokens_per_document"])
+    for row in lucene["queries"]:
+        hits = engine.search_terms(row["tokens"])
+        assert _asins(hits) == _asins(row["hits"]), row["query"]
+        scores = [score for _, score in row["hits"]]
+        assert [hit.score for hit in hits] == pytest.approx(scores, abs=1e-4), row["query"]
+
+
+def test_with_our_own_analysis_nearly_every_top_10_is_lucenes(
+    documents: list[tuple[str, str]], lucene: Any, record_property: Any
+) -> None:
+    engine = BM25(documents)
+    rows = lucene["queries"]
+    answers = [(row, engine.search(row["query"])) for row in rows]
+    lengths = _differing_lengths(documents, lucene)
+    differing = [_explain(row, hits, lengths) for row, hits in answers if _asins(hits) != _asins(row["hits"])]
+    counts = {
+        "queries": len(rows),
+        "same_top_10": sum(_asins(hits[:10]) == _asins(row["hits"][:10]) for row, hits in answers),
+        "same_top_50": len(rows) - len(differing),
+        "same_query_terms": sum(analyze(row["query"]) == row["tokens"] for row in rows),
+        "documents_of_other_length": len(lengths),
+    }
+    for name, count in counts.items():
+        record_property(name, count)
+    report = "\n".join([str(counts), *differing])
+    print(report)
+    assert counts["same_top_10"] >= MIN_SAME_TOP_10 * len(rows), report

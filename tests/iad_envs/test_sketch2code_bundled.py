@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -100,7 +101,9 @@ def test_pages_are_self_contained_and_have_no_script() -> None:
     for page in PAGES:
         text = (FOLDER / f"{page}.html").read_text(encoding="utf-8").lower()
         assert text.startswith("<!doctype html>")
-        assert not any(word in text for word in ("<script", "http", "www.", "url(", "@import", "<link", "<iframe")), page
+        assert not any(word in text for word in ("<script", "http", "www.", "url(", "@import", "<link", "<iframe")), (
+            page
+        )
         assert text.count("<img") == text.count('src="rick.jpg"') == text.count("src="), page
 
 
@@ -122,5 +125,5 @@ def test_every_page_is_its_own_perfect_answer_and_no_others() -> None:
         again = [renderer.page((FOLDER / f"{page}.html").read_text(encoding="utf-8") + "\n") for page in PAGES]
     assert [page.failure for page in pages] == [""] * len(PAGES)
     assert [score_pages(one, same).layout for one, same in zip(pages, again, strict=True)] == [1.0] * len(PAGES)
-    crossed = [score_pages(one, other).layout for one, other in zip(pages, pages[1:], strict=False)]
+    crossed = [score_pages(one, other).layout for one, other in pairwise(pages)]
     assert max(crossed) < 0.75

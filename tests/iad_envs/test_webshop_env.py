@@ -42,6 +42,19 @@ def test_every_bundled_gold_purchase_has_reward_success_and_progress_1(split: st
         assert (task_id, reward, terminated, info["success"], info["progress"]) == (task_id, 1.0, True, True, 1.0)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_all_6910_official_gold_purchases_can_be_made_and_458_score_below_1_by_the_colour_rule(real_data: Path) -> None:
+    env = WebShopEnv(data_dir=real_data / "webshop", split=None, progress="off")
+    below = 0
+    for task_id in env.task_ids:
+        env.reset(options={"task_id": task_id})
+        _, reward, terminated, _, _ = play(env, gold_purchase(env))
+        assert terminated
+        below += reward < 1.0
+    assert (len(env.task_ids), below) == (6910, 458)
+
+
 def test_official_gold_purchases_score_1_but_where_the_reward_itself_takes_a_colour_out_of_a_value(
     real_data: Path,
 ) -> None:
@@ -93,6 +106,17 @@ def test_a_simulated_purchase_shows_no_score_even_where_the_published_page_does(
     assert outcome.done
     assert "score" not in outcome.observation.lower()
     assert not WebShopEnv.GOLD_INFO & outcome.info.keys()
+
+
+def test_a_simulation_is_never_scored(env: WebShopEnv) -> None:
+    env.reset(seed=3)
+    scored = dict(env._scores)
+    token = env.snapshot()
+    for action in gold_purchase(env):
+        token = env.simulate(token, action).token
+    assert token.terminated
+    assert env._scores == scored
+    assert env.oracle(token)["reward"] == 1.0
 
 
 def test_steps_after_the_purchase_are_refused(env: WebShopEnv) -> None:

@@ -54,8 +54,8 @@ def test_run_runs_one_strategy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("IAD/Nope-v0",), "known: IAD/WebShop-v0"),
-        (("nope:IAD/Nope-v0",), "known: IAD/WebShop-v0"),
+        (("IAD/Nope-v0",), "IAD/WebShop-v0"),
+        (("nope:IAD/Nope-v0",), "IAD/WebShop-v0"),
         ((SHOP, "--split", "moon"), "known: test"),
         ((SHOP, "--strategies", "single,nope"), "known: "),
         ((SHOP, "--agent", "nobody"), "known: "),
@@ -88,7 +88,7 @@ def test_bad_input_is_one_sentence_and_status_2(arguments: tuple[object, ...], s
 def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
     done = iad("compare", SHOP, "--agent", "litellm:nosuchmodel", "--no-cache", "--out", tmp_path / "run")
     assert done.exit_code == 2
-    assert done.stderr.startswith("iad: expected an answer from nosuchmodel")
+    assert done.stderr.startswith("iad: ModelError: expected an answer from nosuchmodel")
     assert "nosuchmodel" in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == f"Run folder: {tmp_path / 'run'}\n"

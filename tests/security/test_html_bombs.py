@@ -58,6 +58,13 @@ def renderer(chromium: str) -> Iterator[Renderer]:
 
 
 @pytest.fixture(scope="module")
+def patient(chromium: str) -> Iterator[Renderer]:
+    """With time enough on a busy machine."""
+    with Renderer(chromium=chromium, limits=Limits(load_s=30.0, collect_s=30.0)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
 def scripted(chromium: str) -> Iterator[Renderer]:
     with Renderer(chromium=chromium, scripts=True, limits=FAST) as made:
         yield made
@@ -89,9 +96,9 @@ def test_a_script_that_never_ends_scores_0_with_the_reason(bomb: str, scripted: 
 
 
 @pytest.mark.parametrize("page", HARMLESS)
-def test_odd_pages_are_rendered(page: str, renderer: Renderer, good: Page) -> None:
-    assert not renderer.page(HARMLESS[page]).failure
-    assert is_unharmed(renderer, good)
+def test_odd_pages_are_rendered(page: str, patient: Renderer, good: Page) -> None:
+    assert not patient.page(HARMLESS[page]).failure
+    assert is_unharmed(patient, good)
 
 
 def test_the_screenshot_of_a_very_high_page_is_cut_off(renderer: Renderer) -> None:
@@ -115,8 +122,19 @@ def test_a_page_leaves_nothing_behind_for_the_next(html: str, chromium: str) -> 
     rick += b"\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
     with Renderer(chromium=chromium, assets={"rick.jpg": rick}, n_tabs=1) as renderer:
         before = renderer.run(styled, lambda tab, page: None)[0]
-        renderer.page(html)
-        assert renderer.run(styled, lambda tab, page: None)[0] == before
+        assert before.boxes["image"]
+        for _ in range(5):
+            renderer.run(html, lambda tab, page: None)
+            assert renderer.run(styled, lambda tab, page: None)[0] == before
+
+
+def test_lazy_images_are_there_too(chromium: str) -> None:
+    image = "<!doctype html><div style='height:9000px'></div><img {} src='rick.svg'>"
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='300' height='200'/>"
+    with Renderer(chromium=chromium, assets={"rick.svg": svg}) as renderer:
+        lazy, eager = (renderer.page(image.format(how)) for how in ("loading=lazy", ""))
+    assert lazy.height > 9200
+    assert lazy.boxes == eager.boxes
 
 
 def test_scripts_leave_nothing_behind_for_the_next(chromium: str) -> None:
@@ -136,6 +154,16 @@ def test_a_page_cannot_lie_about_its_boxes(scripted: Renderer) -> None:
     lie += "document.querySelectorAll = () => []; JSON.stringify = () => '{}';"
     html = "<!doctype html><p style='width:300px'>words</p><script>{}</script>"
     assert scripted.page(html.format(lie)).boxes == scripted.page(html.format("")).boxes
+
+
+def test_names_of_elements_hide_nothing_from_the_collector(renderer: Renderer) -> None:
+    names = "querySelectorAll readyState fonts getAnimations documentElement title getBoundingClientRect getClientRects"
+    clobbers = "".join(f"<{tag} name={name} id={name}>{{}}" for tag in ("img", "input") for name in names.split())
+    html = f"<!doctype html><form style='height:50px'>{clobbers}</form><p>words</p>"
+    named = renderer.page(html)
+    plain = renderer.page(html.replace(" name=", " data-name=").replace(" id=", " data-id="))
+    assert not named.failure
+    assert named.boxes == plain.boxes
 
 
 def test_dialogs_and_reloads_do_not_stop_a_page(scripted: Renderer, good: Page) -> None:

@@ -1,0 +1,227 @@
+"""Figures of IAD/Sketch2Code-v0: the scorer's speed beside the published procedure, memory, and what the sketch tells.
+
+Measured on the real pages (IAD_REAL_DATA, a folder that holds `sketch2code/`), without them on the bundled ones.
+`--full` takes more pairs and pages.
+"""
+
+import os
+import random
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from figures import figure
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.sketch2code.devtools import Browser, find_chromium
+from iad_envs.sketch2code.layout import KINDS, Box, page_boxes, score_layout
+from iad_envs.sketch2code.page import Limits, score_pages
+from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.tab import Tab
+from iad_envs.sketch2code.tasks import load_assets, load_tasks
+from iad_envs.tasks import data_folder
+from iad_policy.types import Candidate, State
+from iad_policy.verifiers.sketch2code import SketchVerifier
+
+FULL = "--full" in sys.argv
+N_PAIRS = 20 if FULL else 4
+N_PAGES = 2_000 if FULL else 300
+N_TASKS = 40 if FULL else 8
+SELECTORS = {
+    "video": "video",
+    "image": "img",
+    "text_block": "p, span, a, strong, h1, h2, h3, h4, h5, h6, li, th, td, label, code, pre, div",
+    "form_table": "form, table, div.form",
+    "button": "button, input[type=button], input[type=submit], [role=button]",
+    "nav_bar": "nav, [role=navigation], .navbar, .nav, .navigation, .menu, #menu, #nav, #navigation, #navbar",
+    "divider": "hr, [class*=separator], [class*=divider], #separator, #divider, [role=separator]",
+}
+IS_VISIBLE = """function() {
+  const box = this.getBoundingClientRect();
+  return this.checkVisibility() && getComputedStyle(this).visibility === "visible" && box.width > 0 && box.height > 0;
+}"""
+TEXT = "function() { return this.textContent.trim() }"
+HAS_OWN_TEXT = """function() {
+  return this.localName !== "div" || [...this.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+}"""
+
+
+def published_boxes(html: str, assets: Mapping[str, bytes]) -> Mapping[str, Sequence[Box]]:
+    """A page's boxes as the published scorer gets them: a browser each, a screenshot, a question per element."""
+    browser = Browser(find_chromium())
+    try:
+        tab = Tab(browser, scripts=True, assets=assets, limits=Limits())
+        tab.load(html)
+        width, height = tab.evaluate(
+            "new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', done)).then("
+            "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight])"
+        )
+        tab.screenshot((width, height))
+        pixels = {kind: elements(browser, tab.session, kind) for kind in KINDS}
+        return page_boxes(pixels, width, height)
+    finally:
+        browser.close()
+
+
+def elements(browser: Browser, session: str, kind: str) -> list[Box]:
+    def ask(method: str, **params: Any) -> dict[str, Any]:
+        return browser.send(method, params, session=session)
+
+    def call(element: str, function: str) -> Any:
+        answer = ask("Runtime.callFunctionOn", objectId=element, functionDeclaration=function, returnByValue=True)
+        return answer["result"]["value"]
+
+    root = ask("DOM.getDocument", depth=0)["root"]["nodeId"]
+    found = []
+    for node in ask("DOM.querySelectorAll", nodeId=root, selector=SELECTORS[kind])["nodeIds"]:
+        element = ask("DOM.resolveNode", nodeId=node)["object"]["objectId"]
+        if kind == "text_block" and not (call(element, HAS_OWN_TEXT) and call(element, TEXT)):
+            continue
+        if call(element, IS_VISIBLE):
+            quad = ask("DOM.getBoxModel", objectId=element)["model"]["border"]
+            xs, ys = quad[0::2], quad[1::2]
+            found.append(Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)))
+    return found
+
+
+def timed(work: Any) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def pairs(pages: list[str], assets: Mapping[str, bytes]) -> None:
+    chosen = [(pages[place % len(pages)], pages[(place * 7 + 3) % len(pages)]) for place in range(N_PAIRS)]
+    published, ours, off = [], [], []
+    with (
+        Renderer(scripts=True, assets=assets) as exact,
+        Renderer(assets=assets) as renderer,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        list(pool.map(renderer.page, pages[-2:]))  # the browser and its tabs are started once, before
+        for one, other in chosen:
+            slow, theirs = timed(lambda: [published_boxes(html, assets) for html in (one, other)])  # noqa: B023
+            fast, score = timed(lambda: score_pages(*pool.map(renderer.page, (one, other))))  # noqa: B023
+            same = score_pages(exact.page(one), exact.page(other)).layout
+            published.append(slow)
+            ours.append(fast)
+            off.append(max(abs(score_layout(*theirs).layout - value) for value in (score.layout, same)))
+    figure("pair_ms", 1000 * median(ours), "ms", n=N_PAIRS, baseline=1000 * median(published))
+    figure("pair_ratio", median(published) / median(ours), "x", n=N_PAIRS, target=50, better="higher")
+    figure("pair_difference", max(off), "score", n=N_PAIRS, target=1e-6)
+
+
+def speed(pages: list[str], assets: Mapping[str, bytes]) -> None:
+    with Renderer(assets=assets) as renderer:
+        references = [renderer.page(html) for html in pages]
+        times = []
+        for place, html in enumerate(pages):
+            # A comment makes it a page that was not seen before.
+            candidate = f"{html}<!-- candidate -->"
+            taken, _ = timed(lambda: score_pages(references[place - 1], renderer.page(candidate)))  # noqa: B023
+            times.append(taken)
+        figure("candidate_ms", 1000 * median(times), "ms", n=len(times), target=60)
+        shots = [timed(lambda: renderer.screenshot(html))[0] for html in pages[:10]]  # noqa: B023
+        figure("screenshot_ms", 1000 * median(shots), "ms", n=len(shots))
+        with ThreadPoolExecutor(2) as pool:
+            rates = []
+            for _ in range(3):
+                taken, _ = timed(lambda: list(pool.map(lambda html: renderer.run(html, lambda tab, page: None), pages)))
+                rates.append(len(pages) / taken)
+        figure("pages_per_s", median(rates), "pages/s", n=3 * len(pages), target=30, better="higher")
+
+
+def memory(pages: list[str], assets: Mapping[str, bytes]) -> None:
+    with Renderer(assets=assets, limits=Limits(pages_per_browser=N_PAGES + 1_000)) as renderer:
+        for html in pages:
+            renderer.run(html, lambda tab, page: None)
+        before = held_mb(renderer.browser.process_group)
+        for place in range(N_PAGES):
+            renderer.run(pages[place % len(pages)], lambda tab, page: None)
+        after = held_mb(renderer.browser.process_group)
+    figure("memory_mb", after, "MB", n=N_PAGES)
+    figure("memory_growth_mb", after - before, "MB", n=N_PAGES, target=100)
+
+
+def held_mb(group: int) -> float:
+    """The memory of a process group, what its processes share counted once."""
+    total = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[2]) == group:
+                lines = (folder / "smaps_rollup").read_text().splitlines()
+                total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return total / 1024
+
+
+def distorted(boxes: Mapping[str, Sequence[Sequence[float]]], level: float, rng: random.Random) -> str:
+    """A page with the reference's components moved, resized and left out, the more the higher the level."""
+    tags = {
+        "image": '<img src="rick.jpg" style="{}">',
+        "video": '<video style="{}"></video>',
+        "form_table": '<form style="{}"></form>',
+        "nav_bar": '<nav style="{}"></nav>',
+        "divider": '<hr style="margin:0;{}">',
+        "button": '<button style="{}"></button>',
+        "text_block": '<p style="margin:0;overflow:hidden;{}">words</p>',
+    }
+    parts = []
+    for kind, of_kind in boxes.items():
+        for x, y, w, h in of_kind:
+            if rng.random() < level / 2:
+                continue
+            x, y = (1280 * (x + rng.gauss(0, 0.08 * level)), 1600 * (y + rng.gauss(0, 0.08 * level)))
+            w, h = (1280 * w * max(0.2, rng.gauss(1, 0.6 * level)), 1600 * h * max(0.2, rng.gauss(1, 0.6 * level)))
+            style = f"position:absolute;left:{x:.0f}px;top:{y:.0f}px;width:{w:.0f}px;height:{h:.0f}px"
+            parts.append(tags[kind].format(style))
+    body = "".join(parts)
+    return f'<!DOCTYPE html><html><body style="margin:0;height:1600px;position:relative">{body}</body></html>'
+
+
+def proxy(env: Any) -> None:
+    """Does the sketch alone tell good candidates from bad ones?"""
+    rng = random.Random(0)
+    correlations, times = [], []
+    task_ids = env.task_ids
+    for task_id in task_ids[:: max(1, len(task_ids) // N_TASKS)][:N_TASKS]:
+        observation, info = env.reset(options={"task_id": task_id})
+        token, state = env.snapshot(), State(observation, info)
+        boxes = env.oracle(token)["reference"]["page"]["boxes"]
+        scores, layouts = [], []
+        for level in (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0):
+            outcome = env.simulate(token, distorted(boxes, level, rng))
+            preview = State(outcome.observation, outcome.info, done=outcome.done)
+            taken, (verdict,) = timed(lambda: SketchVerifier().verify(state, [Candidate("", preview=preview)], ()))  # noqa: B023
+            times.append(taken)
+            scores.append(verdict.score)
+            layouts.append(env.oracle(outcome.token)["reward_parts"]["layout"])
+        ranks = [np.argsort(np.argsort(values)) for values in (scores, layouts)]
+        correlations.append(float(np.corrcoef(*ranks)[0, 1]))
+    figure("proxy_ms", 1000 * median(times), "ms", n=len(times))
+    figure("proxy_rank_correlation", fmean(correlations), "rho", n=len(correlations), better="higher")
+
+
+def main() -> None:
+    real = os.environ.get("IAD_REAL_DATA")
+    folder = data_folder("sketch2code", Path(real) / "sketch2code" if real else None)
+    sources = list(dict.fromkeys(task.page for task in load_tasks(folder).values()))
+    pages = [source.read_bytes().decode("utf-8", "replace") for source in sources]
+    assets = load_assets(folder)
+    pairs(pages, assets)
+    speed(pages, assets)
+    memory(pages, assets)
+    env = gym.make("IAD/Sketch2Code-v0", data_dir=folder, split=None)
+    proxy(env.unwrapped)
+    env.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Process 1 of one file-system root: it runs commands there, one at a time, and ends what they leave behind.
+
+It has no power over mounts: its user namespace lies below the one that they belong to. A command has even less: seven
+capabilities over files and processes of its own root, no way to gain more, and a filter of system calls.
+"""
+
+import os
+import resource
+import select
+import signal
+import socket
+from typing import Any, NoReturn
+
+from iad_envs.bash.embedded import syscalls, wire
+from iad_envs.bash.embedded.command import Command, Watch, start
+from iad_envs.bash.embedded.seccomp import Filter
+from iad_envs.bash.embedded.syscalls import (
+    CLONE_NEWCGROUP,
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+    MS_NODEV,
+    MS_NOEXEC,
+    MS_NOSUID,
+    PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
+)
+
+KEPT_CAPABILITIES = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7))
+"""chown, dac_override, fowner, fsetid, kill, setgid, setuid."""
+
+TICK_MS = 200
+MASKED_IN_PROC = ("cmdline", "keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug")
+
+
+class Cell:
+    """The loop of process 1.
+
+    Args:
+        control: To the supervisor.
+        proc: Where this cell's processes are to be mounted.
+        limits: What commands may use, by name.
+    """
+
+    def __init__(self, control: socket.socket, proc: str, limits: dict[str, Any]) -> None:
+        self._control = control
+        self._proc = proc
+        self._limits = limits
+        self._filter = Filter()
+        self._stragglers: set[int] = set()
+        self._inhabited = False
+
+    def main(self) -> NoReturn:
+        """Confine this process, wait for a root, then serve until the supervisor or the user goes."""
+        syscalls.unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+        socket.sethostname("sandbox")
+        os.mkdir(self._proc)
+        syscalls.mount("proc", self._proc, fstype="proc", flags=MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        syscalls.bind(f"{self._proc}/sys", f"{self._proc}/sys", read_only=True)
+        for name in MASKED_IN_PROC:
+            if os.path.exists(f"{self._proc}/{name}"):
+                syscalls.bind("/dev/null", f"{self._proc}/{name}")
+        syscalls.unshare(CLONE_NEWUSER)
+        syscalls.prctl(PR_SET_DUMPABLE, 1)  # only so that the supervisor may write this namespace's map
+        wire.send(self._control, wire.Message({"ready": True}))
+        if wire.receive(self._control) is None:
+            os._exit(0)
+        syscalls.prctl(PR_SET_DUMPABLE, 0)
+        syscalls.drop_bounding_set(KEPT_CAPABILITIES)
+        syscalls.prctl(PR_SET_NO_NEW_PRIVS, 1)
+        syscalls.set_name("init")
+        wire.send(self._control, wire.Message({"ready": True}))
+        given = wire.receive(self._control)
+        if given is None:
+            os._exit(0)
+        self._root: str = given.header["root"]
+        self._user = socket.socket(fileno=given.descriptors[0])
+        self._serve()
+
+    def _serve(self) -> NoReturn:
+        while True:
+            poll = select.poll()
+            for descriptor in (self._control.fileno(), self._user.fileno(), *self._stragglers):
+                poll.register(descriptor, select.POLLIN)
+            ready = {descriptor for descriptor, _ in poll.poll(TICK_MS if self._inhabited else None)}
+            if not ready and self._over(0):
+                self._kill_all()
+            for descriptor in ready & self._stragglers:
+                self._discard(descriptor)
+            if self._control.fileno() in ready:
+                self._answer(self._control, self._end_all)
+            if self._user.fileno() in ready:
+                self._answer(self._user, self._run)
+
+    def _answer(self, stream: socket.socket, work: Any) -> None:
+        message = wire.receive(stream)
+        if message is None:
+            os._exit(0)  # the kernel then ends every process of the namespace
+        wire.send(stream, work(message))
+
+    def _discard(self, descriptor: int) -> None:
+        """Read on for a background process, so that it isn't stopped by a full or a closed pipe."""
+        try:
+            if os.read(descriptor, 1 << 16):
+                return
+        except BlockingIOError:
+            return
+        self._stragglers.discard(descriptor)
+        os.close(descriptor)
+
+    def _end_all(self, _: wire.Message) -> wire.Message:
+        return wire.Message({"ended": self._kill_all()})
+
+    def _kill_all(self) -> int:
+        """End every process of the namespace but this one; how many there were."""
+        count = self._reap(0)
+        if count:
+            os.kill(-1, signal.SIGKILL)
+            while True:
+                try:
+                    os.waitpid(-1, 0)
+                except ChildProcessError:
+                    break
+        for descriptor in self._stragglers:
+            os.close(descriptor)
+        self._stragglers.clear()
+        self._inhabited = False
+        return count
+
+    def _reap(self, besides: int) -> int:
+        """Bury processes that have ended, but not the one that is watched; how many others are left."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                break
+            if ended is None or ended.si_pid == besides:
+                break
+            os.waitpid(ended.si_pid, 0)
+        return len(self._processes()) - bool(besides)
+
+    def _processes(self) -> list[str]:
+        return [name for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
+
+    def _over(self, watched: int) -> bool:
+        """Bury the dead; True if the living use more memory together than they may and no cgroup sees to it."""
+        self._reap(watched)
+        if not self._limits["count_memory"]:
+            return False
+        pages = 0
+        for name in self._processes():
+            try:
+                with open(f"{self._proc}/{name}/statm", encoding="ascii") as file:
+                    _, resident, shared = file.read().split()[:3]
+                pages += int(resident) - int(shared)
+            except OSError:
+                continue
+        most: int = self._limits["memory_mb"] << 20
+        return pages * resource.getpagesize() > most
+
+    def _run(self, message: wire.Message) -> wire.Message:
+        command = Command(**message.header, stdin=message.body)
+        try:
+            running = start(command, self._root, self._limits, self._filter)
+        except OSError as error:
+            text = f"sandbox: {error.strerror}; background processes may have used up a limit\n".encode()
+            return wire.Message(_refused(command), text)
+        watch = Watch(running, command, self._limits)
+        watch.until_end(self._over)
+        if watch.killed_by:
+            self._kill_all()
+        header = watch.result()
+        if watch.open_output is not None:
+            self._stragglers.add(watch.open_output)
+        header["background"] = self._reap(0)
+        self._inhabited = header["background"] > 0
+        return wire.Message(header, watch.kept)
+
+
+def _refused(command: Command) -> dict[str, Any]:
+    return {
+        "exit_code": 126, "killed_by": "", "dropped": 0, "wall_s": 0.0, "cwd": command.cwd, "oldpwd": command.oldpwd,
+        "background": 0,
+    }  # fmt: skip

@@ -1,0 +1,147 @@
+"""Limits on all processes of a sandbox together, where this process may make control groups (version 1 or 2)."""
+
+import os
+import time
+from typing import NamedTuple
+
+PREFIX = "iad-sandbox"
+WAIT_S = 0.01
+TRIES = 200
+
+
+class Controller(NamedTuple):
+    """Where groups of one kind can be made.
+
+    Attributes:
+        name: `"pids"` or `"memory"`.
+        version: 1 or 2.
+        folder: This process's own group.
+    """
+
+    name: str
+    version: int
+    folder: str
+
+
+class Group:
+    """The control groups of one sandbox.
+
+    Args:
+        controllers: What there is.
+        name: Unique on this machine.
+        pid: The process to put in, before it has any children.
+        processes: All together.
+        memory_bytes: All together, files in memory included.
+    """
+
+    def __init__(
+        self, controllers: list[Controller], name: str, pid: int, *, processes: int, memory_bytes: int
+    ) -> None:
+        self.in_force: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
+        for controller in controllers:
+            folder = f"{controller.folder}/{name}"
+            try:
+                if not os.path.isdir(folder):
+                    os.mkdir(folder)
+                self._folders[controller.name] = folder
+                if controller.name == "pids":
+                    _write(f"{folder}/pids.max", str(processes))
+                else:
+                    limit = "memory.max" if controller.version == 2 else "memory.limit_in_bytes"
+                    _write(f"{folder}/{limit}", str(memory_bytes))
+                _write(f"{folder}/cgroup.procs", str(pid))
+                self.in_force[controller.name] = f"cgroup v{controller.version}"
+            except OSError:
+                continue  # rlimits hold in any case; `in_force` says what else does
+
+    def killed_for_memory(self) -> int:
+        """How many processes the kernel has ended because memory ran out."""
+        folder = self._folders.get("memory", "")
+        for name in ("memory.events", "memory.oom_control"):
+            try:
+                with open(f"{folder}/{name}", encoding="ascii") as file:
+                    counts = dict(line.split() for line in file)
+                return int(counts.get("oom_kill", 0))
+            except OSError:
+                continue
+        return 0
+
+    def remove(self) -> None:
+        """Remove the groups; their processes have ended."""
+        for folder in set(self._folders.values()):
+            _remove(folder)
+        self._folders.clear()
+
+
+def controllers() -> list[Controller]:
+    """The controllers that groups can be made for here."""
+    found = []
+    mounts = _mounts()
+    with open("/proc/self/cgroup", encoding="utf-8") as file:
+        for line in file:
+            _, names, path = line.rstrip("\n").split(":", 2)
+            for name in ("pids", "memory"):
+                version = 1 if name in names.split(",") else 2
+                if version == 2 and names:
+                    continue
+                place = mounts.get(name if version == 1 else "")
+                folder = f"{place}{path}".rstrip("/") if place else ""
+                if place and not os.path.isdir(folder):
+                    folder = place  # a namespace or a container shows its own group as the top
+                if folder and _usable(folder, name, version):
+                    found.append(Controller(name, version, folder))
+    return found
+
+
+def sweep(available: list[Controller]) -> None:
+    """Remove groups of processes that were killed before they could do so themselves."""
+    for folder in {controller.folder for controller in available}:
+        for name in os.listdir(folder):
+            parts = name.split("-")
+            if name.startswith(PREFIX) and len(parts) == 4 and not os.path.exists(f"/proc/{parts[2]}"):
+                _remove(f"{folder}/{name}", tries=1)
+
+
+def _mounts() -> dict[str, str]:
+    """Where each version 1 controller is mounted, and the version 2 hierarchy under the empty name."""
+    found: dict[str, str] = {}
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        for line in file:
+            _, place, kind, options, *_ = line.split(" ")
+            if kind == "cgroup2":
+                found[""] = place
+            elif kind == "cgroup":
+                found.update({name: place for name in ("pids", "memory") if name in options.split(",")})
+    return found
+
+
+def _usable(folder: str, name: str, version: int) -> bool:
+    if not os.access(folder, os.W_OK):
+        return False
+    if version == 1:
+        return True
+    try:
+        with open(f"{folder}/cgroup.controllers", encoding="ascii") as file:
+            if name not in file.read().split():
+                return False
+        _write(f"{folder}/cgroup.subtree_control", f"+{name}")
+    except OSError:
+        return False
+    return True
+
+
+def _remove(folder: str, *, tries: int = TRIES) -> None:
+    for _ in range(tries):
+        try:
+            os.rmdir(folder)
+            return
+        except FileNotFoundError:
+            return
+        except OSError:  # the kernel takes a moment to let go of processes that have ended
+            time.sleep(WAIT_S)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)

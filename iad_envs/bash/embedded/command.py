@@ -1,0 +1,276 @@
+"""One command: how it is started with little power, and watched until it ends or goes beyond a limit."""
+
+import os
+import resource
+import select
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, NoReturn
+
+from iad_envs.bash.embedded import syscalls
+from iad_envs.bash.embedded.seccomp import Filter
+
+BLOCK = 1 << 16
+GRACE_S = 0.05
+TICK_S = 0.1
+SETUP_FD, REPORT_FD = 198, 199
+MAX_REPORT = 16_384
+IGNORED_SO_FAR = (signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXFSZ)
+SHELL = "/bin/bash"
+SHELL_SETUP = (
+    f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD}\' EXIT\nexec {SETUP_FD}<&-\nunset BASH_ENV\n'
+).encode()
+"""Read by bash before the command itself, which so needs no quoting and no wrapping."""
+
+ENVIRONMENT = {
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+    "LOGNAME": "root",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "SHELL": SHELL,
+    "TERM": "dumb",
+    "USER": "root",
+}
+
+
+class Command(NamedTuple):
+    """A command as it arrives.
+
+    Attributes:
+        argv: Its arguments; a single one and `shell` for a text that bash runs.
+        shell: Whether bash runs it.
+        cwd: Where.
+        oldpwd: The folder before.
+        timeout_s: Wall time.
+        output_bytes: How much of its output is kept.
+        stdin: What it can read.
+    """
+
+    argv: list[str]
+    shell: bool
+    cwd: str
+    oldpwd: str
+    timeout_s: float
+    output_bytes: int
+    stdin: bytes
+
+
+class Running(NamedTuple):
+    """A started command: its process, the pipe it writes to, and the file it reports its folder in."""
+
+    pid: int
+    output: int
+    report: int
+
+
+def start(command: Command, root: str, limits: dict[str, Any], calls: Filter) -> Running:
+    """Start a command in a root.
+
+    Raises:
+        OSError: There are no more processes to be had.
+    """
+    stdin, report, setup = (os.memfd_create(name) for name in ("stdin", "report", "setup"))
+    for descriptor, content in ((stdin, command.stdin), (setup, SHELL_SETUP)):
+        _fill(descriptor, content)
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    os.set_blocking(reading, False)
+    try:
+        pid = os.fork()
+    except OSError:
+        for descriptor in (stdin, report, setup, reading, writing):
+            os.close(descriptor)
+        raise
+    if pid == 0:
+        try:
+            for old, new in ((stdin, 0), (writing, 1), (writing, 2), (setup, SETUP_FD), (report, REPORT_FD)):
+                if new < SETUP_FD or command.shell:
+                    os.dup2(old, new)
+            _become(command, root, limits, calls)
+        except BaseException as error:
+            os.write(2, f"sandbox: {error}\n".encode())
+            os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+    for descriptor in (stdin, setup, writing):
+        os.close(descriptor)
+    return Running(pid, reading, report)
+
+
+def _fill(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+
+
+def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) -> NoReturn:
+    """Turn this process into the command."""
+    os.setsid()
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # the file belongs to the host's root otherwise
+    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")  # if memory runs out, a command goes, not the process that watches it
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    os.chroot(root)
+    folder = _enter(command.cwd)
+    _limit(limits, command.timeout_s)
+    environment = ENVIRONMENT | {"PWD": folder}
+    if command.oldpwd:
+        environment["OLDPWD"] = command.oldpwd
+    argv = command.argv
+    if command.shell:
+        argv = ["bash", "-c", *argv]
+        environment["BASH_ENV"] = f"/proc/self/fd/{SETUP_FD}"
+    syscalls.set_capabilities(limits["capabilities"])
+    calls.put_on()
+    for number in IGNORED_SO_FAR:
+        signal.signal(number, signal.SIG_DFL)
+    if command.shell:
+        os.execve(SHELL, argv, environment)
+    os.execvpe(argv[0], argv, environment)
+
+
+def _enter(folder: str) -> str:
+    """Go to a folder, or to the nearest one above it that is there."""
+    while True:
+        try:
+            os.chdir(folder)
+            return folder
+        except OSError:
+            if folder in ("", "/"):
+                raise
+            folder = os.path.dirname(folder)
+
+
+def _limit(limits: dict[str, Any], timeout_s: float) -> None:
+    memory, disk = limits["memory_mb"] << 20, limits["disk_mb"] << 20
+    cpu = max(1, min(limits["cpu_s"], int(timeout_s) + 2))
+    for what, amount in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 2 * disk),
+        (resource.RLIMIT_NOFILE, limits["open_files"]),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_MEMLOCK, 65_536),
+        (resource.RLIMIT_MSGQUEUE, 819_200),
+        (resource.RLIMIT_NICE, 0),
+        (resource.RLIMIT_RTPRIO, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        allowed = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        resource.setrlimit(what, (allowed, allowed))
+
+
+@dataclass(slots=True)
+class Watch:
+    """What is known of a running command.
+
+    Attributes:
+        running: The command's process.
+        command: What was asked.
+        limits: What it may use, by name.
+        killed_by: `"timeout"` or `"output"` once it went beyond.
+        open_output: The pipe, if background processes still write to it after the end.
+        kept: The head and the tail of the output, once it has ended.
+    """
+
+    running: Running
+    command: Command
+    limits: dict[str, Any]
+    killed_by: str = ""
+    open_output: int | None = None
+    kept: bytes = b""
+    _head: bytearray = field(default_factory=bytearray)
+    _tail: bytearray = field(default_factory=bytearray)
+    _total: int = 0
+    _began: float = 0.0
+    _ended: float = 0.0
+    _status: int = 0
+
+    def until_end(self, over: Callable[[int], bool]) -> None:
+        """Read its output until it ends or goes beyond a limit; ending what it has started is then the caller's.
+
+        Args:
+            over: Asked now and then, with the command's process, whether it uses too much memory.
+        """
+        self._began = time.monotonic()
+        deadline = self._began + self.command.timeout_s
+        process = os.pidfd_open(self.running.pid)
+        poll = select.poll()
+        # The end of the output isn't the end of the command, nor the other way round: a background process holds it.
+        poll.register(process, select.POLLIN)
+        poll.register(self.running.output, select.POLLIN)
+        ended, tick = False, self._began + TICK_S
+        while not ended and not self.killed_by:
+            left = deadline - time.monotonic()
+            ready = dict(poll.poll(min(left, TICK_S) * 1000)) if left > 0 else {}
+            if left <= 0:
+                self.killed_by = "timeout"
+            elif time.monotonic() >= tick:
+                tick = time.monotonic() + TICK_S
+                self.killed_by = "memory" if over(self.running.pid) else ""
+            if self.running.output in ready and not self._read():
+                poll.unregister(self.running.output)
+            if self._total > self.limits["flood_bytes"]:
+                self.killed_by = "output"
+            ended = process in ready
+        os.close(process)
+        if self.killed_by:
+            os.kill(self.running.pid, signal.SIGKILL)
+        self._status = os.waitpid(self.running.pid, 0)[1]
+        self._ended = time.monotonic()
+        self._drain(0.0 if self.killed_by else GRACE_S)
+
+    def result(self) -> dict[str, Any]:
+        """The result as it travels, without its output."""
+        code = os.waitstatus_to_exitcode(self._status)
+        killed_by = self.killed_by or (signal.Signals(-code).name if -code in set(signal.Signals) else "")
+        cwd, oldpwd = self._folders()
+        return {
+            "exit_code": 128 - code if code < 0 else code,
+            "killed_by": killed_by,
+            "dropped": self._total - len(self._head) - len(self._tail),
+            "wall_s": self._ended - self._began,
+            "cwd": cwd,
+            "oldpwd": oldpwd,
+        }
+
+    def _read(self) -> bool:
+        """Take in what there is; False at the end of the output."""
+        try:
+            block = os.read(self.running.output, BLOCK)
+        except BlockingIOError:
+            return True
+        half = self.command.output_bytes // 2
+        self._total += len(block)
+        room = max(0, half - len(self._head))
+        self._head += block[:room]
+        self._tail += block[room:]
+        del self._tail[: max(0, len(self._tail) - half)]
+        return bool(block)
+
+    def _drain(self, grace_s: float) -> None:
+        """Take in what is still coming: what was written before the end, and a moment's worth from behind it."""
+        deadline = time.monotonic() + grace_s
+        poll = select.poll()
+        poll.register(self.running.output, select.POLLIN)
+        open_still = True
+        while open_still and self._total <= self.limits["flood_bytes"]:
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                break
+            open_still = self._read()
+        if open_still and not self.killed_by:
+            self.open_output = self.running.output
+        else:
+            os.close(self.running.output)
+        self.kept = bytes(self._head + self._tail)
+
+    def _folders(self) -> tuple[str, str]:
+        """The shell's last word on where it is; without one, it is where it was."""
+        text = os.pread(self.running.report, MAX_REPORT, 0).decode(errors="surrogateescape")
+        os.close(self.running.report)
+        cwd, separator, rest = text.partition("\0")
+        oldpwd, ends, _ = rest.partition("\0")
+        if not separator or not ends or not cwd.startswith("/"):
+            return self.command.cwd, self.command.oldpwd
+        return cwd, oldpwd

@@ -1,0 +1,212 @@
+"""This process's lines to the launcher, and to the supervisor and the cells of each sandbox."""
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from iad_envs.bash.embedded import wire
+from iad_envs.bash.sandbox import SandboxError, SandboxUnavailable
+
+PACKAGE = Path(__file__).resolve().parents[2]
+BOOT = """
+import sys, types
+descriptor, package = int(sys.argv[1]), sys.argv[2]
+for name, path in (("iad_envs", package), ("iad_envs.bash", package + "/bash")):
+    module = types.ModuleType(name)
+    module.__path__ = [path]
+    sys.modules[name] = module
+from iad_envs.bash.embedded.launcher import main
+main(descriptor)
+"""
+"""A sandbox needs the standard library only: importing the package itself would cost 0.3 s and 40 MB."""
+
+ADVICE = (
+    ("unshare", "this kernel or container forbids user namespaces; allow them (as root: sysctl -w "
+     "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0 user.max_user_namespaces=9999; "
+     "in a container: --security-opt seccomp=unconfined)"),
+    ("mount proc", "something is mounted over parts of /proc, as containers do; start this one with "
+     "--security-opt systempaths=unconfined"),
+    ("mount overlay", "this kernel can't stack folders in memory for users; Linux 6.6 or newer can"),
+    ("uid_map", "this process may not map user ids; give it CAP_SETUID and CAP_SETGID, or run it as an ordinary user"),
+    ("user map", "this container has no user but root; start it with more user ids"),
+    ("system call filter", "use a machine of one of these kinds"),
+)  # fmt: skip
+
+
+def unavailable(reason: str) -> SandboxUnavailable:
+    """The refusal for a reason that a child gave."""
+    todo = next((advice for key, advice in ADVICE if key in reason), "run it on a Linux machine with user namespaces")
+    return SandboxUnavailable(
+        f"expected to isolate commands with Linux namespaces, but got: {reason}. To fix it: {todo}; "
+        "or use open_sandbox('docker')"
+    )
+
+
+class Line:
+    """Requests and answers over one socket, one at a time.
+
+    Args:
+        stream: The socket.
+    """
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def ask(
+        self,
+        header: dict[str, Any],
+        body: bytes = b"",
+        *,
+        send: Sequence[socket.socket] = (),
+        timeout_s: float | None = None,
+    ) -> wire.Message:
+        """Send a request and wait for the answer.
+
+        Args:
+            header: Plain data.
+            body: Bytes.
+            send: Sockets whose other ends the receiver is to have.
+            timeout_s: Seconds after which the other side is taken for dead.
+
+        Raises:
+            SandboxError: The other side has gone, was too slow, or answers with an error.
+        """
+        if os.getpid() != self._process:
+            raise SandboxError("expected the process that opened the sandbox, got one forked from it; open one here")
+        with self._lock:
+            try:
+                self._stream.settimeout(timeout_s)
+                descriptors = tuple(each.fileno() for each in send)
+                wire.send(self._stream, wire.Message(header, body, descriptors))
+                answer = wire.receive(self._stream)
+            except (
+                BaseException
+            ) as error:  # an interrupt, too, leaves an answer behind that would be taken for the next
+                self._stream.close()
+                if not isinstance(error, OSError):
+                    raise
+                raise SandboxError(f"expected an answer of the sandbox, got {error}; open another one") from error
+        if answer is None:
+            self._stream.close()
+            raise SandboxError("expected an answer of the sandbox, but it has ended; open another one")
+        if "error" in answer.header:
+            raise SandboxError(f"the sandbox could not do that: {answer.header['error']}")
+        return answer
+
+    @property
+    def usable(self) -> bool:
+        """Whether this process opened it, and has not closed it."""
+        return os.getpid() == self._process and self._stream.fileno() >= 0
+
+    def greeting(self) -> dict[str, Any]:
+        """The first message of the other side, which it sends unasked."""
+        message = wire.receive(self._stream)
+        return message.header if message else {"error": "the supervisor has ended"}
+
+    def close(self) -> None:
+        """Close the socket; the other side then ends."""
+        self._stream.close()
+
+
+class Launcher(Line):
+    """The launcher's process.
+
+    Args:
+        masked: Host paths that must read as empty in a sandbox.
+        command: How to start a Python interpreter, such as one of another user.
+
+    Raises:
+        SandboxUnavailable: This machine does not allow it.
+    """
+
+    def __init__(self, masked: Sequence[str], command: Sequence[str]) -> None:
+        mine, theirs = socket.socketpair()
+        with theirs:
+            argv = [*command, "-I", "-S", "-X", "utf8", "-c", BOOT, str(theirs.fileno()), str(PACKAGE)]
+            self._child = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()], start_new_session=True, env={"PATH": os.environ.get("PATH", os.defpath)},
+            )  # fmt: skip
+        super().__init__(mine)
+        try:
+            answer = self.ask({"do": "prepare", "masked": list(masked)})
+        except SandboxError as error:
+            mine.close()
+            _, trace = self._child.communicate()
+            reason = trace.decode(errors="replace").strip().splitlines()[-1:] or [str(error)]
+            raise unavailable(reason[0]) from error
+        self.n_ids: int = answer.header["ids"]
+        self.templates: dict[str, list[str]] = {}
+        self.templates_lock = threading.Lock()
+        self._templates_tried = 0
+
+    def new_template(self) -> str:
+        """A folder for a layer that outlives the sandbox it is made in."""
+        self._templates_tried += 1
+        return f"/layers/{self._templates_tried}"
+
+    def close(self) -> None:
+        """End it, and every sandbox with it."""
+        super().close()
+        if os.getpid() == self._process:
+            self._child.wait()
+            if self._child.stderr:
+                self._child.stderr.close()
+
+
+class Drops:
+    """States and roots that nobody holds any more, noted by finalizers in any thread, told with the next request."""
+
+    def __init__(self) -> None:
+        self.states: deque[int] = deque()
+        self.roots: deque[int] = deque()
+
+    def take(self) -> dict[str, list[int]]:
+        """What has gathered."""
+        return {"drop_states": _emptied(self.states), "drop_roots": _emptied(self.roots)}
+
+
+def _emptied(numbers: deque[int]) -> list[int]:
+    taken = []
+    while numbers:
+        taken.append(numbers.popleft())
+    return taken
+
+
+_launchers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], Launcher] = {}
+_lock = threading.Lock()
+
+
+def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> Launcher:
+    """This process's launcher for these paths, started when it is first asked for."""
+    key = (os.getpid(), masked, command or (sys.executable,))
+    with _lock:
+        if key not in _launchers or not _launchers[key].usable:
+            if sys.platform != "linux":
+                raise unavailable(f"the system {sys.platform}")
+            _launchers[key] = Launcher(masked, key[2])
+        return _launchers[key]
+
+
+def _end_launchers() -> None:
+    for (process, _, _), each in _launchers.items():
+        if process == os.getpid():
+            each.close()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread may have held it when this process was forked
+
+
+atexit.register(_end_launchers)
+os.register_at_fork(after_in_child=_renew_lock)

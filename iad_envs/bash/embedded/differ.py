@@ -1,0 +1,212 @@
+"""What differs between two states, read from their layers: only paths that some layer touches are looked at."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from hashlib import blake2b
+from io import FileIO
+from typing import NamedTuple
+
+from iad_envs.bash.embedded.flatten import is_opaque, is_whiteout
+
+BLOCK = 1 << 20
+
+Row = tuple[str, str, int, int, str, int]
+"""Path, kind, mode, size, digest, former mode: a `Change` as it travels."""
+
+
+class Found(NamedTuple):
+    """Where a path of a state really is."""
+
+    place: str
+    stat: os.stat_result
+
+
+class Stack:
+    """A state to look into.
+
+    Args:
+        layers: Folders with its files, lowest first.
+        hidden: Names at its root that are no part of it.
+    """
+
+    def __init__(self, layers: tuple[str, ...], hidden: tuple[str, ...]) -> None:
+        self.layers = layers
+        self.hidden = hidden
+        self._folders: dict[str, list[str]] = {"": list(reversed(layers))}
+
+    def folders(self, path: str) -> list[str]:
+        """The folders of layers that make up a folder, highest first; none if the state has no such folder."""
+        missing = []
+        while path not in self._folders:
+            path, _, name = path.rpartition("/")
+            missing.append(name)
+        for name in reversed(missing):
+            visible = []
+            for above in self._folders[path]:
+                found = _stat(f"{above}/{name}")
+                if found and stat.S_ISDIR(found.st_mode):
+                    visible.append(f"{above}/{name}")
+                if found and (not stat.S_ISDIR(found.st_mode) or is_opaque(f"{above}/{name}")):
+                    break
+            path = f"{path}/{name}"
+            self._folders[path] = visible
+        return self._folders[path]
+
+    def find(self, path: str) -> Found | None:
+        """A path in the highest layer that has it, unless that says it is gone."""
+        folder, _, name = path.rpartition("/")
+        for above in self.folders(folder):
+            if found := _stat(f"{above}/{name}"):
+                return None if is_whiteout(found) else Found(f"{above}/{name}", found)
+        return None
+
+
+def diff(old: Stack, new: Stack) -> list[Row]:
+    """Every path that is not the same in both, sorted."""
+    shared = 0
+    for one, other in zip(old.layers, new.layers, strict=False):
+        if one != other:
+            break
+        shared += 1
+    paths: set[str] = set()
+    for stack in (old, new):
+        for layer in stack.layers[shared:]:
+            paths.update(_touched(layer, stack.hidden))
+    gone_or_come: set[str] = set()
+    walked: dict[Stack, set[str]] = {old: set(), new: set()}
+    for path in sorted(paths):
+        was, now = old.find(path), new.find(path)
+        if _is_folder(was) and _is_folder(now) and not _replaced((old, new), path):
+            continue
+        for stack, here in ((old, was), (new, now)):
+            if path.rpartition("/")[0] in walked[stack]:
+                walked[stack].add(path)
+            elif _is_folder(here):
+                walked[stack].add(path)
+                gone_or_come.update(_below(stack, path))
+    rows = (_row(path, old.find(path), new.find(path)) for path in sorted(paths | gone_or_come))
+    return [row for row in rows if row]
+
+
+def tree(stack: Stack, path: str) -> list[Row]:
+    """Everything at and under a path, sorted, as if it had been added."""
+    path = "" if path == "/" else path.rstrip("/")
+    rows = (_row(each, None, stack.find(each)) for each in sorted({path, *_below(stack, path)}) if each)
+    return [row for row in rows if row]
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _is_folder(found: Found | None) -> bool:
+    return found is not None and stat.S_ISDIR(found.stat.st_mode)
+
+
+def _replaced(stacks: tuple[Stack, Stack], path: str) -> bool:
+    """Whether a folder may lack entries that no layer names, because one was put in another's place."""
+    return any(is_opaque(f"{layer}{path}") for stack in stacks for layer in stack.layers)
+
+
+def _touched(layer: str, hidden: tuple[str, ...]) -> Iterator[str]:
+    """Every path that a layer has an entry for, as deep as the kernel takes names."""
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(f"{layer}{below}") as entries:
+            for entry in entries:
+                if below or entry.name not in hidden:
+                    yield f"{below}/{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(f"{below}/{entry.name}")
+
+
+def _below(stack: Stack, path: str) -> Iterator[str]:
+    """Every path under a folder of a state."""
+    waiting = [path]
+    while waiting:
+        folder = waiting.pop()
+        names: set[str] = set()
+        for place in stack.folders(folder):
+            with contextlib.suppress(OSError):
+                names.update(os.listdir(place))
+        for name in names:
+            child = f"{folder}/{name}"
+            if (folder or name not in stack.hidden) and (found := stack.find(child)):
+                yield child
+                if stat.S_ISDIR(found.stat.st_mode):
+                    waiting.append(child)
+
+
+def _row(path: str, was: Found | None, now: Found | None) -> Row | None:
+    if now is None:
+        return None if was is None else (path, "deleted", 0, 0, "", was.stat.st_mode)
+    digest = _digest(now)
+    size = now.stat.st_size if stat.S_ISREG(now.stat.st_mode) else 0
+    if was is None:
+        return (path, "added", now.stat.st_mode, size, digest, 0)
+    kind = ""
+    if stat.S_IFMT(was.stat.st_mode) != stat.S_IFMT(now.stat.st_mode) or not _same_content(was, now, digest):
+        kind = "modified"
+    elif _permissions(was) != _permissions(now):
+        kind = "mode"
+    return (path, kind, now.stat.st_mode, size, digest, was.stat.st_mode) if kind else None
+
+
+def _same_content(was: Found, now: Found, digest: str) -> bool:
+    if was.place == now.place:
+        return True
+    if stat.S_ISREG(now.stat.st_mode) and was.stat.st_size != now.stat.st_size:
+        return False
+    return _digest(was) == digest
+
+
+def _permissions(found: Found) -> tuple[int, int, int]:
+    return found.stat.st_mode, found.stat.st_uid, found.stat.st_gid
+
+
+def _digest(found: Found) -> str:
+    try:
+        if stat.S_ISLNK(found.stat.st_mode):
+            return blake2b(os.fsencode(os.readlink(found.place)), digest_size=32).hexdigest()
+        if not stat.S_ISREG(found.stat.st_mode):
+            return ""
+        descriptor = os.open(found.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb", buffering=0) as file:
+            return _of_holes(file, found.stat.st_size) if _is_sparse(found.stat) else _of_content(file)
+    except OSError:  # a background process took it away meanwhile
+        return ""
+
+
+def _of_content(file: FileIO) -> str:
+    digest = blake2b(digest_size=32)
+    while block := file.read(BLOCK):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _is_sparse(found: os.stat_result) -> bool:
+    """Whether a file is mostly holes: thousands of huge empty ones cost nothing to make, and hours to read."""
+    return found.st_size > BLOCK and found.st_blocks * 512 < found.st_size // 2
+
+
+def _of_holes(file: FileIO, size: int) -> str:
+    digest = blake2b(str(size).encode(), digest_size=32)
+    position = 0
+    while position < size:
+        try:
+            start = os.lseek(file.fileno(), position, os.SEEK_DATA)
+        except OSError:  # nothing but a hole from here on
+            break
+        position = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+        digest.update(str(start).encode())
+        os.lseek(file.fileno(), start, os.SEEK_SET)
+        while start < position and (block := file.read(min(BLOCK, position - start))):
+            digest.update(block)
+            start += len(block)
+    return "sparse:" + digest.hexdigest()

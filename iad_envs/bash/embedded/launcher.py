@@ -1,0 +1,285 @@
+"""The one process on the host: it makes the namespaces, starts supervisors in them, and cleans up after all.
+
+It is started from a bare interpreter, and ends when its parent does, however that ends.
+"""
+
+import contextlib
+import gc
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from typing import Any, NamedTuple, NoReturn
+
+from iad_envs.bash.embedded import cgroups, rootfs, syscalls, wire
+from iad_envs.bash.embedded.layers import new_layer
+from iad_envs.bash.embedded.supervisor import Supervisor
+from iad_envs.bash.embedded.syscalls import (
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUSER,
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
+    PR_SET_PDEATHSIG,
+)
+
+SHIFTED_FROM, SHIFTED_COUNT = 100_000, 65_536
+MAX_PROCESSES = 4096
+FORKS_AT_ONCE = 8
+
+
+class Child(NamedTuple):
+    """A running sandbox: its supervisor as this process sees it, a descriptor that tells its end, and its groups."""
+
+    pid: int
+    end: int
+    group: cgroups.Group
+
+
+class Launcher:
+    """The loop.
+
+    Args:
+        user: To the process that wants sandboxes.
+    """
+
+    def __init__(self, user: socket.socket) -> None:
+        self._user = user
+        self._controllers = cgroups.controllers()
+        self._children: dict[int, Child] = {}
+        self._numbers = 0
+        self._maps = ""
+        self._namespaces: tuple[int, int] = (-1, -1)
+
+    def main(self) -> NoReturn:
+        """Serve until the user's process ends or says so."""
+        parent = os.pidfd_open(os.getppid())
+        poll = select.poll()
+        poll.register(parent, select.POLLIN)  # the socket may be held open by a process that the parent forked
+        poll.register(self._user, select.POLLIN)
+        while True:
+            for child in self._children.values():
+                poll.register(child.end, select.POLLIN)
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            for number, child in list(self._children.items()):
+                if child.end in ready:
+                    poll.unregister(child.end)
+                    self._bury(number)
+            message = wire.receive(self._user) if self._user.fileno() in ready else None
+            if message is not None:
+                before = {number: child.end for number, child in self._children.items()}
+                self._answer(message)
+                for number in before.keys() - self._children.keys():
+                    poll.unregister(before[number])
+            elif parent in ready or self._user.fileno() in ready:
+                for number in list(self._children):
+                    self._bury(number)
+                os._exit(0)
+
+    def _answer(self, message: wire.Message) -> None:
+        request = dict(message.header)
+        work: dict[str, Any] = {"prepare": self._prepare, "open": self._open, "close": self._close,
+                                "killed_for_memory": self._killed_for_memory}  # fmt: skip
+        try:
+            answer = work[request.pop("do")](*message.descriptors, **request)
+        except OSError as error:
+            answer = {"error": str(error)}
+        wire.close_all(message.descriptors)
+        wire.send(self._user, wire.Message(answer))
+
+    def _prepare(self, masked: list[str]) -> dict[str, Any]:
+        """Make the user namespace and the tree that all sandboxes share."""
+        cgroups.sweep(self._controllers)
+        mine, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            self._user.close()
+            _make_namespaces(theirs, tuple(masked))
+        theirs.close()
+        with mine:
+            self._expect(mine, pid)
+            first, count = shifted_range()
+            _write_maps(pid, first, count)
+            self._maps = f"0 0 {count}"
+            wire.send(mine, wire.Message({}))
+            answer = self._expect(mine, pid)
+            os.waitpid(pid, 0)
+        self._namespaces = (answer.descriptors[0], answer.descriptors[1])
+        return {"ids": count}
+
+    def _expect(self, stream: socket.socket, pid: int) -> wire.Message:
+        answer = wire.receive(stream)
+        if answer is None or "error" in answer.header:
+            os.waitpid(pid, 0)
+            raise OSError(answer.header["error"] if answer else "the process that makes namespaces has ended")
+        return answer
+
+    def _open(
+        self, control: int, first: int, start: list[str], limits: dict[str, Any], template: str
+    ) -> dict[str, Any]:
+        """Start a supervisor.
+
+        Args:
+            control: The supervisor's end of the line to its user.
+            first: The first cell's end of the line to its user.
+            start: Folders of layers.
+            limits: By name.
+            template: Where to make a layer that stays when the sandbox is closed; empty for none.
+        """
+        self._numbers += 1
+        number = self._numbers
+        go_read, go_write = os.pipe2(os.O_CLOEXEC)
+        pid_read, pid_write = os.pipe2(os.O_CLOEXEC)
+        limits = limits | {"count_memory": not any(each.name == "memory" for each in self._controllers)}
+        between = os.fork()
+        if between == 0:
+            try:
+                self._enter()
+                if template:
+                    new_layer(template, limits["disk_mb"] << 20, limits["inodes"])
+                syscalls.unshare(CLONE_NEWPID | CLONE_NEWNS)
+                pid = os.fork()
+                if pid == 0:
+                    os.read(go_read, 1)
+                    syscalls.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                    self._be_supervisor(control, first, tuple(start), limits=limits, template=template)
+                os.write(pid_write, str(pid).encode())
+            except OSError as error:
+                os.write(pid_write, f"error {error}".encode())
+            finally:
+                os._exit(0)
+        os.close(pid_write)
+        os.waitpid(between, 0)
+        said = os.read(pid_read, 4096).decode()
+        os.close(pid_read)
+        os.close(go_read)
+        if not said.isdigit():
+            os.close(go_write)
+            raise OSError(said.removeprefix("error ") or "the supervisor could not be started")
+        pid = int(said)
+        memory = (limits["memory_mb"] + 2 * limits["disk_mb"]) << 20
+        name = f"{cgroups.PREFIX}-{os.getpid()}-{number}"
+        processes = limits["processes"] * FORKS_AT_ONCE
+        group = cgroups.Group(self._controllers, name, pid, processes=processes, memory_bytes=memory)
+        self._children[number] = Child(pid, os.pidfd_open(pid), group)
+        os.write(go_write, b"g")
+        os.close(go_write)
+        return {"sandbox": number, "cgroups": group.in_force}
+
+    def _enter(self) -> None:
+        """Go where no host folder is, as a user that owns nothing on the host."""
+        self._user.close()
+        for child in self._children.values():
+            os.close(child.end)
+        syscalls.setns(self._namespaces[0], CLONE_NEWUSER)
+        syscalls.setns(self._namespaces[1], CLONE_NEWNS)
+        for namespace in self._namespaces:
+            os.close(namespace)
+        _be_inner_root()
+
+    def _be_supervisor(
+        self, control: int, first: int, start: tuple[str, ...], *, limits: dict[str, Any], template: str
+    ) -> NoReturn:
+        try:
+            syscalls.prctl(PR_SET_DUMPABLE, 0)
+            stream = socket.socket(fileno=control)
+            try:
+                Supervisor(stream, start, limits=limits, maps=self._maps).main(first, template)
+            except BaseException as error:
+                wire.send(stream, wire.Message({"error": f"{type(error).__name__}: {error}"}))
+        finally:
+            os._exit(1)
+
+    def _close(self, sandbox: int) -> dict[str, Any]:
+        self._bury(sandbox)
+        return {}
+
+    def _killed_for_memory(self, sandbox: int) -> dict[str, Any]:
+        child = self._children.get(sandbox)
+        return {"count": child.group.killed_for_memory() if child else 0}
+
+    def _bury(self, number: int) -> None:
+        """End a sandbox: with process 1 of its namespace go all others, and with its mount namespace all mounts."""
+        child = self._children.pop(number, None)
+        if child is None:
+            return
+        os.kill(child.pid, signal.SIGKILL)
+        os.waitpid(child.pid, 0)
+        os.close(child.end)
+        child.group.remove()
+
+
+def shifted_range() -> tuple[int, int]:
+    """The first id and the number of ids that a sandbox's root and users are mapped to; never the host's root.
+
+    Raises:
+        OSError: This process is root in a namespace that has no other id.
+    """
+    if os.geteuid() != 0:
+        return os.geteuid(), 1
+    with open("/proc/self/uid_map", encoding="ascii") as file:
+        extents = [(int(line.split()[0]), int(line.split()[2])) for line in file]
+    if any(first <= SHIFTED_FROM and first + count >= SHIFTED_FROM + SHIFTED_COUNT for first, count in extents):
+        return SHIFTED_FROM, SHIFTED_COUNT
+    extents = [(max(first, 1), min(first + count, 1 + SHIFTED_COUNT) - max(first, 1)) for first, count in extents]
+    first, count = max(extents, key=lambda extent: extent[1])
+    if count < 1:
+        raise OSError("a user map with no id but root's")
+    return first, count
+
+
+def _write_maps(pid: int, first: int, count: int) -> None:
+    group = first if os.geteuid() == 0 else os.getegid()
+    if os.geteuid() != 0:
+        with open(f"/proc/{pid}/setgroups", "w", encoding="ascii") as file:
+            file.write("deny")
+    for name, start in (("uid_map", first), ("gid_map", group)):
+        with open(f"/proc/{pid}/{name}", "w", encoding="ascii") as file:
+            file.write(f"0 {start} {count}")
+
+
+def _make_namespaces(stream: socket.socket, masked: tuple[str, ...]) -> NoReturn:
+    try:
+        syscalls.unshare(CLONE_NEWUSER)
+        syscalls.prctl(PR_SET_DUMPABLE, 1)  # only so that the launcher may write this namespace's maps
+        wire.send(stream, wire.Message({}))
+        if wire.receive(stream) is None:
+            os._exit(1)
+        _be_inner_root()
+        syscalls.unshare(CLONE_NEWNS)
+        flags = os.O_RDONLY | os.O_CLOEXEC
+        namespaces = (os.open("/proc/self/ns/user", flags), os.open("/proc/self/ns/mnt", flags))
+        rootfs.build_stage(masked)
+        wire.send(stream, wire.Message({}, descriptors=namespaces))
+    except BaseException as error:
+        wire.send(stream, wire.Message({"error": str(error) or type(error).__name__}))
+    finally:
+        os._exit(0)
+
+
+def _be_inner_root() -> None:
+    os.setresgid(0, 0, 0)
+    with contextlib.suppress(PermissionError):  # an ordinary user may not; the groups own nothing in reach
+        os.setgroups([])
+    os.setresuid(0, 0, 0)
+
+
+def main(descriptor: int) -> NoReturn:
+    """Start from a bare interpreter, with a socket to the parent."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # a terminal's signals are for the parent, which then ends this
+    syscalls.hide_command_line()
+    syscalls.set_name("iad-sandbox")
+    syscalls.prctl(PR_SET_DUMPABLE, 0)
+    syscalls.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    most = MAX_PROCESSES if hard == resource.RLIM_INFINITY else min(MAX_PROCESSES, hard)
+    resource.setrlimit(resource.RLIMIT_NPROC, (most, hard))
+    os.umask(0o022)
+    sys.setswitchinterval(1.0)
+    sys.setrecursionlimit(10_000)  # folders can be some 2,000 deep
+    gc.disable()
+    gc.freeze()  # so that forks share what there is
+    Launcher(socket.socket(fileno=descriptor)).main()

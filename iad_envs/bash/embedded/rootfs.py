@@ -1,0 +1,160 @@
+"""The file tree under every sandbox: the host's programs read-only, and around them a small generated system.
+
+It is built once per Python process, in a mount namespace of its own that no host folder is left in:
+
+- `/base`   the lowest layer: etc, root, tmp, home and empty places for the mounts below
+- `/host`   the host's /usr (and /bin, /lib ... where they are no links into it), read-only, answers masked
+- `/dev`    six devices and the usual links
+- `/layers` start states, each a tmpfs of its own
+- `/own`    where each supervisor mounts a tmpfs of its own
+"""
+
+import os
+import stat
+
+from iad_envs.bash.embedded import syscalls
+from iad_envs.bash.embedded.syscalls import MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT
+
+STAGE = "/tmp"  # any folder does: it is covered in a private mount namespace only
+PROGRAM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+ALWAYS_MASKED = ("/usr/local", "/usr/src", "/usr/lib/python3/dist-packages")
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+                "stderr": "/proc/self/fd/2", "shm": "/tmp", "ptmx": "/dev/null"}  # fmt: skip
+EMPTY_FOLDERS = ("dev", "proc", "home", "media", "mnt", "opt", "run", "srv", "var/cache", "var/lib", "var/log",
+                 "var/spool", "var/lib/dpkg")  # fmt: skip
+COPIED = ("ld.so.cache", "ld.so.conf", "services", "protocols", "mime.types", "debian_version", "magic", "inputrc",
+          "bash.bashrc", "ImageMagick-6/policy.xml", "ImageMagick-7/policy.xml")  # fmt: skip
+MAX_COPIED_BYTES = 4 << 20
+
+WRITTEN = {
+    "passwd": "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+    "bin:x:2:2:bin:/bin:/usr/sbin/nologin\nsys:x:3:3:sys:/dev:/usr/sbin/nologin\n"
+    "man:x:6:12:man:/var/cache/man:/usr/sbin/nologin\nmail:x:8:8:mail:/var/mail:/usr/sbin/nologin\n"
+    "www-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\n"
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "group": "root:x:0:\ndaemon:x:1:\nbin:x:2:\nsys:x:3:\nadm:x:4:\ntty:x:5:\ndisk:x:6:\nman:x:12:\nmail:x:8:\n"
+    "sudo:x:27:\nshadow:x:42:\nwww-data:x:33:\nstaff:x:50:\nusers:x:100:\nnogroup:x:65534:\n",
+    "hosts": "127.0.0.1\tlocalhost\n::1\tlocalhost\n127.0.1.1\tsandbox\n",
+    "hostname": "sandbox\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\nprotocols: files\n",
+    "host.conf": "multi on\n",
+    "resolv.conf": "",
+    "shells": "/bin/sh\n/bin/bash\n",
+    "fstab": "",
+    "profile": "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n",
+}
+
+
+def build_stage(masked: tuple[str, ...]) -> None:
+    """Build the tree above as this process's root, and let go of the host's.
+
+    Args:
+        masked: Absolute host paths that must read as empty, beside the ones that always do.
+    """
+    syscalls.mount("", "/", flags=MS_REC | MS_PRIVATE)
+    syscalls.mount("stage", STAGE, fstype="tmpfs", flags=MS_NOSUID, options="mode=755,size=64m")
+    for folder in ("base", "host", "dev", "layers", "own", "proc", "host-proc", "old"):
+        os.mkdir(f"{STAGE}/{folder}")
+    mounts = [name for name in PROGRAM_FOLDERS if _program_folder(name)]
+    _mask(masked)
+    _devices(f"{STAGE}/dev")
+    _base(f"{STAGE}/base")
+    # A fresh proc may only be mounted where one is in sight; each supervisor lets go of this one after its own.
+    syscalls.mount("/proc", f"{STAGE}/host-proc", flags=MS_BIND | MS_REC)
+    syscalls.pivot_root(STAGE, f"{STAGE}/old")
+    os.chdir("/")
+    syscalls.unmount("/old")
+    os.rmdir("/old")
+    assert sorted(os.listdir("/host")) == sorted(mounts)
+
+
+def furnish(root: str, proc: str) -> None:
+    """Mount programs, devices and processes into a sandbox's root; they can't be moved or removed from inside."""
+    for name in os.listdir("/host"):
+        syscalls.mount(f"/host/{name}", f"{root}/{name}", flags=MS_BIND | MS_REC)
+    syscalls.mount("/dev", f"{root}/dev", flags=MS_BIND | MS_REC)
+    syscalls.mount(proc, f"{root}/proc", flags=MS_BIND | MS_REC)
+
+
+def unchanging() -> tuple[str, ...]:
+    """Names at the root of a sandbox that hold mounts, and so are no part of its state."""
+    return ("dev", "proc", *os.listdir("/host"))
+
+
+def _program_folder(name: str) -> bool:
+    """Show one of the host's program folders; True if it is a folder and not a link into another."""
+    base = f"{STAGE}/base/{name}"
+    if os.path.islink(f"/{name}"):
+        os.symlink(os.readlink(f"/{name}"), base)
+    elif os.path.isdir(f"/{name}"):
+        os.mkdir(base)
+        os.mkdir(f"{STAGE}/host/{name}")
+        syscalls.bind(f"/{name}", f"{STAGE}/host/{name}", read_only=True)
+        return True
+    return False
+
+
+def _mask(masked: tuple[str, ...]) -> None:
+    """Cover folders that may hold answers: installed tasks, packages, sources."""
+    for path in (*ALWAYS_MASKED, *masked):
+        target = f"{STAGE}/host{os.path.realpath(path)}"
+        if os.path.isdir(target):
+            flags = MS_NOSUID | MS_NODEV | MS_RDONLY
+            syscalls.mount("masked", target, fstype="tmpfs", flags=flags, options="size=4k,nr_inodes=2,mode=755")
+        elif os.path.isfile(target):
+            syscalls.mount("/dev/null", target, flags=MS_BIND)
+
+
+def _devices(folder: str) -> None:
+    syscalls.mount("dev", folder, fstype="tmpfs", flags=MS_NOSUID, options="mode=755,size=64k")
+    for name in DEVICES:
+        with open(f"{folder}/{name}", "wb"):
+            pass
+        syscalls.mount(f"/dev/{name}", f"{folder}/{name}", flags=MS_BIND)
+    for name, target in DEVICE_LINKS.items():
+        os.symlink(target, f"{folder}/{name}")
+    # Only the folder becomes read-only: the devices in it are mounts of their own.
+    syscalls.mount("", folder, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID)
+
+
+def _base(folder: str) -> None:
+    for name in EMPTY_FOLDERS:
+        os.makedirs(f"{folder}/{name}", exist_ok=True)
+    for name, mode in (("root", 0o700), ("tmp", 0o1777), ("var/tmp", 0o1777)):
+        os.mkdir(f"{folder}/{name}")
+        os.chmod(f"{folder}/{name}", mode)
+    os.symlink("/run", f"{folder}/var/run")
+    os.makedirs(f"{folder}/etc/alternatives")
+    for name, text in WRITTEN.items():
+        _write(f"{folder}/etc/{name}", text.encode())
+    os.symlink("../usr/lib/os-release", f"{folder}/etc/os-release")
+    os.symlink("/proc/self/mounts", f"{folder}/etc/mtab")
+    for name in COPIED:
+        _copy(f"/etc/{name}", f"{folder}/etc/{name}")
+    if os.path.isdir("/etc/ld.so.conf.d"):
+        for name in os.listdir("/etc/ld.so.conf.d"):
+            _copy(f"/etc/ld.so.conf.d/{name}", f"{folder}/etc/ld.so.conf.d/{name}")
+    if os.path.isdir("/etc/alternatives"):  # awk, pager, editor ... are links through here
+        for name in os.listdir("/etc/alternatives"):
+            if os.path.islink(f"/etc/alternatives/{name}"):
+                os.symlink(os.readlink(f"/etc/alternatives/{name}"), f"{folder}/etc/alternatives/{name}")
+
+
+def _copy(source: str, target: str) -> None:
+    """Copy a file of the host's /etc that programs need and every user may read; others are left out."""
+    try:
+        found = os.stat(source)
+        if stat.S_ISREG(found.st_mode) and found.st_mode & 0o004 and found.st_size <= MAX_COPIED_BYTES:
+            with open(source, "rb") as file:
+                content = file.read()
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            _write(target, content)
+    except OSError:
+        return
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, 0o644)

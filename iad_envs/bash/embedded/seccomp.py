@@ -1,0 +1,113 @@
+"""A filter of system calls for what namespaces leave open, as a hand-written program for the kernel's packet filter.
+
+The instructions are those of seccomp(2): load a word of the call's description, compare, jump, return a verdict.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterable
+
+from iad_envs.bash.embedded.syscalls import PR_SET_SECCOMP, prctl
+
+SECCOMP_MODE_FILTER = 2
+ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, ARCHITECTURE, ARGUMENT_0, ARGUMENT_1 = 0, 4, 16, 24
+X32_BIT = 0x40000000
+NAMESPACE_FLAGS = 0x7E020080  # user, pid, net, ipc, uts, cgroup, mount and time
+FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink; vsock would reach the host of a virtual machine
+TYPE_INTO_TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+# Name: number on x86_64, number on aarch64 (None: no such call there). From 424 on, all architectures agree.
+REFUSED: dict[str, tuple[int | None, int | None]] = {
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438), "process_madvise": (440, 440), "process_mrelease": (448, 448),
+    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51), "move_mount": (429, 429),
+    "open_tree": (428, 428), "open_tree_attr": (467, 467), "fsopen": (430, 430), "fsconfig": (431, 431),
+    "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442), "statmount": (457, 457),
+    "listmount": (458, 458), "unshare": (272, 97), "setns": (308, 268),
+    "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218), "bpf": (321, 280),
+    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "perf_event_open": (298, 241), "userfaultfd": (323, 282), "fanotify_init": (300, 262),
+    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "quotactl": (179, 60), "quotactl_fd": (443, 443),
+    "kexec_load": (246, 104), "kexec_file_load": (320, 294), "init_module": (175, 105), "finit_module": (313, 273),
+    "delete_module": (176, 106), "create_module": (174, None), "query_module": (178, None), "reboot": (169, 142),
+    "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "syslog": (103, 116), "vhangup": (153, 58),
+    "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None), "uselib": (134, None), "sysfs": (139, None),
+    "sethostname": (170, 161), "setdomainname": (171, 162), "settimeofday": (164, 170), "adjtimex": (159, 171),
+    "clock_settime": (227, 112), "clock_adjtime": (305, 266), "nfsservctl": (180, 42), "lookup_dcookie": (212, 18),
+    "mbind": (237, 235), "set_mempolicy": (238, 237), "migrate_pages": (256, 238), "move_pages": (279, 239),
+    "set_mempolicy_home_node": (450, 450), "personality": (135, 92),
+    # Memory that no process's address space and no layer counts.
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
+}  # fmt: skip
+CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = (56, 220), (435, 435), (41, 198), (53, 199), (16, 29)
+
+
+def program(machine: str) -> bytes:
+    """The filter for a machine as `os.uname` names it.
+
+    Raises:
+        OSError: There is no filter for it.
+    """
+    if machine not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
+        raise OSError(errno.ENOSYS, f"expected a processor with a system call filter ({known}), got {machine!r}")
+    column = list(ARCHITECTURES).index(machine)
+    lines = [_line(LOAD, ARCHITECTURE), _line(EQUAL, ARCHITECTURES[machine], yes=1), _verdict(KILL)]
+    lines.append(_line(LOAD, NUMBER))
+    if machine == "x86_64":
+        lines += [_line(AT_LEAST, X32_BIT, no=1), _verdict(KILL)]
+    lines += [*_when(CLONE3[column], [_verdict(REFUSE | errno.ENOSYS)])]  # the C library then falls back to clone
+    lines += _when(CLONE[column], _argument(ARGUMENT_0, ANY_BIT, [NAMESPACE_FLAGS], refuse_on_match=True))
+    lines += _when(IOCTL[column], _argument(ARGUMENT_1, EQUAL, TYPE_INTO_TERMINAL, refuse_on_match=True))
+    for call in (SOCKET, SOCKETPAIR):
+        lines += _when(call[column], _argument(ARGUMENT_0, EQUAL, FAMILIES, refuse_on_match=False))
+    refusal = _verdict(REFUSE | errno.EPERM)
+    for numbers in REFUSED.values():
+        number = numbers[column]
+        if number is not None:
+            lines += _when(number, [refusal])
+    return b"".join([*lines, _verdict(ALLOW)])
+
+
+def _line(code: int, operand: int, *, yes: int = 0, no: int = 0) -> bytes:
+    """One instruction; `yes` and `no` are how many of the next are skipped."""
+    return struct.pack("=HBBI", code, yes, no, operand)
+
+
+def _verdict(value: int) -> bytes:
+    return _line(RETURN, value)
+
+
+def _when(number: int, lines: list[bytes]) -> list[bytes]:
+    """The lines, for this call only. They must end with a verdict."""
+    return [_line(EQUAL, number, no=len(lines)), *lines]
+
+
+def _argument(offset: int, test: int, operands: Iterable[int], *, refuse_on_match: bool) -> list[bytes]:
+    """Load an argument and give a verdict on it."""
+    on_match, otherwise = ALLOW, REFUSE | errno.EPERM
+    if refuse_on_match:
+        on_match, otherwise = otherwise, on_match
+    lines = [_line(LOAD, offset)]
+    for operand in operands:
+        lines += [_line(test, operand, no=1), _verdict(on_match)]
+    return [*lines, _verdict(otherwise)]
+
+
+class Filter:
+    """The filter of this machine, ready to be put on."""
+
+    def __init__(self) -> None:
+        code = program(os.uname().machine)
+        self._code = ctypes.create_string_buffer(code, len(code))
+        address = ctypes.addressof(self._code)
+        self._program = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, address))
+
+    def put_on(self) -> None:
+        """Filter this process and its children from here on, for good. Needs no_new_privs."""
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(self._program))

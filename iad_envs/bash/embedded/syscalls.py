@@ -1,0 +1,105 @@
+"""The Linux calls that Python's standard library has no function for."""
+
+import ctypes
+import os
+
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_NOATIME = 1, 2, 4, 8, 32, 1024
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+MNT_DETACH = 2
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NAME, PR_SET_SECCOMP = 1, 4, 15, 22
+PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 24, 36, 38
+SYS_MOUNT_SETATTR = 442  # the same number on every architecture
+MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 1, 2, 4
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+CAPABILITY_VERSION = 0x20080522
+LAST_CAPABILITY = 63
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+_libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+_libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
+
+
+def _check(result: int, what: str) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, *, fstype: str = "", flags: int = 0, options: str = "") -> None:
+    """Mount a file system, or change a mount."""
+    given = [text.encode() or None for text in (source, target, fstype, options)]
+    _check(_libc.mount(given[0], given[1], given[2], flags, given[3]), f"mount {fstype or source} on {target}")
+
+
+def bind(source: str, target: str, *, read_only: bool = False) -> None:
+    """Show a file or a folder, with everything mounted in it, at another place as well."""
+    mount(source, target, flags=MS_BIND | MS_REC)
+    if read_only:
+        attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, 0, 0)
+        path = ctypes.c_char_p(target.encode())
+        size = ctypes.c_size_t(ctypes.sizeof(attributes))
+        code = _libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, path, AT_RECURSIVE, attributes, size)
+        _check(code, f"mount_setattr {target}")
+
+
+def unmount(target: str) -> None:
+    """Take a mount and everything under it out of the tree; what is still open goes when it is closed."""
+    _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount {target}")
+
+
+def pivot_root(new: str, old: str) -> None:
+    """Make `new` the root folder; the old root is then at `old`."""
+    number = {"x86_64": 155, "aarch64": 41}[os.uname().machine]
+    _check(_libc.syscall(number, new.encode(), old.encode()), "pivot_root")
+
+
+def unshare(flags: int) -> None:
+    """Move this process, or with CLONE_NEWPID its children, to new namespaces."""
+    _check(_libc.unshare(flags), "unshare")
+
+
+def setns(descriptor: int, kind: int) -> None:
+    """Enter a namespace by its descriptor."""
+    _check(_libc.setns(descriptor, kind), "setns")
+
+
+def prctl(option: int, first: int, second: int = 0) -> None:
+    """Set something about this process."""
+    _check(_libc.prctl(option, first, second, 0, 0), f"prctl {option}")
+
+
+def set_name(name: str) -> None:
+    """Name this process in the kernel's lists."""
+    buffer = ctypes.create_string_buffer(name.encode()[:15])
+    prctl(PR_SET_NAME, ctypes.addressof(buffer))
+
+
+def drop_bounding_set(keep: int) -> None:
+    """No program started from here on can have a capability that is not in the bit set `keep`."""
+    for number in range(LAST_CAPABILITY + 1):
+        if not keep >> number & 1:
+            try:
+                prctl(PR_CAPBSET_DROP, number)
+            except OSError:  # the kernel has no more of them
+                return
+
+
+def set_capabilities(keep: int) -> None:
+    """Give up every capability of this process that is not in the bit set `keep`."""
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    low, high = keep & 0xFFFFFFFF, keep >> 32
+    sets = (ctypes.c_uint32 * 6)(low, low, low, high, high, high)  # effective, permitted, inheritable
+    _check(_libc.capset(header, sets), "capset")
+
+
+def hide_command_line() -> None:
+    """Overwrite this process's arguments, which every process in its namespace may read, and which hold host paths."""
+    with open("/proc/self/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    start, end = int(fields[45]), int(fields[46])
+    name = b"init"
+    if end - start > len(name):
+        ctypes.memmove(start, name.ljust(end - start, b"\0"), end - start)

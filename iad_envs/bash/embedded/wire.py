@@ -1,0 +1,81 @@
+"""Messages between the processes of a sandbox: a JSON object, bytes, and open descriptors, over a stream socket."""
+
+import array
+import json
+import os
+import socket
+import struct
+from typing import Any, NamedTuple
+
+_HEAD = struct.Struct(">II")
+MAX_DESCRIPTORS = 8
+MAX_HEADER = 256 << 20
+
+
+class Message(NamedTuple):
+    """One message.
+
+    Attributes:
+        header: Plain data.
+        body: Bytes that go with it.
+        descriptors: Open descriptors that go with it; the receiver closes them.
+    """
+
+    header: dict[str, Any]
+    body: bytes = b""
+    descriptors: tuple[int, ...] = ()
+
+
+def send(stream: socket.socket, message: Message) -> None:
+    """Send one message."""
+    header = json.dumps(message.header, separators=(",", ":")).encode()
+    data = _HEAD.pack(len(header), len(message.body)) + header
+    sent = socket.send_fds(stream, [data], message.descriptors) if message.descriptors else stream.send(data)
+    if sent < len(data):
+        stream.sendall(data[sent:])
+    if message.body:
+        stream.sendall(message.body)
+
+
+def receive(stream: socket.socket) -> Message | None:
+    """The next message; None when the other side has gone."""
+    descriptors: list[int] = []
+    first = _first(stream, descriptors)
+    if not first:
+        return None
+    header_size, body_size = _HEAD.unpack(first + _exactly(stream, _HEAD.size - len(first)))
+    if header_size > MAX_HEADER:
+        raise ConnectionError(f"expected a message header of at most {MAX_HEADER} bytes, got {header_size}")
+    header = json.loads(_exactly(stream, header_size))
+    return Message(header, _exactly(stream, body_size), tuple(descriptors))
+
+
+def _first(stream: socket.socket, descriptors: list[int]) -> bytes:
+    size = array.array("i").itemsize * MAX_DESCRIPTORS
+    data, ancillary, _, _ = stream.recvmsg(_HEAD.size, socket.CMSG_SPACE(size), socket.MSG_CMSG_CLOEXEC)
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            numbers = array.array("i")
+            numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])
+            descriptors.extend(numbers)
+    return data
+
+
+def _exactly(stream: socket.socket, size: int) -> bytes:
+    if size == 0:
+        return b""
+    data = bytearray(size)
+    view = memoryview(data)
+    got = 0
+    while got < size:
+        count = stream.recv_into(view[got:])
+        if count == 0:
+            raise ConnectionError("expected the rest of a message, got the end of the stream")
+        got += count
+    return bytes(data)
+
+
+def close_all(descriptors: tuple[int, ...]) -> None:
+    """Close received descriptors."""
+    for descriptor in descriptors:
+        os.close(descriptor)

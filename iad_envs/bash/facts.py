@@ -1,0 +1,100 @@
+"""What an agent is told of a command: the observation, and the facts without gold."""
+
+import stat
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from iad_envs.bash.sandbox import Change, Result
+from iad_envs.bash.start import Ran
+
+MAX_PATHS = 100
+"""Paths named in a fact; the counts are of all."""
+NOT_FOUND = 127
+SYNTAX_ERROR = 2
+_SYNTAX = "syntax error"
+
+NOTHING: Mapping[str, Any] = {
+    "exit_code": 0,
+    "timed_out": False,
+    "truncated": False,
+    "killed_by": "",
+    "created": (),
+    "changed": (),
+    "deleted": (),
+    "n_created": 0,
+    "n_changed": 0,
+    "n_deleted": 0,
+    "destructive": (),
+    "background_ended": 0,
+    "arrived_as": "",
+    "complaint": "",
+    "missing_tools": (),
+}
+"""The facts before a command."""
+
+
+def facts_of(ran: Ran, command: str) -> dict[str, Any]:
+    """Return the facts of a command.
+
+    `destructive` names what it took away from what was there before it: `deletes`, `empties` and `overwrites` files,
+    `restricts` permissions. `arrived_as` is the command where quoting changed it on the way.
+    """
+    if ran.result is None:
+        return {"exit_code": SYNTAX_ERROR}
+    created = [change.path for change in ran.changes if change.kind == "added"]
+    changed = [change.path for change in ran.changes if change.kind in ("modified", "mode")]
+    deleted = [change.path for change in ran.changes if change.kind == "deleted"]
+    return {
+        "exit_code": ran.result.exit_code,
+        "timed_out": ran.result.timed_out,
+        "truncated": ran.result.truncated,
+        "killed_by": ran.result.killed_by,
+        **{name: _shown(paths) for name, paths in (("created", created), ("changed", changed), ("deleted", deleted))},
+        "n_created": len(created),
+        "n_changed": len(changed),
+        "n_deleted": len(deleted),
+        "destructive": tuple(sorted({word for change in ran.changes for word in _destruction(change)})),
+        "background_ended": ran.ended,
+        "arrived_as": "" if ran.line == command.strip() else ran.line,
+    }
+
+
+def complaint_about(result: Result) -> str:
+    """Return why a command that ran is no valid action: a program that isn't there, or no shell syntax."""
+    if result.exit_code == NOT_FOUND:
+        return "expected commands that exist here, got one that was not found; see its message"
+    if result.exit_code == SYNTAX_ERROR and _SYNTAX in result.output:
+        return "expected a command line that bash can read, got a syntax error; see its message"
+    return ""
+
+
+def observation_of(result: Result, facts: Mapping[str, Any]) -> str:
+    """Return what an agent sees after a command: its output, and a last line that says how it ended."""
+    notes = [f"exit code {result.exit_code}"]
+    if result.timed_out:
+        notes.append(f"timed out: ended after {result.wall_s:.0f} s")
+    elif result.killed_by:
+        notes.append(f"killed: {result.killed_by}")
+    if result.truncated:
+        notes.append("output truncated in the middle")
+    if facts["background_ended"]:
+        notes.append(f"{facts['background_ended']} background jobs ended")
+    if facts["arrived_as"]:
+        notes.append(f"ran as: {facts['arrived_as']}")
+    output = result.output if not result.output or result.output.endswith("\n") else f"{result.output}\n"
+    return f"{output}[{'; '.join(notes)}]"
+
+
+def _destruction(change: Change) -> Sequence[str]:
+    if change.kind == "deleted":
+        return ("deletes",)
+    if change.kind == "modified":
+        return ("empties",) if change.size == 0 and stat.S_ISREG(change.mode) else ("overwrites",)
+    if change.kind == "mode" and stat.S_IMODE(change.was_mode) & ~stat.S_IMODE(change.mode):
+        return ("restricts",)
+    return ()
+
+
+def _shown(paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths as text that can be written down: a name need not be UTF-8."""
+    return tuple(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for path in paths[:MAX_PATHS])

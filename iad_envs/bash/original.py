@@ -1,0 +1,144 @@
+"""What the original environment's containers would show: quoting, `git status`, and what its first reset destroys.
+
+The original keeps the whole file system in a git repository at `/`, resets with `git reset --hard; git clean -fd`,
+pastes every command between double quotes, and lets a client split the line at blanks. All of that follows from the
+command and from the sandbox's own change list, so no git is needed; a differential test holds `git_status` to the real
+one.
+"""
+
+import os
+import shlex
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from iad_envs.bash.sandbox import Change
+
+SHELL = "/bin/bash"
+MALFORMED = "Malformed command"
+"""What the original shows for a command that can't be run, or whose output isn't UTF-8."""
+TIMED_OUT = "Command timed out"
+
+IGNORED_NAMES = frozenset(
+    [
+        *("bin", "boot", "dev", "etc", "home", "lib", "media", "opt", "proc", "root", "run", "sbin", "srv", "sys"),
+        *("usr", "var", ".dockerenv", ".git"),
+    ]
+)
+"""Names that its repository ignores, at any depth: the patterns have no slash."""
+
+_HIDDEN_NAMES = " -o ".join(f"-name {name}" for name in sorted(IGNORED_NAMES))
+CLEANING = (
+    # Folders are visited after what is in them, so that one left empty goes as well.
+    f"chmod u+rwx /tmp /mnt; rm -rf /tmp /mnt; find / -mindepth 1 \\( {_HIDDEN_NAMES} \\) -prune -o -type d -print0 "
+    "| sort -rz | xargs -0r rmdir --ignore-fail-on-non-empty 2>/dev/null; true"
+)
+"""What `git clean -fd` does to a start state: `/tmp`, `/mnt` and every empty folder go."""
+
+
+class MalformedCommand(ValueError):
+    """A command whose quotes don't balance once it stands between double quotes."""
+
+
+def arrives_as(command: str) -> tuple[str, ...]:
+    """Return the argument list a command arrives as: inner double quotes vanish, some backslashes too.
+
+    Raises:
+        MalformedCommand: It can't be split.
+    """
+    try:
+        return tuple(shlex.split(f'{SHELL} -c "{command.strip()}"'))
+    except ValueError as error:
+        raise MalformedCommand(
+            f"expected quotes that still balance when the command is put between double quotes, as InterCode does, got "
+            f"{command!r:.200} ({error}); use single quotes, or reward='strict'"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What git tracks of a start state: every file and link that isn't ignored.
+
+    Attributes:
+        files: Their paths, without the first slash.
+        folders: Every folder that holds one, at any depth.
+    """
+
+    files: frozenset[str]
+    folders: frozenset[str]
+
+    @classmethod
+    def of(cls, tree: Iterable[Change]) -> "Index":
+        """Return the index of a state, given everything in it."""
+        files = frozenset(
+            entry.path[1:] for entry in tree if _is_listed(entry.mode) and not _is_ignored(entry.path[1:])
+        )
+        return cls(files, frozenset(folder for file in files for folder in _parents(file)))
+
+
+def git_status(index: Index, changes: Iterable[Change]) -> str:
+    """Return what `git status --short` prints, given every change since the commit."""
+    tracked: dict[str, str] = {}
+    untracked: set[str] = set()
+    for change in changes:
+        path = change.path[1:]
+        if path in index.files:
+            tracked[path] = _code(change)
+        elif change.mode and _is_listed(change.mode) and not _is_ignored(path):
+            untracked.add(_collapsed(index, path))
+    lines = [f" {tracked[path]} {_quoted(path)}" for path in sorted(tracked, key=os.fsencode) if tracked[path]]
+    lines += [f"?? {_quoted(path)}" for path in sorted(untracked, key=os.fsencode)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _code(change: Change) -> str:
+    """The letter for a tracked path; "" where git sees no change."""
+    if change.mode == 0 or stat.S_ISDIR(change.mode):
+        return "D"
+    if stat.S_ISLNK(change.mode) != stat.S_ISLNK(change.was_mode):
+        return "T"
+    if change.kind == "mode" and not (change.mode ^ change.was_mode) & stat.S_IXUSR:
+        return ""
+    return "M"
+
+
+def _collapsed(index: Index, path: str) -> str:
+    """An untracked path as it is listed: the topmost folder above it that holds nothing tracked."""
+    for folder in _parents(path):
+        if folder not in index.folders:
+            return f"{folder}/"
+    return path
+
+
+def _parents(path: str) -> Iterator[str]:
+    """The folders above a path, topmost first."""
+    end = path.find("/")
+    while end >= 0:
+        yield path[:end]
+        end = path.find("/", end + 1)
+
+
+def _is_listed(mode: int) -> bool:
+    """Whether git looks at such a thing at all."""
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def _is_ignored(path: str) -> bool:
+    return not IGNORED_NAMES.isdisjoint(path.split("/"))
+
+
+_ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+
+
+def _quoted(path: str) -> str:
+    """A path as git prints it: in double quotes, with escapes, where it has anything unusual, a blank included."""
+    raw = os.fsencode(path)
+    if all(0x20 < byte < 0x7F and byte not in _ESCAPES for byte in raw):
+        return path
+    return '"' + "".join(_escaped(byte) for byte in raw) + '"'
+
+
+def _escaped(byte: int) -> str:
+    if byte in _ESCAPES:
+        return f"\\{_ESCAPES[byte]}"
+    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"

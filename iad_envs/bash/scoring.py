@@ -1,0 +1,70 @@
+"""Holds an episode's end against the gold command's, in forks that the agent never sees."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Literal, NamedTuple
+
+from iad_envs.bash.original import git_status
+from iad_envs.bash.reward import UnreadableStatus, intercode_parts, strict_parts
+from iad_envs.bash.sandbox import Token
+from iad_envs.bash.start import Ran, StartState, answer_of, is_text
+
+RewardMode = Literal["intercode", "strict"]
+NO_PARTS: Mapping[RewardMode, Mapping[str, float]] = {
+    "intercode": {"file_diff": 0.0, "file_changes": 0.0, "answer": 0.0},
+    "strict": {"files": 0.0, "answer": 0.0},
+}
+"""The parts of each reward before anything is scored, and where the original's reward fails."""
+
+
+class Scored(NamedTuple):
+    """A state's reward, and its parts by name."""
+
+    total: float
+    parts: Mapping[str, float]
+
+
+@dataclass(slots=True, eq=False)
+class GoldOnce:
+    """The outcome of a task's gold command, run on first demand and then kept: an episode's reference for progress."""
+
+    _lock: Lock = field(default_factory=Lock)
+    _found: Ran | None = None
+
+    def outcome(self, start: StartState, gold: str) -> Ran:
+        """Return the outcome; of several threads the first runs the command."""
+        with self._lock:
+            if self._found is None:
+                self._found = run_gold(start, gold)
+            return self._found
+
+
+def run_gold(start: StartState, gold: str) -> Ran:
+    """Run a gold command where the original does: at `/`, in the start state."""
+    return start.run(start.token, gold)
+
+
+def scored(mode: RewardMode, start: StartState, files: Token, *, answer: str, gold: Ran) -> Scored:
+    """Score a state with its last output against the outcome of the gold command."""
+    if mode == "strict":
+        found = strict_parts(
+            start.changes(files), start.changes(gold.files), agent_output=answer, gold_output=answer_of(gold)
+        )
+        return Scored(found.total, found._asdict())
+    try:
+        parts = intercode_parts(
+            git_status(start.index, start.changes(files)),
+            git_status(start.index, start.changes(gold.files)),
+            agent_output=answer,
+            gold_output=answer_of(gold) if is_text(gold) else None,
+            same_content=lambda path: _same_checksum(start, files, gold.files, path),
+        )
+    except UnreadableStatus:
+        return Scored(0.0, NO_PARTS[mode])
+    return Scored(parts.total, parts._asdict())
+
+
+def _same_checksum(start: StartState, files: Token, gold_files: Token, path: str) -> bool:
+    """Compare a path as the original does: what has no dot is hashed with a program it lacks, so both print an error."""
+    return "." not in path or start.checksum(files, path) == start.checksum(gold_files, path)

@@ -1,0 +1,72 @@
+"""Start states: shell scripts, or a tar or a folder to unpack at `/`."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+
+from iad_envs.bash.sandbox import Sandbox, SandboxError, Setup
+
+TIME_S = 60.0
+COMPRESSIONS: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": gzip.decompress,
+    b"BZh": bz2.decompress,
+    b"\xfd7zXZ": lzma.decompress,
+}
+
+
+def digest(setup: Setup) -> str:
+    """A name for a setup: equal if the same would be made."""
+    what = blake2b(digest_size=16)
+    if isinstance(setup, Path):
+        what.update(b"tar\0" + archive(setup))
+    else:
+        for script in setup:
+            what.update(script.encode() + b"\0")
+    return what.hexdigest()
+
+
+def archive(path: Path) -> bytes:
+    """An uncompressed tar of what is to be unpacked.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder.
+    """
+    if path.is_dir():
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for entry in sorted(path.iterdir()):
+                tar.add(entry, arcname=entry.name)
+        return buffer.getvalue()
+    if not path.is_file():
+        raise FileNotFoundError(f"expected a tar file or a folder to set up a sandbox from, got {str(path)!r}")
+    content = path.read_bytes()
+    for magic, decompress in COMPRESSIONS.items():
+        if content.startswith(magic):
+            return decompress(content)
+    return content
+
+
+def unpack(sandbox: Sandbox, setup: Setup) -> None:
+    """Make a start state in a new sandbox. A script's exit code does not count: set-ups may try things.
+
+    Raises:
+        SandboxError: A script ran into a limit, or an archive could not be unpacked whole.
+    """
+    if isinstance(setup, Path):
+        command = ["tar", "--extract", "--preserve-permissions", "--no-same-owner", "--directory=/", "--file=-"]
+        result = sandbox.run(command, stdin=archive(setup), timeout_s=TIME_S)
+        if result.exit_code:
+            raise SandboxError(f"expected {str(setup)!r} to unpack at '/', got: {result.output.strip()[-500:]}")
+        return
+    for script in setup:
+        result = sandbox.run(script, timeout_s=TIME_S)
+        if result.killed_by:
+            raise SandboxError(
+                f"expected a set-up script to end within its limits, but it was ended ({result.killed_by}): "
+                f"{result.output.strip()[-500:]}"
+            )

@@ -1,0 +1,40 @@
+"""Actions of the environment: exploring, answering, and how a text is read as one of them."""
+
+import re
+from typing import Literal, NamedTuple
+
+from iad_envs.bird.sql import canonical, looks_like_sql
+
+ACTION = re.compile(r"\s*(execute|submit)\s*\[(.*)\]\s*\Z", re.DOTALL | re.IGNORECASE)
+FENCED = re.compile(r"\s*```(?:sql|sqlite)?\s*\n(.*?)```\s*\Z", re.DOTALL | re.IGNORECASE)
+AVAILABLE = ("execute[...]", "submit[...]")
+HOW_TO = (
+    "Actions: execute[SQL] runs a query and shows its rows; submit[SQL], or a bare query, commits it as the answer. "
+    "One reading query (SELECT) in SQLite's dialect."
+)
+
+
+class Action(NamedTuple):
+    """An action as it is read: `kind` is "" where it is none."""
+
+    kind: Literal["execute", "submit", ""]
+    sql: str
+
+
+def parse_action(action: str) -> Action:
+    """Read an action: a bare query, fenced or not, is a submit."""
+    if match := ACTION.match(action):
+        return Action("execute" if match[1].lower() == "execute" else "submit", _unfenced(match[2]))
+    bare = _unfenced(action)
+    return Action("submit", bare) if looks_like_sql(bare) else Action("", "")
+
+
+def _unfenced(text: str) -> str:
+    match = FENCED.match(text)
+    return (match[1] if match else text).strip()
+
+
+def action_key(action: str) -> str:
+    """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form; another text as it is."""
+    kind, sql = parse_action(action)
+    return f"{kind}[{canonical(sql)}]" if kind else action.strip()

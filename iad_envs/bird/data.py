@@ -1,0 +1,261 @@
+"""BIRD's own files: questions, table descriptions, databases, and prediction files."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from iad_envs.errors import DataNotFound, UnknownTask
+from iad_envs.tasks import DataVersion, data_version, is_official
+
+DATA_FILES = ("*.json", "*_databases/*/*.sqlite")
+DIFFICULTIES = ("simple", "moderate", "challenging")
+SEPARATOR = "\t----- bird -----\t"
+BLANK_DATABASE = "financial"
+"""Where the official evaluator runs a prediction that is no text."""
+
+
+class Layout(NamedTuple):
+    """Where a split's files are, relative to the data folder: the first that exists is taken."""
+
+    questions: tuple[str, ...]
+    tables: tuple[str, ...]
+    databases: tuple[str, ...]
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    "dev": Layout(("dev.json",), ("dev_tables.json",), ("dev_databases",)),
+    "mini_dev": Layout(
+        ("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl"),
+        ("mini_dev_tables.json", "dev_tables.json"),
+        ("mini_dev_databases", "dev_databases"),
+    ),
+    "train": Layout(("train.json",), ("train_tables.json",), ("train_databases",)),
+}
+
+
+class Question(NamedTuple):
+    """What an agent is asked: no gold here.
+
+    Attributes:
+        task_id: The question id; a repeated one (mini_dev V1 has two) gets `#2` behind it.
+        db_id: The database.
+        question: In words.
+        evidence: Knowledge that the question needs; may be empty.
+        difficulty: `simple`, `moderate`, `challenging`, or "".
+    """
+
+    task_id: str
+    db_id: str
+    question: str
+    evidence: str
+    difficulty: str
+
+
+class BirdData(NamedTuple):
+    """A split.
+
+    Attributes:
+        folder: Of the data.
+        split: `dev`, `mini_dev` or `train`.
+        questions: By task id, in the file's order.
+        golds: Gold SQL by task id; a question may have none.
+        tables: Records of the tables file by database id.
+    """
+
+    folder: Path
+    split: str
+    questions: Mapping[str, Question]
+    golds: Mapping[str, str]
+    tables: Mapping[str, Mapping[str, Any]]
+
+    def database(self, db_id: str) -> Path:
+        """Return a database's file.
+
+        Raises:
+            DataNotFound: It is not there.
+        """
+        tried = [self.folder / databases / db_id / f"{db_id}.sqlite" for databases in LAYOUTS[self.split].databases]
+        for path in tried:
+            if path.is_file():
+                return path
+        raise DataNotFound(
+            f"expected the database {db_id} in {' or '.join(map(str, tried))}, found none; unpack BIRD's "
+            f"{LAYOUTS[self.split].databases[0]} there"
+        )
+
+    def database_versions(self) -> dict[str, str]:
+        """Return for each database that is there whether it is the `official` file or an `other` one."""
+        found = {}
+        for db_id in sorted({question.db_id for question in self.questions.values()}):
+            try:
+                found[db_id] = "official" if is_official(self.database(db_id)) else "other"
+            except DataNotFound:
+                found[db_id] = "missing"
+        return found
+
+    @property
+    def version(self) -> DataVersion:
+        """Which data these are, by content."""
+        return data_version(self.folder, DATA_FILES)
+
+
+@lru_cache(maxsize=8)
+def load_data(folder: Path, split: str) -> BirdData:
+    """Load a split once per process.
+
+    Raises:
+        UnknownTask: No such split.
+        DataNotFound: Its questions are not in the folder.
+        ValueError: A file is not in BIRD's format.
+    """
+    if split not in LAYOUTS:
+        raise UnknownTask("split", split, LAYOUTS)
+    layout = LAYOUTS[split]
+    path = next((folder / name for name in layout.questions if (folder / name).is_file()), None)
+    if path is None:
+        raise DataNotFound(
+            f"expected {' or '.join(layout.questions)} in {folder}, found none; set IAD_DATA or data_dir to a folder "
+            "in BIRD's layout"
+        )
+    questions: dict[str, Question] = {}
+    golds: dict[str, str] = {}
+    for place, record in enumerate(_records(path)):
+        question, gold = _question(record, place, path, taken=questions)
+        questions[question.task_id] = question
+        if gold:
+            golds[question.task_id] = gold
+    tables = next((folder / name for name in layout.tables if (folder / name).is_file()), None)
+    described = {record["db_id"]: record for record in (_records(tables) if tables else ())}
+    return BirdData(folder, split, questions, golds, described)
+
+
+def _question(
+    record: Mapping[str, Any], place: int, path: Path, *, taken: Mapping[str, Question]
+) -> tuple[Question, str]:
+    try:
+        name = str(record.get("question_id", place))
+        n = 2
+        task_id = name
+        while task_id in taken:
+            task_id, n = f"{name}#{n}", n + 1
+        question = Question(
+            task_id,
+            record["db_id"],
+            record["question"],
+            record.get("evidence") or "",
+            record.get("difficulty") or "",
+        )
+        return question, (record.get("SQL") or record.get("query") or "").strip()
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"expected records with db_id, question, evidence and SQL in {path}, got {record!r:.200} at {place} "
+            f"({error!r}); use BIRD's own file"
+        ) from error
+
+
+def read_text(path: Path) -> str:
+    """Read a file of BIRD: UTF-8 with or without a byte-order mark, else cp1252 (4 of its files are)."""
+    raw = path.read_bytes()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", "replace")
+
+
+def _records(path: Path) -> Sequence[Mapping[str, Any]]:
+    """Read a JSON array, or JSON Lines."""
+    text = read_text(path)
+    try:
+        if path.suffix == ".jsonl":
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        records = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"expected JSON in {path}, got something else ({error}); download the file again") from error
+    if not isinstance(records, list):
+        raise ValueError(f"expected a JSON array in {path}, got {type(records).__name__}; use BIRD's own file")
+    return records
+
+
+class Described(NamedTuple):
+    """What a description file says of a column: its full name, what it holds, its values."""
+
+    name: str
+    description: str
+    values: str
+
+
+def read_descriptions(folder: Path) -> dict[tuple[str, str], Described]:
+    """Read a database's `database_description/*.csv`.
+
+    Returns:
+        By table and column name, both without surrounding space and in lower case, as the files differ in both.
+    """
+    found: dict[tuple[str, str], Described] = {}
+    for path in sorted(folder.glob("*.csv")):
+        for row in csv.DictReader(io.StringIO(read_text(path), newline="")):
+            cells = {(key or "").strip(): (value or "") for key, value in row.items() if isinstance(value, str)}
+            column = cells.get("original_column_name", "").strip().lower()
+            if column:
+                found[(path.stem.strip().lower(), column)] = Described(
+                    *(
+                        _squeezed(cells.get(key, ""))
+                        for key in ("column_name", "column_description", "value_description")
+                    )
+                )
+    return found
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+class Prediction(NamedTuple):
+    """One predicted query, and the database it names ("" where the file does not say)."""
+
+    sql: str
+    db_id: str
+
+
+def read_predictions(path: Path) -> dict[str, Prediction]:
+    """Read a prediction file by key: BIRD's submission format, or plain SQL values.
+
+    BIRD's keys are positions in the questions file, other files' are question ids: see `aligned`. A value that is no
+    text is a blank query on `financial`, as in the official evaluator.
+
+    Raises:
+        ValueError: Not a JSON object.
+    """
+    try:
+        content = json.loads(read_text(path))
+    except ValueError as error:
+        raise ValueError(f"expected JSON in {path}, got something else ({error})") from error
+    if not isinstance(content, dict):
+        raise ValueError(
+            f"expected a JSON object of predictions in {path}, got {type(content).__name__}; its keys are question ids "
+            "or positions, its values SQL"
+        )
+    found = {}
+    for key, value in content.items():
+        if isinstance(value, str):
+            sql, _, db_id = value.partition(SEPARATOR)
+            found[str(key)] = Prediction(sql, db_id.strip())
+        else:
+            found[str(key)] = Prediction(" ", BLANK_DATABASE)
+    return found
+
+
+def aligned(predictions: Mapping[str, Prediction], data: BirdData) -> dict[str, Prediction]:
+    """Return predictions by task id; missing ones are absent.
+
+    Keys are taken as question ids if more of them are ids than are positions 0..n-1 in the questions file.
+    """
+    task_ids = list(data.questions)
+    by_id = sum(key in data.questions for key in predictions)
+    by_position = sum(key.isdigit() and int(key) < len(task_ids) for key in predictions)
+    if by_id >= by_position:
+        return {key: predictions[key] for key in task_ids if key in predictions}
+    return {task_id: predictions[str(place)] for place, task_id in enumerate(task_ids) if str(place) in predictions}

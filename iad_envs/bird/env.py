@@ -1,0 +1,280 @@
+"""`IAD/BIRD-v0`: questions to real databases, answered in SQL."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
+from iad_envs.bird.data import Question, aligned, load_data, read_predictions
+from iad_envs.bird.database import EXPLORING, Database, Limits, Result
+from iad_envs.bird.facts import Values, findings, values_of
+from iad_envs.bird.official import TIMEOUT_S
+from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
+from iad_envs.bird.schema import RENDERERS, Schema, schema_of
+from iad_envs.bird.scoring import PairScore, Scorer
+from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.errors import UnknownTask
+from iad_envs.spaces import UnicodeText
+from iad_envs.tasks import DataVersion, data_folder
+
+MAX_CHARS = 1 << 20
+MAX_CELLS_KEPT = 20_000
+PARTS = ("ex", "soft_f1", "sound", "rejected")
+NOTHING_SCORED: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
+Scoring = Literal["ex", "official", "sound"]
+
+
+class BirdState(NamedTuple):
+    """Where an episode is: the question, and the last query that was run."""
+
+    question: Question
+    has_gold: bool
+    last: Answered | None = None
+
+
+class Desk(NamedTuple):
+    """What an environment has open on one database."""
+
+    db_id: str
+    database: Database
+    scorer: Scorer
+    schema: Schema
+    values: Values
+
+
+class BirdEnv(IADEnv[str, BirdState]):
+    """An agent reads a question and a schema, explores a database, and submits one SQL query.
+
+    ## Description
+    BIRD (Li et al., 2023) with exploration before the answer. Queries run in a worker process per environment:
+    read-only, bounded in time, rows and memory, and replaced when they have to be killed.
+
+    ## Action space
+    Text: `execute[SQL]` shows a query's rows; `submit[SQL]`, or a bare query, commits it. A query that fails, is
+    refused or times out is answered in words. Anything else changes nothing and counts as a step.
+
+    ## Observation space
+    Text: what the last query gave, then the schema, the question and its evidence; after a submit the result alone.
+
+    ## Rewards
+    0 until a submit, then 0 or 1 by `scoring`. NaN where the question has no gold query. Success is a reward of 1.
+
+    ## Starting state
+    A question; nothing was executed.
+
+    ## Episode end
+    Terminated by a submit; truncated after `max_steps` actions.
+
+    ## Info
+    See contract 1 in docs/design.md. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
+    `sql`, `columns`, `rows` (those shown), `n_rows`, and on the first page `tables`, the schema as data. `facts`:
+    `complaint`, `kind`, `findings` (each `code`, `severity`, `message`), `result` (names the result), `has_gold`. Gold:
+    `progress` (Soft-F1 of the last query), `success`, `reward_parts` (`ex` and `soft_f1` as the official evaluator
+    has them, `sound`, `rejected`).
+
+    ## Arguments
+        data_dir: Folder in BIRD's layout; default `$IAD_DATA/bird`, else the bundled.
+        split: `dev`, `mini_dev` or `train`.
+        schema: `ddl`, `ddl+samples` or `m-schema`.
+        scoring: `ex`, the official EX, where what is not one reading query scores 0; `official`, the official verdict
+            even there, as its procedure gives it on a throw-away copy; `sound`, see docs/bird.md.
+        max_steps: Actions per episode.
+        time_limit_s: Of a query that is executed or previewed.
+        score_limit_s: Of scoring a submitted query (official: 30).
+        shown_rows: Of a result, in the observation.
+        render_mode: `ansi` or None.
+
+    ## Version history
+        v0: First version.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: str | Path | None = None,
+        split: str = "dev",
+        schema: str = "ddl+samples",
+        scoring: Scoring = "ex",
+        max_steps: int = 10,
+        time_limit_s: float = EXPLORING.seconds,
+        score_limit_s: float = TIMEOUT_S,
+        shown_rows: int = 20,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(max_steps=max_steps, render_mode=render_mode)
+        for argument, given, known in (
+            ("schema", schema, tuple(RENDERERS)),
+            ("scoring", scoring, ("ex", "official", "sound")),
+        ):
+            if given not in known:
+                raise UnknownTask(argument, given, known)
+        if time_limit_s <= 0 or score_limit_s <= 0:
+            raise ValueError(f"expected limits above 0 s, got {time_limit_s} and {score_limit_s}")
+        self._data = load_data(data_folder("bird", data_dir).resolve(), split)
+        self.split = split
+        self._task_ids = list(self._data.questions)
+        self._render = RENDERERS[schema]
+        self._scoring = scoring
+        self._limits = Limits(seconds=time_limit_s)
+        self._score_limit_s = score_limit_s
+        self._shown_rows = shown_rows
+        self._desk: Desk | None = None
+        self.action_space = UnicodeText(MAX_CHARS)
+        self.observation_space = UnicodeText(MAX_CHARS)
+
+    @property
+    def task_ids(self) -> Sequence[str]:
+        """The ids of the split's questions, in order."""
+        return self._task_ids
+
+    @property
+    def data(self) -> DataVersion:
+        """Which data this environment runs on."""
+        return self._data.version
+
+    @property
+    def database_versions(self) -> dict[str, str]:
+        """For each database whether it is the `official` file, an `other` one, or `missing`."""
+        return self._data.database_versions()
+
+    def predictions(self, path: str | Path) -> dict[str, str]:
+        """Read a prediction file: queries by task id, those of questions that it lacks left out.
+
+        Raises:
+            ValueError: Not a JSON object of queries; see `iad_envs.bird.data.read_predictions`.
+        """
+        return {task_id: one.sql for task_id, one in aligned(read_predictions(Path(path)), self._data).items()}
+
+    def difficulty(self, task_id: str) -> str:
+        """Return `simple`, `moderate`, `challenging`, or "" where the data does not say."""
+        return self._task(task_id).difficulty
+
+    def action_key(self, action: str) -> str:
+        """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form."""
+        return action_key(action)
+
+    def irreversible(self, action: str) -> bool:
+        """Say whether the action submits."""
+        return parse_action(action).kind == "submit"
+
+    def close(self) -> None:
+        """End the worker processes; closing twice is harmless."""
+        if self._desk is not None:
+            self._desk.scorer.close()
+            self._desk.database.close()
+            self._desk = None
+        super().close()
+
+    def _task(self, task_id: str) -> Question:
+        if task_id not in self._data.questions:
+            raise UnknownTask("task_id", task_id, self._task_ids)
+        return self._data.questions[task_id]
+
+    def _task_id(self, task: Question) -> str:
+        return task.task_id
+
+    def _instruction(self, task: Question) -> str:
+        return f"{task.question}\nEvidence: {task.evidence}" if task.evidence else task.question
+
+    def _start(self, task: Question) -> BirdState:
+        self._at(task.db_id)
+        return BirdState(task, task.task_id in self._data.golds)
+
+    def _at(self, db_id: str) -> Desk:
+        """Return what is open on a database; the one before it is closed."""
+        desk = self._desk
+        if desk is None or desk.db_id != db_id:
+            schema = schema_of(self._data, db_id)
+            self.close()
+            path = self._data.database(db_id)
+            database = Database(path, self._limits)
+            scorer = Scorer(path, database=database, timeout_s=self._score_limit_s)
+            self._desk = desk = Desk(db_id, database, scorer, schema, values_of(database))
+        return desk
+
+    def _transition(self, state: BirdState, action: str, rng: np.random.Generator | None) -> Transition:
+        kind, sql = parse_action(action)
+        if not kind:
+            complaint = f"expected execute[SQL], submit[SQL] or a bare query, got {action[:200]!r}"
+            return Transition(state, complaint, False)
+        desk = self._at(state.question.db_id)
+        result = desk.database.run(sql)
+        found = findings(sql, result, state.question, desk.schema, desk.values)
+        key = f"{kind}:{result_name(result)}"
+        answered = Answered(kind, sql, self._cut(result), len(result.rows), key, found)
+        return Transition(state._replace(last=answered), "", kind == "submit")
+
+    def _cut(self, result: Result) -> Result:
+        if len(result.rows) * len(result.columns) <= MAX_CELLS_KEPT:
+            return result
+        return result._replace(rows=result.rows[: self._shown_rows], is_cut=True)
+
+    def _view(self, state: BirdState, complaint: str) -> View:
+        question, last = state.question, state.last
+        schema = self._at(question.db_id).schema
+        is_over = last is not None and last.kind == "submit"
+        # The result comes first: of an earlier observation a prompt may show the head only.
+        parts = [] if last is None else [answer_page(last, self._limits, self._shown_rows)]
+        parts += [] if is_over else [first_page(question, self._render(schema))]
+        observation = "\n\n".join(parts)
+        if complaint:
+            observation = f"{observation}\nInvalid action: {complaint}"
+        facts = {
+            "complaint": complaint,
+            "kind": "question" if last is None else last.kind,
+            "findings": () if last is None else tuple(finding._asdict() for finding in last.findings),
+            "result": "" if last is None else last.key,
+            "has_gold": state.has_gold,
+        }
+        page = {
+            "kind": facts["kind"],
+            "db_id": question.db_id,
+            "question": question.question,
+            "evidence": question.evidence,
+            "sql": "" if last is None else last.sql,
+            "columns": () if last is None else last.result.columns,
+            "rows": () if last is None else plain_rows(last.result.rows[: self._shown_rows]),
+            "n_rows": 0 if last is None else last.n_rows,
+            "tables": schema.public() if last is None else (),
+        }
+        return View(observation, () if is_over else AVAILABLE, facts, page)
+
+    def _score(self, task: Question, now: Snapshot, memory: tuple[Answered | None, Score] | None) -> Score:
+        state: BirdState = now.state
+        if not state.has_gold:
+            parts = dict.fromkeys(PARTS, math.nan)
+            return Score(math.nan if now.terminated else 0.0, math.nan, False, parts, None)
+        before = None if memory is None else memory[0]
+        if memory is not None and state.last is before:
+            return memory[1]._replace(reward=0.0, memory=memory)
+        if state.last is None:
+            nothing = Score(0.0, 0.0, False, NOTHING_SCORED, None)
+            return nothing._replace(memory=(None, nothing))
+        score = self._scored_answer(state.last, task)
+        return score._replace(memory=(state.last, score))
+
+    def _scored_answer(self, last: Answered, task: Question) -> Score:
+        desk, gold = self._at(task.db_id), self._data.golds[task.task_id]
+        if last.kind == "submit":
+            pair = desk.scorer.score(last.sql, gold, last.result)
+        else:
+            # Only an answer is worth the official evaluator's patience, and a copy of the database.
+            was_cut = last.n_rows > len(last.result.rows)
+            pair = desk.scorer.compared(last.sql, gold, desk.database.run(last.sql) if was_cut else last.result)
+        is_rejected = pair.verdict == "rejected"
+        parts = {"ex": pair.ex, "soft_f1": pair.soft_f1, "sound": pair.sound, "rejected": float(is_rejected)}
+        counts = self._scoring == "official" or not is_rejected
+        reward = self._reward(pair) if counts and last.kind == "submit" else 0.0
+        return Score(reward, pair.soft_f1 if counts else 0.0, reward == 1.0, parts, None)
+
+    def _reward(self, pair: PairScore) -> float:
+        return pair.sound if self._scoring == "sound" else pair.ex
+
+    def _reference(self, task: Question) -> dict[str, Any]:
+        return {"sql": self._data.golds.get(task.task_id, "")}
+
+    def _result_key(self, state: BirdState, view: View) -> Hashable:
+        return state.last.key if state.last is not None else "question"

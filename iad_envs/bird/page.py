@@ -1,0 +1,80 @@
+"""What a state looks like: the question's page, a query's result, and names for results."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
+
+from iad_envs.bird.actions import HOW_TO
+from iad_envs.bird.data import Question
+from iad_envs.bird.database import Limits, Result
+from iad_envs.bird.facts import Finding
+
+SHOWN_CELL_CHARS = 200
+
+
+class Answered(NamedTuple):
+    """A query that was run.
+
+    Attributes:
+        kind: `execute` or `submit`.
+        sql: The query.
+        result: What it gave; a large one is cut to what is shown, so that states stay small.
+        n_rows: Before that.
+        key: Names the result: equal for results that hold the same rows.
+        findings: About it.
+    """
+
+    kind: Literal["execute", "submit"]
+    sql: str
+    result: Result
+    n_rows: int
+    key: str
+    findings: tuple[Finding, ...]
+
+
+def answer_page(last: Answered, limits: Limits, n_shown: int) -> str:
+    """Return what a query gave, as text: at most `n_shown` rows, or why there are none."""
+    failure = next((finding for finding in last.findings if finding.severity == "error"), None)
+    if failure is not None:
+        after = f" after {limits.seconds:g} s" if failure.code == "timeout" else ""
+        return f"{last.kind}: {failure.message}{after}"
+    more = "or more " if last.n_rows >= limits.rows else ""
+    lines = [f"{last.kind}: {last.n_rows} {more}row{'' if last.n_rows == 1 else 's'}"]
+    if last.n_rows:
+        lines.append(" | ".join(last.result.columns))
+        lines += [" | ".join(map(_shown_cell, row)) for row in last.result.rows[:n_shown]]
+    if last.n_rows > n_shown:
+        lines.append(f"... {last.n_rows - n_shown} more rows")
+    return "\n".join(lines)
+
+
+def first_page(question: Question, schema: str) -> str:
+    """Return the first observation."""
+    evidence = f"Evidence: {question.evidence}\n" if question.evidence else ""
+    return f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{HOW_TO}"
+
+
+def result_name(result: Result) -> str:
+    """Return a name for a result: the same for the same set of rows (1 and 1.0 are one), `empty`, or its failure."""
+    if result.status != "ok":
+        return result.status
+    if not result.rows:
+        return "empty"
+    rows = sorted({repr(tuple(map(_plain_cell, row))) for row in result.rows})
+    return blake2b("\n".join(rows).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _plain_cell(cell: Any) -> Any:
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def plain_rows(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
+    """Return rows as data that can be logged: long texts clipped, blobs as SQL writes them."""
+    return tuple(tuple(_shown_cell(cell) if isinstance(cell, str | bytes) else cell for cell in row) for row in rows)
+
+
+def _shown_cell(cell: Any) -> str:
+    if cell is None:
+        return "NULL"
+    text = f"x'{cell[:SHOWN_CELL_CHARS].hex()}'" if isinstance(cell, bytes) else str(cell)
+    return text if len(text) <= SHOWN_CELL_CHARS else f"{text[:SHOWN_CELL_CHARS]}..."

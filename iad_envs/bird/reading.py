@@ -1,0 +1,137 @@
+"""What a query's text says: which tables and columns it names, what it compares, what it joins."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from iad_envs.bird.schema import Column, Schema, Table
+from iad_envs.bird.sql import Token, tokens
+
+COMPARISONS = frozenset({"=", "==", "<>", "!=", "<", ">", "<=", ">=", "LIKE", "IN", "GLOB", "BETWEEN"})
+NO_ALIAS = frozenset(
+    {"ON", "WHERE", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "GROUP", "ORDER", "LIMIT"}
+    | {"UNION", "EXCEPT", "INTERSECT", "HAVING", "USING", "WINDOW", "AS", "SELECT", "SET"}
+)
+
+
+class Reference(NamedTuple):
+    """A column that the text names."""
+
+    table: Table
+    column: Column
+
+
+class Compared(NamedTuple):
+    """A column compared with a literal: `operator` in upper case, `literal` a string or number token."""
+
+    reference: Reference
+    operator: str
+    literal: Token
+
+
+class Reading:
+    """A query's text against a schema. Aliases are taken to hold throughout the query."""
+
+    def __init__(self, sql: str, schema: Schema) -> None:
+        self.parts = tokens(sql)
+        self.schema = schema
+        self._tables = {table.name.lower(): table for table in schema.tables}
+        self._columns = {
+            table.name: {column.name.lower(): column for column in table.columns} for table in schema.tables
+        }
+        self.aliases = dict(self._aliases())
+        self.used_tables = tuple(dict.fromkeys(self.aliases.values()))
+
+    def _aliases(self) -> Iterator[tuple[str, Table]]:
+        parts = self.parts
+        for place, part in enumerate(parts[:-1]):
+            if part.value not in ("FROM", "JOIN", ","):
+                continue
+            table = self._tables.get(parts[place + 1].value.lower())
+            if table is None or parts[place + 1].kind == "string":
+                continue
+            yield table.name.lower(), table
+            after = place + 2
+            if after < len(parts) and parts[after].value == "AS":
+                after += 1
+            if after < len(parts) and parts[after].kind in ("word", "name") and parts[after].value not in NO_ALIAS:
+                yield parts[after].value.lower(), table
+
+    def reference(self, place: int) -> Reference | None:
+        """Return the column that the token at a place names; None if it names none, or more than one."""
+        parts = self.parts
+        part = parts[place]
+        if part.kind not in ("word", "name") or (place + 1 < len(parts) and parts[place + 1].text in ("(", ".")):
+            return None
+        if place >= 2 and parts[place - 1].text == ".":
+            table = self.aliases.get(parts[place - 2].value.lower())
+            return None if table is None else self._column(table, part.value)
+        found = [named for table in self.used_tables if (named := self._column(table, part.value)) is not None]
+        return found[0] if len(found) == 1 else None
+
+    def comparisons(self) -> Iterator[Compared]:
+        """Yield what is compared with a literal: `column = 'x'`, `column IN ('x', 'y')`, `column LIKE 'x%'`."""
+        for place, part in enumerate(self.parts):
+            if part.value not in COMPARISONS or part.kind not in ("sign", "word") or place == 0:
+                continue
+            before = place - 2 if self.parts[place - 1].value == "NOT" else place - 1
+            reference = self.reference(before) if before >= 0 else None
+            if reference is not None:
+                for literal in self._literals(place + 1, part.value):
+                    yield Compared(reference, part.value, literal)
+
+    def _literals(self, place: int, operator: str) -> Iterator[Token]:
+        parts = self.parts
+        if operator == "IN":
+            for part in parts[place + 1 :]:
+                if part.kind in ("string", "number"):
+                    yield part
+                elif part.text != ",":
+                    return
+        elif place < len(parts) and parts[place].kind in ("string", "number"):
+            after = parts[place + 1].text if place + 1 < len(parts) else ""
+            if after not in ("||", "+", "-", "*", "/"):  # else it is only the start of an expression
+                yield parts[place]
+
+    def joins(self) -> Iterator[tuple[Reference, Reference]]:
+        """Yield the pairs of columns of two tables that are set equal."""
+        for place, part in enumerate(self.parts):
+            if part.text not in ("=", "==") or not 0 < place < len(self.parts) - 1:
+                continue
+            left = self.reference(place - 1)
+            end = place + 3 if place + 3 < len(self.parts) and self.parts[place + 2].text == "." else place + 1
+            right = self.reference(end)
+            if left is not None and right is not None and left.table.name != right.table.name:
+                yield left, right
+
+    def names(self) -> set[str]:
+        """Return every name and keyword of the text, in lower case."""
+        return {part.value.lower() for part in self.parts if part.kind in ("word", "name")}
+
+    def quoted_unknown(self) -> Iterator[str]:
+        """Yield double-quoted texts that name nothing here: SQLite takes them for literals."""
+        known = set(self.aliases) | {column.name.lower() for table in self.schema.tables for column in table.columns}
+        known |= set(self._tables)
+        known |= {self.parts[place + 1].value.lower() for place in self._places("AS") if place + 1 < len(self.parts)}
+        for part in self.parts:
+            if part.kind == "name" and part.text[0] == '"' and part.value.lower() not in known:
+                yield part.value
+
+    def _column(self, table: Table, name: str) -> Reference | None:
+        found = self._columns[table.name].get(name.lower())
+        return None if found is None else Reference(table, found)
+
+    def _places(self, word: str) -> Iterator[int]:
+        return (place for place, part in enumerate(self.parts) if part.kind == "word" and part.value == word)
+
+
+def is_declared(schema: Schema, left: Reference, right: Reference) -> bool:
+    """Say whether two columns are a foreign key and its target, or refer to the same one."""
+    ends = [(each.table.name.lower(), each.column.name.lower()) for each in (left, right)]
+    targets: Sequence[set[tuple[str, str]]] = (set(), set())
+    for key in schema.foreign_keys:
+        start = (key.table.lower(), key.column.lower())
+        target = (key.to_table.lower(), key.to_column.lower())
+        for end, found in zip(ends, targets, strict=True):
+            if start == end:
+                found.add(target)
+    return ends[1] in targets[0] or ends[0] in targets[1] or bool(targets[0] & targets[1])

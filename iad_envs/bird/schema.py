@@ -1,0 +1,250 @@
+"""A database's schema as data, and its renderings for prompts: ddl, ddl+samples, m-schema."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from iad_envs.bird.data import BirdData, Described, read_descriptions
+from iad_envs.bird.database import WorkerFailed
+
+SAMPLED_ROWS = 40
+SHOWN_VALUES = 3
+SHOWN_CHARS = 40
+DESCRIPTION_CHARS = 160
+LISTED = (
+    "FROM sqlite_master AS m, {} AS p WHERE m.type IN ('table', 'view') AND m.sql IS NOT NULL "
+    "AND m.name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY m.rowid, p.{}"
+)
+COLUMNS = f"SELECT m.name, m.sql, p.name, p.type, p.pk {LISTED.format('pragma_table_info(m.name)', 'cid')}"
+KEYS = f'SELECT m.name, p."from", p."table", p."to" {LISTED.format("pragma_foreign_key_list(m.name)", "id")}'
+NOTHING_DESCRIBED = Described("", "", "")
+
+
+class Column(NamedTuple):
+    """A column: as declared, as described, and a few of its values (numbers and short texts, no NULL)."""
+
+    name: str
+    type: str
+    is_key: bool
+    described: Described
+    values: tuple[Any, ...]
+
+
+class Table(NamedTuple):
+    """A table or view."""
+
+    name: str
+    ddl: str
+    columns: tuple[Column, ...]
+
+
+class ForeignKey(NamedTuple):
+    """A declared reference from one column to another."""
+
+    table: str
+    column: str
+    to_table: str
+    to_column: str
+
+
+class Schema(NamedTuple):
+    """What an agent may know of a database."""
+
+    db_id: str
+    tables: tuple[Table, ...]
+    foreign_keys: tuple[ForeignKey, ...]
+
+    def public(self) -> tuple[Mapping[str, Any], ...]:
+        """The tables as plain data."""
+        return tuple(
+            {
+                "name": table.name,
+                "columns": tuple(
+                    {
+                        "name": column.name,
+                        "type": column.type,
+                        "is_key": column.is_key,
+                        "full_name": column.described.name,
+                        "description": column.described.description,
+                        "value_description": column.described.values,
+                        "values": column.values,
+                    }
+                    for column in table.columns
+                ),
+                "foreign_keys": tuple(key._asdict() for key in self.foreign_keys if key.table == table.name),
+            }
+            for table in self.tables
+        )
+
+
+@lru_cache(maxsize=64)
+def load_schema(path: Path, data: "SchemaSource") -> Schema:
+    """Read a database's schema, described by its folder's CSV files and the tables file, once per process.
+
+    Raises:
+        WorkerFailed: The file is no SQLite database.
+    """
+    described = read_descriptions(path.parent / "database_description")
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
+        try:
+            tables, keys = _read(connection, described)
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")  # slower, so only where needed
+            tables, keys = _read(connection, described)
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise WorkerFailed(f"expected an SQLite database in {path}, got: {error}; download the file again") from error
+    return Schema(path.stem, tables, tuple(dict.fromkeys([*keys, *data.foreign_keys])))
+
+
+class SchemaSource(NamedTuple):
+    """What the tables file adds: foreign keys that the database itself need not declare."""
+
+    foreign_keys: tuple[ForeignKey, ...]
+
+
+def source_of(data: BirdData, db_id: str) -> SchemaSource:
+    """Return what the tables file says of a database."""
+    record = data.tables.get(db_id, {})
+    tables = record.get("table_names_original", ())
+    columns = record.get("column_names_original", ())
+    found = []
+    for start, end in record.get("foreign_keys", ()):
+        (table, column), (to_table, to_column) = columns[start], columns[end]
+        found.append(ForeignKey(tables[table], column, tables[to_table], to_column))
+    return SchemaSource(tuple(found))
+
+
+def schema_of(data: BirdData, db_id: str) -> Schema:
+    """Return a database's schema."""
+    return load_schema(data.database(db_id), source_of(data, db_id))
+
+
+def quoted(name: str) -> str:
+    """Return a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _read(
+    connection: sqlite3.Connection, described: Mapping[tuple[str, str], Described]
+) -> tuple[tuple[Table, ...], list[ForeignKey]]:
+    declared: dict[str, tuple[str, list[tuple[str, str, bool]]]] = {}
+    for name, ddl, column, kind, key in connection.execute(COLUMNS):
+        declared.setdefault(name, (ddl, []))[1].append((column, kind, bool(key)))
+    tables = []
+    for name, (ddl, columns) in declared.items():
+        rows = connection.execute(f"SELECT * FROM {quoted(name)} LIMIT {SAMPLED_ROWS}").fetchall()
+        cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
+        found = [
+            Column(column, kind, is_key, described.get(_name(name, column), NOTHING_DESCRIBED), _values(values))
+            for (column, kind, is_key), values in zip(columns, cells, strict=True)
+        ]
+        tables.append(Table(name, ddl, tuple(found)))
+    return tuple(tables), _declared_keys(connection, tables)
+
+
+def _name(table: str, column: str) -> tuple[str, str]:
+    return table.strip().lower(), column.strip().lower()
+
+
+def _values(cells: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the first few different values that can be shown."""
+    found: dict[Any, None] = {}
+    for cell in cells:
+        if cell is None or cell == "" or isinstance(cell, bytes):
+            continue
+        found[cell[:SHOWN_CHARS] if isinstance(cell, str) else cell] = None
+        if len(found) == SHOWN_VALUES:
+            break
+    return tuple(found)
+
+
+def _declared_keys(connection: sqlite3.Connection, tables: Sequence[Table]) -> list[ForeignKey]:
+    named = {table.name.lower(): table for table in tables}
+    found = []
+    for name, column, target_name, to_column in connection.execute(KEYS):
+        target = named.get(target_name.lower())
+        if target is not None:
+            keys = [column.name for column in target.columns if column.is_key]
+            found.append(ForeignKey(name, column, target.name, to_column or (keys[0] if keys else "")))
+    return found
+
+
+def render_ddl(schema: Schema) -> str:
+    """The CREATE statements as the database holds them (BIRD's baseline prompt)."""
+    return "\n\n".join(f"{table.ddl.strip().rstrip(';')};" for table in schema.tables)
+
+
+def render_ddl_with_samples(schema: Schema) -> str:
+    """CREATE statements with what each column means and a few values, as comments (CHESS's form)."""
+    blocks = []
+    for table in schema.tables:
+        keys = [key for key in schema.foreign_keys if key.table == table.name]
+        lines = [_column_line(column) for column in table.columns]
+        lines += [
+            f"    FOREIGN KEY ({quoted_if_needed(key.column)}) REFERENCES {quoted_if_needed(key.to_table)} "
+            f"({quoted_if_needed(key.to_column)}),"
+            for key in keys
+        ]
+        blocks.append(f"CREATE TABLE {quoted_if_needed(table.name)} (\n" + "\n".join(lines) + "\n);")
+    return "\n\n".join(blocks)
+
+
+def quoted_if_needed(name: str) -> str:
+    """Return a name as SQL, quoted where it is no plain word."""
+    return name if name.isidentifier() and name.isascii() else quoted(name)
+
+
+def _column_line(column: Column) -> str:
+    said = [column.described.name if column.described.name.lower() != column.name.lower() else ""]
+    said += [column.described.description, column.described.values]
+    words = [_clipped(text) for text in dict.fromkeys(said) if text]
+    if column.values:
+        words.append("values: " + ", ".join(repr(value) for value in column.values))
+    key = " PRIMARY KEY" if column.is_key else ""
+    comment = f" -- {'; '.join(words)}" if words else ""
+    return f"    {quoted_if_needed(column.name)} {column.type}".rstrip() + f"{key},{comment}"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= DESCRIPTION_CHARS else f"{text[:DESCRIPTION_CHARS]}..."
+
+
+def render_m_schema(schema: Schema) -> str:
+    """M-schema (XiYan-SQL): one tuple a column, foreign keys after the tables."""
+    lines = [f"【DB_ID】 {schema.db_id}", "【Schema】"]
+    for table in schema.tables:
+        lines.append(f"# Table: {table.name}")
+        lines.append("[")
+        lines.append(",\n".join(_m_column(column) for column in table.columns))
+        lines.append("]")
+    if schema.foreign_keys:
+        lines.append("【Foreign keys】")
+        lines += [f"{key.table}.{key.column}={key.to_table}.{key.to_column}" for key in schema.foreign_keys]
+    return "\n".join(lines)
+
+
+def _m_column(column: Column) -> str:
+    parts = [f"{column.name}:{column.type.upper()}"]
+    described = column.described.description or column.described.name
+    if described:
+        parts.append(_clipped(described))
+    if column.is_key:
+        parts.append("Primary Key")
+    if column.values:
+        parts.append("Examples: [" + ", ".join(map(str, column.values)) + "]")
+    return f"({', '.join(parts)})"
+
+
+RENDERERS: Mapping[str, Callable[[Schema], str]] = {
+    "ddl": render_ddl,
+    "ddl+samples": render_ddl_with_samples,
+    "m-schema": render_m_schema,
+}

@@ -1,0 +1,267 @@
+"""Scores of a prediction against a gold query: the official verdict and the sound one, side by side.
+
+The gold runs apart and read-only, and its result is kept, so that a prediction can't change what it is compared with.
+Where the official evaluator would let a prediction write, its procedure is repeated on a throw-away copy: `official`
+then says what it would have said, `sound` says rejected, and the database stays as it is.
+"""
+
+import math
+import shutil
+from collections import OrderedDict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from types import TracebackType
+from typing import Any, Literal, NamedTuple
+
+from iad_envs.bird import official, sound
+from iad_envs.bird.database import EXPLORING, SCORING, Database, Result
+from iad_envs.bird.sql import is_volatile, refusal
+
+Row = tuple[Any, ...]
+MAX_CELLS_KEPT = 4_000_000
+Verdict = Literal["right", "wrong", "error", "timeout", "limit", "rejected", "no gold"]
+
+
+class PairScore(NamedTuple):
+    """What a prediction is worth.
+
+    Attributes:
+        ex: Official execution accuracy, 0 or 1; NaN without gold.
+        soft_f1: Official Soft-F1, 0-1; NaN without gold.
+        sound: 0 or 1 by the sound rule; NaN without gold.
+        verdict: By the sound rule; `rejected` for what is not one reading query.
+        message: Why, where it is neither right nor wrong.
+    """
+
+    ex: float
+    soft_f1: float
+    sound: float
+    verdict: Verdict
+    message: str
+
+
+NO_GOLD = PairScore(math.nan, math.nan, math.nan, "no gold", "the question has no gold query")
+
+
+class Gold(NamedTuple):
+    """A gold query's result, ready to compare with."""
+
+    result: Result
+    distinct: frozenset[Row]
+
+
+class GoldCache:
+    """Results of gold queries, by database identity and text. Thread-safe; bounded by cells."""
+
+    def __init__(self, max_cells: int = MAX_CELLS_KEPT) -> None:
+        self._max_cells = max_cells
+        self._kept: OrderedDict[tuple[Any, ...], Gold] = OrderedDict()
+        self._ranks: dict[tuple[Any, ...], tuple[Any, ...] | None] = {}
+        self._n_cells = 0
+        self._lock = Lock()
+
+    def get(self, key: tuple[Any, ...]) -> Gold | None:
+        """Return a kept result."""
+        return self._kept.get(key)
+
+    def put(self, key: tuple[Any, ...], gold: Gold) -> None:
+        """Keep a result, and let the oldest go."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = gold
+                self._n_cells += _cells(gold)
+            while self._n_cells > self._max_cells and len(self._kept) > 1:
+                old, gone = self._kept.popitem(last=False)
+                self._ranks.pop(old, None)
+                self._n_cells -= _cells(gone)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self._ranks.clear()
+            self._n_cells = 0
+
+    def ranks(self, key: tuple[Any, ...]) -> tuple[Any, ...] | Literal["unknown"] | None:
+        """Return the kept sort keys of a result's rows."""
+        return self._ranks.get(key, "unknown")
+
+    def put_ranks(self, key: tuple[Any, ...], ranks: tuple[Any, ...] | None) -> None:
+        """Keep the sort keys of a kept result's rows."""
+        if key in self._kept:
+            self._ranks[key] = ranks
+
+
+def _cells(gold: Gold) -> int:
+    return 1 + sum(map(len, gold.result.rows[:1])) * len(gold.result.rows)
+
+
+GOLDS = GoldCache()
+
+
+def identity(path: Path) -> tuple[Any, ...]:
+    """Return what names a database file's content, short of hashing it."""
+    status = path.stat()
+    return (str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+class Scorer:
+    """Scores predictions on one database.
+
+    Args:
+        path: The SQLite file.
+        database: A worker on it to use, which stays the caller's; by default one of its own.
+        timeout_s: For prediction, gold and compare together (official: 30).
+        golds: Where gold results are kept.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        database: Database | None = None,
+        timeout_s: float = official.TIMEOUT_S,
+        golds: GoldCache = GOLDS,
+    ) -> None:
+        self.path = path
+        self.timeout_s = timeout_s
+        self.database = database or Database(path, EXPLORING)
+        self._owns_database = database is None
+        self._roomy = Database(path, SCORING)
+        self._golds = golds
+        self._identity = identity(path)
+
+    def ex(self, predicted: str, gold: str, result: Result | None = None) -> int:
+        """Return the official EX alone; arguments as for `score`."""
+        given = self._run(predicted, result)
+        if given.status == "rejected":
+            return int(self._replica(predicted, gold)[0])
+        if given.status != "ok" or given.undecodable:
+            return 0
+        wanted = self.gold(gold)
+        return int(self._is_usable(wanted, given) and wanted.distinct == set(given.rows))
+
+    def score(self, predicted: str, gold: str, result: Result | None = None) -> PairScore:
+        """Return all scores of a pair.
+
+        Args:
+            predicted: The query to score.
+            gold: The gold query; "" for none.
+            result: What the prediction gave on `database` already, if it was run.
+        """
+        if not gold:
+            return NO_GOLD
+        given = self._run(predicted, result)
+        if given.status == "rejected":
+            ex, soft_f1 = self._replica(predicted, gold)
+            return PairScore(ex, soft_f1, 0.0, "rejected", given.message)
+        return self.compared(predicted, gold, given)
+
+    def compared(self, predicted: str, gold: str, given: Result) -> PairScore:
+        """Return all scores of a result that is taken as it is: nothing but the gold is run."""
+        wanted = self.gold(gold)
+        ex, soft_f1 = self._official(given, wanted)
+        if refused := refusal(predicted):
+            return PairScore(ex, soft_f1, 0.0, "rejected", refused)
+        if given.status != "ok":
+            return PairScore(ex, soft_f1, 0.0, given.status, given.message)
+        if wanted.result.status != "ok":
+            return PairScore(ex, soft_f1, 0.0, "error", f"the gold query failed: {wanted.result.message}")
+        is_right = sound.sound_match(given.rows, wanted.result.rows, self._ranks(gold, wanted))
+        return PairScore(ex, soft_f1, float(is_right), "right" if is_right else "wrong", "")
+
+    def gold(self, sql: str) -> Gold:
+        """Return a gold query's result: kept, unless its text depends on time or chance."""
+        key = (*self._identity, sql, self.timeout_s)
+        kept = self._golds.get(key)
+        if kept is None:
+            result = self._run(sql)
+            kept = Gold(result, frozenset(result.rows))
+            if not is_volatile(sql):
+                self._golds.put(key, kept)
+        return kept
+
+    def time_reward(self, predicted: str, gold: str, *, iterations: int = official.R_VES_ITERATIONS) -> float:
+        """Return R-VES's reward of a pair: 0 unless EX is 1 and the prediction only reads.
+
+        Prediction and gold alternate, each on a new connection; cursor, execution and fetching are timed.
+        """
+        if refusal(predicted) or not self.ex(predicted, gold):
+            return 0.0
+        ratios = []
+        for _ in range(iterations):
+            times = [self._roomy.run(sql, self.timeout_s, fresh=True) for sql in (predicted, gold)]
+            if any(result.status != "ok" for result in times):
+                return 0.0
+            ratios.append(times[1].seconds / times[0].seconds)
+        return official.time_reward(official.time_ratio(ratios))
+
+    def close(self) -> None:
+        """End the workers; closing twice is harmless."""
+        self._roomy.close()
+        if self._owns_database:
+            self.database.close()
+
+    def __enter__(self) -> "Scorer":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, sql: str, known: Result | None = None) -> Result:
+        """Run a query as far as the official limits go, which are wider than an agent's."""
+        result = known or self.database.run(sql, self.timeout_s)
+        was_short = known is not None and result.status == "timeout" and self.database.limits.seconds < self.timeout_s
+        if result.status == "limit" or result.is_cut or was_short:
+            result = self._roomy.run(sql, self.timeout_s)
+            self._roomy.close()
+            if result.is_cut:
+                message = "the result is larger than can be compared"
+                return result._replace(status="limit", message=message, rows=(), is_cut=False)
+        return result
+
+    def _official(self, given: Result, wanted: Gold) -> tuple[float, float]:
+        if given.undecodable or not self._is_usable(wanted, given):
+            return 0.0, 0.0
+        rows = wanted.result.rows
+        return float(wanted.distinct == set(given.rows)), official.soft_f1(given.rows, rows)
+
+    def _is_usable(self, wanted: Gold, given: Result) -> bool:
+        gold = wanted.result
+        is_fine = gold.status == "ok" and not gold.undecodable and given.status == "ok"
+        return is_fine and gold.seconds + given.seconds <= self.timeout_s
+
+    def _ranks(self, sql: str, wanted: Gold) -> tuple[Any, ...] | None:
+        key = (*self._identity, sql, self.timeout_s)
+        known = self._golds.ranks(key)
+        if known == "unknown":
+            known = self._computed_ranks(sql, wanted.result)
+            self._golds.put_ranks(key, known)
+        return known
+
+    def _computed_ranks(self, sql: str, gold: Result) -> tuple[Any, ...] | None:
+        query, places = sound.ranking_query(sql, gold.columns)
+        if not places:
+            return None
+        rows = gold.rows
+        if query:
+            result = self._run(query)
+            n = len(gold.columns)
+            if tuple(row[:n] for row in result.rows) == gold.rows:
+                rows = result.rows
+        if rows and max(places) >= len(rows[0]):
+            return tuple(range(len(rows)))  # the keys can't be read off: the gold's own order it is
+        return tuple(tuple(row[place] for place in places) for row in rows)
+
+    def _replica(self, predicted: str, gold: str) -> tuple[float, float]:
+        """Return EX and Soft-F1 by the official procedure, which lets a prediction write, on a copy of the database."""
+        with TemporaryDirectory(prefix="iad-bird-") as folder:
+            copy = Path(folder) / self.path.name
+            shutil.copyfile(self.path, copy)
+            with Database(copy, SCORING, writable=True) as database:
+                given = database.run(predicted, self.timeout_s)
+                wanted = database.run(gold, max(0.0, self.timeout_s - given.seconds))
+        return self._official(given, Gold(wanted, frozenset(wanted.rows)))

@@ -1,0 +1,133 @@
+"""A sounder comparison than EX: order where the gold orders, duplicates counted, numbers with a tolerance.
+
+Rows that tie under the gold's ORDER BY may come in any order, where the sort keys can be read off.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from iad_envs.bird.sql import depths, order_terms, tokens, without_end
+
+Row = tuple[Any, ...]
+RELATIVE_TOLERANCE = 1e-6
+ABSOLUTE_TOLERANCE = 1e-9
+
+
+def same_cell(one: Any, other: Any) -> bool:
+    """Say whether two cells are equal: numbers within tolerance, everything else exactly and by type."""
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == other or math.isclose(one, other, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+    return type(one) is type(other) and bool(one == other)
+
+
+def same_row(one: Row, other: Row) -> bool:
+    """Say whether two rows are equal, cell by cell."""
+    return len(one) == len(other) and all(map(same_cell, one, other))
+
+
+def same_bag(predicted: Sequence[Row], gold: Sequence[Row]) -> bool:
+    """Say whether two results hold the same rows, each as often."""
+    if len(predicted) != len(gold):
+        return False
+    theirs, ours = Counter(predicted), Counter(gold)
+    if theirs == ours:
+        return True
+    # Only rows that differ exactly need the tolerance.
+    left = sorted((theirs - ours).elements(), key=_sort_key)
+    right = sorted((ours - theirs).elements(), key=_sort_key)
+    return all(map(same_row, left, right)) or _matched(left, right)
+
+
+def sound_match(predicted: Sequence[Row], gold: Sequence[Row], ranks: Sequence[Any] | None) -> int:
+    """Return 1 if a result answers as the gold does.
+
+    Args:
+        predicted: Rows.
+        gold: Rows.
+        ranks: For each gold row what the gold sorts by, or None where it does not sort. Rows of equal rank may be in
+            any order.
+    """
+    if len(predicted) != len(gold):
+        return 0
+    if ranks is None:
+        return int(same_bag(predicted, gold))
+    start = 0
+    for _, tied in groupby(ranks):
+        end = start + len(list(tied))
+        if not same_bag(predicted[start:end], gold[start:end]):
+            return 0
+        start = end
+    return 1
+
+
+def ranking_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int]]:
+    """Return a query that also selects what `sql` sorts by, and where its sort keys will be.
+
+    Returns:
+        The query ("" where no key has to be added) and the keys' column indexes; no indexes where `sql` does not sort.
+    """
+    names = [name.lower() for name in columns]
+    places: list[int] = []
+    added: list[str] = []
+    for term in order_terms(sql):
+        only = term[0] if len(term) == 1 else None
+        if only is not None and only.kind == "number" and only.text.isdigit():
+            places.append(int(only.text) - 1)
+        elif only is not None and only.kind in ("word", "name") and names.count(only.value.lower()) == 1:
+            places.append(names.index(only.value.lower()))
+        else:
+            places.append(len(columns) + len(added))
+            added.append(" ".join(part.text for part in term))
+    return (_selecting_also(sql, added) if added else ""), places
+
+
+def tie_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int], int]:
+    """Return a query that tells whether the last row that a LIMIT lets through ties with the first that it does not.
+
+    Returns:
+        The query, with the sort keys and one row more ("" where there is no plain LIMIT, or the keys can't be added);
+        the keys' column indexes; the limit.
+    """
+    parts = without_end(tokens(sql))
+    if len(parts) < 2 or parts[-2].value != "LIMIT" or not parts[-1].text.isdigit() or int(parts[-1].text) < 1:
+        return "", [], 0
+    query, places = ranking_query(sql, columns)
+    if not places or (not query and max(places) >= len(columns)):
+        return "", [], 0
+    limit = int(parts[-1].text)
+    kept = without_end(tokens(query or sql))[:-1]
+    return f"{' '.join(part.text for part in kept)} {limit + 1}", places, limit
+
+
+def _selecting_also(sql: str, added: Sequence[str]) -> str:
+    """Add expressions to the outermost SELECT's list; "" where that would change which rows there are."""
+    parts = without_end(tokens(sql))
+    outer = [depth == 0 and part.kind == "word" for part, depth in zip(parts, depths(parts), strict=True)]
+    words = [part.value if is_outer else "" for part, is_outer in zip(parts, outer, strict=True)]
+    if "FROM" not in words or any(word in words for word in ("UNION", "EXCEPT", "INTERSECT", "DISTINCT")):
+        return ""
+    place = words.index("FROM")
+    texts = [part.text for part in parts]
+    return " ".join([*texts[:place], ",", ", ".join(added), *texts[place:]])
+
+
+def _matched(left: Sequence[Row], right: Sequence[Row]) -> bool:
+    """Pair rows greedily: noise in one column can sort two results differently."""
+    if len(left) > 200:
+        return False
+    free = list(right)
+    for row in left:
+        place = next((place for place, other in enumerate(free) if same_row(row, other)), None)
+        if place is None:
+            return False
+        del free[place]
+    return True
+
+
+def _sort_key(row: Row) -> tuple[Any, ...]:
+    return tuple(
+        (1, float(f"{cell:.5g}"), "") if isinstance(cell, int | float) else (2, 0.0, repr(cell)) for cell in row
+    )

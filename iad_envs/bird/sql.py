@@ -1,0 +1,165 @@
+"""Reading SQL text without running it: tokens, canonical form, what it is and whether it may be cached.
+
+Enough for questions about the text; whether a query is valid is for SQLite to say.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+Kind = Literal["word", "string", "name", "number", "sign"]
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|--[^\n]*|/\*.*?(?:\*/|\Z))
+    |(?P<string>'(?:[^']++|'')*+(?:'|\Z))
+    |(?P<name>"(?:[^"]++|"")*+(?:"|\Z)|`(?:[^`]++|``)*+(?:`|\Z)|\[[^\]]*+(?:\]|\Z))
+    |(?P<number>0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<word>[^\W\d][\w$]*)
+    |(?P<sign><>|<=|>=|!=|==|\|\||<<|>>|->>?|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+KEPT_CHARS = 10_000
+READING = frozenset({"SELECT", "WITH", "VALUES"})
+WRITING = frozenset(
+    {"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM"}
+    | {"ANALYZE", "REINDEX", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "END", "SAVEPOINT", "RELEASE"}
+)
+CLOCKS = frozenset({"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF"})
+VOLATILE = CLOCKS | {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "RANDOM", "RANDOMBLOB"}
+"""Words that can make a result depend on when it was computed; date functions do only with `'now'` or no argument."""
+
+
+class Token(NamedTuple):
+    """A piece of SQL.
+
+    Attributes:
+        kind: `word` is an unquoted name or keyword, `name` a quoted one; what is never closed goes on to the end.
+        text: As written.
+        value: Without quotes; a word in upper case.
+    """
+
+    kind: Kind
+    text: str
+    value: str
+
+
+def tokens(sql: str) -> tuple[Token, ...]:
+    """Return the tokens of a text, without space and comments."""
+    return _kept_tokens(sql) if len(sql) <= KEPT_CHARS else tuple(_tokens(sql))
+
+
+@lru_cache(maxsize=512)
+def _kept_tokens(sql: str) -> tuple[Token, ...]:
+    return tuple(_tokens(sql))
+
+
+def _tokens(sql: str) -> Iterator[Token]:
+    for match in _TOKEN.finditer(sql):
+        kind, text = match.lastgroup, match.group()
+        if kind == "string":
+            yield Token("string", text, text[1:-1].replace("''", "'"))
+        elif kind == "name":
+            yield Token("name", text, text[1:-1].replace(text[0] * 2, text[0]))
+        elif kind == "word":
+            yield Token("word", text, text.upper())
+        elif kind in ("number", "sign"):
+            yield Token(kind, text, text)  # type: ignore[arg-type]
+
+
+def without_end(parts: Sequence[Token]) -> Sequence[Token]:
+    """Return tokens without the semicolons at their end."""
+    n = len(parts)
+    while n and parts[n - 1].text == ";":
+        n -= 1
+    return parts[:n]
+
+
+def canonical(sql: str) -> str:
+    """Return a query with one space between tokens, words in upper case, no comments and no final semicolon."""
+    return " ".join(part.value if part.kind == "word" else part.text for part in without_end(tokens(sql)))
+
+
+def first_word(sql: str) -> str:
+    """Return the first token if it is a word, in upper case; "" for a blank text or another start."""
+    first = next(_tokens(sql), None)
+    return first.value if first is not None and first.kind == "word" else ""
+
+
+def looks_like_sql(text: str) -> bool:
+    """Say whether a text starts as a statement does."""
+    return first_word(text) in READING | WRITING
+
+
+def refusal(sql: str) -> str:
+    """Return why a text is not one reading query, or "": what the authorizer of a connection can't see."""
+    if all(part.text == ";" for part in _tokens(sql)):
+        return "expected one SELECT, got a blank text"
+    word = first_word(sql)
+    return f"expected one SELECT, got {word}" if word in WRITING else ""
+
+
+def is_volatile(sql: str) -> bool:
+    """Say whether the result may depend on the time or on chance, so that it must not be kept."""
+    words = {part.value for part in tokens(sql) if part.kind == "word"} & VOLATILE
+    if not words:
+        return False
+    if words - CLOCKS:
+        return True
+    parts = tokens(sql)
+    if any(part.kind in ("string", "name") and part.value.strip().lower() == "now" for part in parts):
+        return True
+    # A date function with no argument, or with a format alone, takes the current time; so may a computed 'no' || 'w'.
+    return any(
+        part.value in words and _argument_count(parts, place) <= (part.value == "STRFTIME")
+        for place, part in enumerate(parts)
+        if part.kind == "word"
+    ) or any(part.text == "||" for part in parts)
+
+
+def _argument_count(parts: Sequence[Token], place: int) -> int:
+    """Return how many arguments the call at a place has; many where it is no call."""
+    if place + 1 >= len(parts) or parts[place + 1].text != "(":
+        return 99
+    if place + 2 < len(parts) and parts[place + 2].text == ")":
+        return 0
+    depth, n = 0, 1
+    for part in parts[place + 1 :]:
+        depth += (part.text == "(") - (part.text == ")")
+        n += part.text == "," and depth == 1
+        if depth == 0:
+            break
+    return n
+
+
+def depths(parts: Sequence[Token]) -> list[int]:
+    """Return how many parentheses are open around each token."""
+    found, depth = [], 0
+    for part in parts:
+        depth -= part.text == ")"
+        found.append(depth)
+        depth += part.text == "("
+    return found
+
+
+def order_terms(sql: str) -> list[tuple[Token, ...]]:
+    """Return the terms of the outermost ORDER BY, without direction, collation and null order; empty without one."""
+    parts = without_end(tokens(sql))
+    starts = [
+        place
+        for place, (part, depth) in enumerate(zip(parts, depths(parts), strict=True))
+        if depth == 0 and part.value == "ORDER" and part.kind == "word"
+    ]
+    terms: list[list[Token]] = [[]]
+    if not starts:
+        return []
+    depth = 0
+    for part in parts[starts[-1] + 2 :]:
+        depth += (part.text == "(") - (part.text == ")")
+        if depth == 0 and part.kind == "word" and part.value in ("LIMIT", "OFFSET"):
+            break
+        if depth == 0 and part.text == ",":
+            terms.append([])
+        elif not (depth == 0 and part.kind == "word" and part.value in ("ASC", "DESC", "NULLS", "FIRST", "LAST")):
+            terms[-1].append(part)
+    return [tuple(term) for term in terms if term]

@@ -1,0 +1,285 @@
+"""The process that holds a database connection and runs untrusted SQL. Standard library only: it starts alone.
+
+Run as a script it is a nursery: a small process with everything imported that forks one worker per request, so that a
+killed worker is replaced in milliseconds. Nothing here trusts the SQL, and nobody trusts this process to end in time:
+SQLite looks at its progress handler between instructions only, so one call of a function, or compiling a statement, can
+outlast every deadline. The other side therefore kills it (see `database.py`).
+
+Messages are a length of 4 bytes and a `marshal`led tuple: a worker that was taken over could send nonsense, but unlike
+a pickle nonsense can't run.
+"""
+
+import gc
+import marshal
+import os
+import re
+import resource
+import signal
+import socket
+import sqlite3
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+HEADER = struct.Struct("!I")
+CHUNK = 1 << 16
+FIRST_ROWS, MORE_ROWS = 64, 256
+INSTRUCTIONS_BETWEEN_LOOKS = 1000
+ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+DENIED_FUNCTIONS = frozenset({"load_extension", "randomblob", "zeroblob", "fts3_tokenizer"})
+DENIED_IN_COPY = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH})
+ACTIONS = {
+    getattr(sqlite3, f"SQLITE_{name.replace(' ', '_')}"): name
+    for name in (
+        "ATTACH", "DETACH", "PRAGMA", "TRANSACTION", "SAVEPOINT", "INSERT", "UPDATE", "DELETE", "ALTER TABLE",
+        "ANALYZE", "REINDEX", "CREATE TABLE", "CREATE VIEW", "CREATE INDEX", "CREATE TRIGGER", "CREATE VTABLE",
+        "CREATE TEMP TABLE", "CREATE TEMP VIEW", "CREATE TEMP INDEX", "CREATE TEMP TRIGGER", "DROP TABLE", "DROP VIEW",
+        "DROP INDEX", "DROP TRIGGER", "DROP VTABLE", "DROP TEMP TABLE", "DROP TEMP VIEW", "DROP TEMP INDEX",
+        "DROP TEMP TRIGGER",
+    )
+}  # fmt: skip
+AT_A_LIMIT = re.compile(
+    "too big|too large|too many|too complex|too deep|parser stack overflow|maximum depth|out of memory|row cap",
+    re.IGNORECASE,
+)
+
+
+class Database:
+    """One connection, with everything on it that keeps a query to reading, in bounds.
+
+    Args:
+        settings: `path`, `writable` (a throw-away copy, for the replica of the official procedure), `heap_bytes`,
+            and `limits`, pairs of an SQLite limit category and its value.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._writable = bool(settings["writable"])
+        self._refused = ""
+        self._deadline = 0.0
+        self.connection = self.connect()
+
+    def connect(self) -> sqlite3.Connection:
+        """Open a connection; PRAGMAs come before the authorizer, which would refuse them."""
+        place = quote(self._settings["path"])
+        if self._writable:
+            connection = sqlite3.connect(f"file:{place}?mode=rw", uri=True)
+        else:
+            connection = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True, isolation_level=None)
+            for pragma in ("query_only=1", "trusted_schema=0", "cell_size_check=1", "cache_size=-16000"):
+                connection.execute(f"PRAGMA {pragma}").close()
+        connection.execute("PRAGMA temp_store=MEMORY").close()
+        connection.execute(f"PRAGMA hard_heap_limit={self._settings['heap_bytes']}").close()
+        for category, value in self._settings["limits"]:
+            connection.setlimit(category, value)
+        connection.set_authorizer(self._authorize_copy if self._writable else self._authorize)
+        connection.set_progress_handler(self._is_late, INSTRUCTIONS_BETWEEN_LOOKS)
+        return connection
+
+    def _authorize(self, action: int, name: str | None, other: str | None, *_: Any) -> int:
+        if action in ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and other in DENIED_FUNCTIONS):
+            return sqlite3.SQLITE_OK
+        self._refused = f"the function {other}" if action in ALLOWED else ACTIONS.get(action, f"action {action}")
+        return sqlite3.SQLITE_DENY
+
+    def _authorize_copy(self, action: int, name: str | None, other: str | None, *_: Any) -> int:
+        if action in DENIED_IN_COPY or (action == sqlite3.SQLITE_FUNCTION and other == "load_extension"):
+            self._refused = ACTIONS.get(action, "load_extension")
+            return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    def run(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
+        """Execute one statement and fetch what the caps allow.
+
+        Returns:
+            status (`ok`, `error`, `timeout`, `limit`, `rejected`), message, column names, marshalled chunks of rows,
+            whether a cap cut them, seconds spent executing and fetching, whether some text was not UTF-8.
+        """
+        self._deadline = time.monotonic() + limit_s
+        _limit_cpu(limit_s)
+        answer = self._attempt(sql, max_rows, max_bytes)
+        if answer[0] == "error" and "decode to UTF-8" in answer[1]:
+            self.connection.text_factory = _lenient
+            again = self._attempt(sql, max_rows, max_bytes)
+            self.connection.text_factory = str
+            return (*again[:6], True)
+        return answer
+
+    def _attempt(self, sql: str, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
+        self._refused = ""
+        started = time.perf_counter()
+        cursor = self.connection.cursor()
+        try:
+            cursor.execute(sql)
+            columns = tuple(column[0] for column in cursor.description or ())
+            chunks, is_cut = _fetch(cursor, max_rows, max_bytes)
+            cursor.close()
+            return "ok", "", columns, chunks, is_cut, time.perf_counter() - started, False
+        except MemoryError:
+            status, message = "limit", "out of memory"
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            status, message = self._classed(str(error))
+        cursor.close()
+        return status, message, (), [], False, time.perf_counter() - started, False
+
+    def _classed(self, message: str) -> tuple[str, str]:
+        if self._refused:
+            return "rejected", f"not allowed: {self._refused}"
+        if time.monotonic() > self._deadline and "interrupted" in message:
+            return "timeout", message
+        if AT_A_LIMIT.search(message):
+            return "limit", message
+        return "error", message
+
+    def run_fresh(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
+        """Execute on a new connection, as the official timing does; connecting is not timed."""
+        kept, self.connection = self.connection, self.connect()
+        try:
+            return self.run(sql, limit_s, max_rows, max_bytes)
+        finally:
+            self.connection.close()
+            self.connection = kept
+
+
+def _lenient(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+def _fetch(cursor: sqlite3.Cursor, max_rows: int, max_bytes: int) -> tuple[list[bytes], bool]:
+    chunks: list[bytes] = []
+    n_rows = n_bytes = 0
+    n_next = FIRST_ROWS
+    while True:
+        # One row more than the cap is asked for, to know whether there is one.
+        rows = cursor.fetchmany(min(n_next, max_rows + 1 - n_rows))
+        if n_rows + len(rows) > max_rows:
+            chunks.append(marshal.dumps(rows[:-1], 2))
+            return chunks, True
+        if rows:
+            chunk = marshal.dumps(rows, 2)
+            n_rows, n_bytes = n_rows + len(rows), n_bytes + len(chunk)
+            if n_bytes > max_bytes:
+                return chunks, True
+            chunks.append(chunk)
+        if len(rows) < n_next:
+            return chunks, False
+        n_next = MORE_ROWS
+
+
+def _limit_cpu(limit_s: float) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(used.ru_utime + used.ru_stime + limit_s) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def receive(channel: socket.socket, n: int) -> bytes:
+    """Read exactly n bytes; EOFError when the other side is gone."""
+    parts = []
+    while n:
+        part = channel.recv(min(n, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        n -= len(part)
+    return b"".join(parts)
+
+
+def read_message(channel: socket.socket) -> Any:
+    """Read one message."""
+    first = channel.recv(CHUNK)
+    if len(first) < HEADER.size:
+        if not first:
+            raise EOFError
+        first += receive(channel, HEADER.size - len(first))
+    missing = HEADER.unpack_from(first)[0] + HEADER.size - len(first)
+    return marshal.loads((first + receive(channel, missing) if missing else first)[HEADER.size :])
+
+
+def framed(message: Any) -> bytes:
+    """Return a message as it is sent."""
+    body = marshal.dumps(message, 2)
+    return HEADER.pack(len(body)) + body
+
+
+def confine(settings: Mapping[str, Any]) -> None:
+    """Set the walls of the process: address space, file size, open files, no core dump."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (settings["file_bytes"], settings["file_bytes"]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+    space = settings["address_space_bytes"]
+    if space:
+        resource.setrlimit(resource.RLIMIT_AS, (space, space))
+
+
+def serve(channel: socket.socket, settings: Mapping[str, Any]) -> None:
+    """Answer requests until the other side is gone."""
+    confine(settings)
+    try:
+        database = Database(settings)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        channel.sendall(framed(("failed", str(error))))
+        return
+    channel.sendall(framed(("ready", sqlite3.sqlite_version)))
+    while True:
+        kind, *arguments = read_message(channel)
+        answer = (database.run if kind == "run" else database.run_fresh)(*arguments)
+        try:
+            reply = framed(answer)
+        except MemoryError:
+            reply = framed(("limit", "out of memory", (), [], False, 0.0, False))
+        channel.sendall(reply)
+
+
+def fork_worker(control: socket.socket, channel: socket.socket, settings: Mapping[str, Any]) -> int:
+    """Fork a worker on a channel; returns its process id, in the nursery only."""
+    pid = os.fork()
+    if pid:
+        channel.close()
+        return pid
+    status = 1
+    try:
+        control.close()
+        serve(channel, settings)
+    except (EOFError, OSError):
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def nurse(control: socket.socket) -> None:
+    """Fork and kill workers as asked, until the other side is gone; then kill the rest."""
+    gc.freeze()
+    alive: set[int] = set()
+    try:
+        while True:
+            header, descriptors, _, _ = socket.recv_fds(control, HEADER.size, 1)
+            if not header:
+                return
+            header += receive(control, HEADER.size - len(header))
+            kind, argument = marshal.loads(receive(control, HEADER.unpack(header)[0]))
+            if kind == "fork":
+                pid = fork_worker(control, socket.socket(fileno=descriptors[0]), argument)
+                alive.add(pid)
+                control.sendall(framed(pid))
+            elif argument in alive:
+                _kill(argument)
+                alive.discard(argument)
+    finally:
+        for pid in alive:
+            _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    # Nobody else reaps, so the id can't have been given to another process.
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    nurse(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,228 @@
+"""What a question to a database asks for, read from what an agent may see: question, evidence, schema; no gold.
+
+Words are linked to tables and columns by what those are called and said to hold; evidence of the form "phrase refers to
+expression" is read as conditions, columns, extremes and formulas; names and dates in the question are its literals.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from iad_policy.types import State
+
+_WORD = re.compile(r"[a-z]+|\d+")
+_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_NAME = re.compile(r"(?:[A-Z0-9][\w'.+-]*)(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*")
+_CONDITION = re.compile(r"[\w.() ,'%]+?\s*(?:!=|>=|<=|=|>|<| IS NOT NULL| IS NULL| IN \(| LIKE )")
+_HAVING = re.compile(r"(?:COUNT|SUM|AVG)\([^()]*\)\s*(?:>=|<=|>|<|=)")
+_EXTREME = re.compile(r"(MAX|MIN)\((.+)\)\Z")
+_AFTERTHOUGHT = re.compile(r" because .*| in [a-z]+\Z| of the .*")
+_STRING = re.compile(r"('(?:[^']|'')*')")
+_IDENTIFIER = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(?!\s*\()")
+_FILLER_WORDS = "the a an of in on is are was were that who whose to for it its and or at by"
+_FILLER = frozenset(_FILLER_WORDS.split())
+
+ClueKind = Literal["condition", "having", "extreme", "formula", "column", "total"]
+
+
+class Column(NamedTuple):
+    """A column, with the stems of its name and of what is said of it."""
+
+    table: str
+    name: str
+    type: str
+    is_key: bool
+    stems: frozenset[str]
+    said: frozenset[str]
+    values: tuple[Any, ...]
+
+    @property
+    def full(self) -> str:
+        """`table.column`."""
+        return f"{self.table}.{self.name}"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it can be summed up: a number that is no key."""
+        return self.type.upper() in ("INTEGER", "REAL", "NUMERIC", "FLOAT") and not self.name.lower().endswith("id")
+
+    @property
+    def is_day(self) -> bool:
+        """Whether it holds days or times."""
+        return self.type.upper().startswith("DATE")
+
+
+class Join(NamedTuple):
+    """A declared key: a column of one table refers to a column of another."""
+
+    table: str
+    column: str
+    to_table: str
+    to_column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of a database, as an agent sees them."""
+
+    columns: tuple[Column, ...]
+    joins: tuple[Join, ...]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(dict.fromkeys(column.table for column in self.columns))
+
+    def of(self, table: str) -> tuple[Column, ...]:
+        """A table's columns."""
+        return tuple(column for column in self.columns if column.table == table)
+
+    def named(self, name: str) -> tuple[Column, ...]:
+        """The columns that `column` or `table.column` may mean."""
+        table, _, column = name.lower().rpartition(".")
+        return tuple(c for c in self.columns if c.name.lower() == column and table in ("", c.table.lower()))
+
+
+class Clue(NamedTuple):
+    """A part of the evidence: what a phrase of the question comes to, columns not yet resolved."""
+
+    phrase: str
+    kind: ClueKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, read.
+
+    Attributes:
+        text: The question.
+        stems: Of its words.
+        clues: What the evidence says.
+        names: Capitalised names in it that no clue explains.
+        days: Dates in it.
+    """
+
+    text: str
+    stems: tuple[str, ...]
+    clues: tuple[Clue, ...]
+    names: tuple[str, ...]
+    days: tuple[str, ...]
+
+    def says(self, pattern: str) -> bool:
+        """Say whether the question, in lower case, has a pattern."""
+        return re.search(pattern, self.text.lower()) is not None
+
+
+def stem(word: str) -> str:
+    """Return a word without its endings: plural, past, -ing."""
+    if len(word) > 4 and word.endswith("ies"):
+        word = f"{word[:-3]}y"
+    elif len(word) > 4 and word.endswith(("ches", "shes", "xes")):
+        word = word[:-2]
+    elif len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        if len(word) > len(ending) + 3 and word.endswith(ending):
+            return word[: -len(ending)]
+    return word
+
+
+@lru_cache(maxsize=8192)
+def stems_of(text: str) -> tuple[str, ...]:
+    """Return the stems of a text's words, filler left out; underscores part words."""
+    return tuple(stem(word) for word in _WORD.findall(text.lower()) if word not in _FILLER)
+
+
+def schema_of(state: State) -> Schema | None:
+    """Return the schema that the state or the way to it shows; None where none was shown.
+
+    Tables and columns whose names would have to be quoted are left out.
+    """
+    for info in (state.info, *(turn.info for turn in state.history)):
+        tables = info.get("page", {}).get("tables")
+        if tables:
+            schema = _schema(tables)
+            return schema if schema.columns else None
+    return None
+
+
+def _schema(tables: Sequence[Mapping[str, Any]]) -> Schema:
+    columns = tuple(
+        Column(
+            table["name"],
+            column["name"],
+            column["type"],
+            column["is_key"],
+            frozenset(stems_of(f"{column['name']} {column['full_name']}")),
+            frozenset(stems_of(f"{column['description']} {column['value_description']}")),
+            tuple(column["values"]),
+        )
+        for table in tables
+        for column in table["columns"]
+        if table["name"].isidentifier() and column["name"].isidentifier()
+    )
+    joins = (
+        Join(key["table"], key["column"], key["to_table"], key["to_column"])
+        for table in tables
+        for key in table["foreign_keys"]
+    )
+    return Schema(columns, tuple(dict.fromkeys(joins)))
+
+
+@lru_cache(maxsize=1024)
+def read_question(question: str, evidence: str) -> Asked:
+    """Read a question and its evidence."""
+    clues = tuple(_clues(evidence))
+    explained = {clue.phrase.lower() for clue in clues} | {part.lower() for c in clues for part in _quoted(c.text)}
+    names = tuple(name for name in _names(question) if not any(name.lower() in known for known in explained))
+    return Asked(question, stems_of(question), clues, names, tuple(_DATE.findall(question)))
+
+
+def _quoted(text: str) -> list[str]:
+    return [part[1:-1] for part in _STRING.findall(text)]
+
+
+def _names(question: str) -> Iterator[str]:
+    """Capitalised names and codes, but for the first word and what follows a full stop."""
+    for match in _NAME.finditer(_DATE.sub(lambda day: " " * len(day[0]), question)):
+        before = question[: match.start()].rstrip()
+        name = match.group().rstrip(".,'")
+        starts_sentence = not before or before[-1] in ".?!"
+        if starts_sentence:
+            _, _, name = name.partition(" ")
+        if name and not name.replace(".", "").isdigit():
+            yield name
+
+
+def _clues(evidence: str) -> Iterator[Clue]:
+    for part in evidence.split(";"):
+        phrase, found, expression = part.strip().partition(" refers to ")
+        if not found:
+            phrase, found, expression = part.strip().partition(" refer to ")
+        if found:
+            yield _clue(phrase, expression.strip())
+        elif match := re.match(r"([a-z ]+?)\s*=\s*(.+)", part.strip()):
+            yield Clue(match[1], "formula", match[2])
+
+
+def _clue(phrase: str, expression: str) -> Clue:
+    if "DIVIDE" in expression or "SUBTRACT" in expression or "MULTIPLY" in expression:
+        return Clue(phrase, "formula", expression)
+    if match := _EXTREME.match(expression):
+        return Clue(phrase, "extreme", f"{match[1]} {match[2]}")
+    if _HAVING.match(expression):
+        return Clue(phrase, "having", expression)
+    if expression.startswith(("SUM(", "COUNT(", "AVG(")):
+        return Clue(phrase, "total", expression)
+    if _CONDITION.match(expression):
+        return Clue(phrase, "condition", _AFTERTHOUGHT.sub("", expression))
+    return Clue(phrase, "column", _AFTERTHOUGHT.sub("", expression))
+
+
+def identifiers(expression: str) -> Iterator[re.Match[str]]:
+    """Yield the words of an expression that may be columns: outside of quotes, not called as functions."""
+    blanked = _STRING.sub(lambda quoted: " " * len(quoted[0]), expression)
+    return _IDENTIFIER.finditer(blanked)

@@ -1,0 +1,35 @@
+"""Several IAD chains, each giving its best candidate, and a vote by result among them."""
+
+from collections.abc import Callable
+
+from iad_policy.feedback import FeedbackForm, best_and_worst
+from iad_policy.requests import All, Asking, Propose
+from iad_policy.strategies import per_step
+from iad_policy.strategies.iad import chain
+from iad_policy.strategies.stop import never
+from iad_policy.types import Candidate, State
+from iad_policy.voting import voted
+
+
+@per_step
+def chains(
+    here: State,
+    *,
+    n: int = 3,
+    k: int = 3,
+    delta: float = 0.0,
+    feedback: FeedbackForm = best_and_worst,
+    stop: Callable[[Candidate], bool] = never,
+    temperature: float | None = None,
+) -> Asking[Candidate]:
+    """Commit the majority's choice among the best candidates of k IAD chains (arXiv 2504.01931, text-to-SQL).
+
+    `n` counts all proposals of a decision, as everywhere: each chain gets n // k of them, at least one, the first ones
+    of what is left over one more; with fewer than k there are n chains.
+    """
+    sizes = [n // k + (place < n % k) for place in range(min(k, n))]
+    one = [chain(here, n=size, delta=delta, feedback=feedback, stop=stop, temperature=temperature) for size in sizes]
+    best = [candidate for candidate in (yield from All(one)) if candidate is not None]
+    if not best:
+        return (yield from Propose(here, 1, temperature=temperature))[0]
+    return (yield from voted(here, best))

@@ -1,0 +1,58 @@
+"""Voting by result: candidates that come to the same are one vote each for it.
+
+What failed does not vote, and what came to nothing votes only when nothing else is left; of equals the first seen wins.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import Asking, Simulate
+from iad_policy.types import Candidate, State
+
+
+def result_of(state: State) -> str:
+    """Return what names the result of a simulated state: the environment's key, else its observation."""
+    return state.key or str(state.observation)
+
+
+def rank_of(state: State) -> int:
+    """Return 0 for a state that an invalid or failed action led to, 1 for one with nothing in it, else 2."""
+    facts: Mapping[str, Any] = state.info.get("facts") or {}
+    findings = facts.get("findings", ())
+    if state.info.get("invalid_action") or any(finding["severity"] == "error" for finding in findings):
+        return 0
+    return 1 if any(finding["code"] == "empty" for finding in findings) else 2
+
+
+def majority(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the first candidate of the largest group with the same result.
+
+    Args:
+        candidates: At least one; those without a preview, and those with an error, only count if there are no others.
+    """
+    seen = [candidate for candidate in candidates if candidate.preview is not None and not candidate.error]
+    if not seen:
+        return next((candidate for candidate in candidates if not candidate.error), candidates[0])
+    ranks = [rank_of(candidate.preview) for candidate in seen if candidate.preview is not None]
+    voters = [candidate for candidate, rank in zip(seen, ranks, strict=True) if rank == max(ranks)]
+    votes = Counter(_result(candidate) for candidate in voters)
+    return max(voters, key=lambda candidate: votes[_result(candidate)])
+
+
+def _result(candidate: Candidate) -> str:
+    return "" if candidate.preview is None else result_of(candidate.preview)
+
+
+def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:
+    """Simulate the candidates that were not yet, as far as the budget goes, and return the majority's choice."""
+    shown = []
+    for candidate in candidates:
+        if candidate.preview is None and not candidate.error:
+            with suppress(BudgetExhausted):
+                candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
+        shown.append(candidate)
+    return majority(shown)

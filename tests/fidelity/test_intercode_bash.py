@@ -1,0 +1,220 @@
+"""The shell environment against InterCode: recorded rewards, real git, and the gold commands of the real tasks."""
+
+import shutil
+import subprocess
+import tarfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from iad_envs.bash.env import BashEnv
+from iad_envs.bash.original import IGNORED_NAMES, MalformedCommand, arrives_as, git_status
+from iad_envs.bash.reward import UnreadableStatus, intercode_parts, similarity
+from iad_envs.bash.sandbox import open_sandbox
+from iad_envs.bash.start import StartState
+from iad_envs.bash.tasks import load_tasks
+
+Vectors = Callable[[str], Any]
+N_TASKS = 200
+TIME_DEPENDENT = {
+    "fs_2-42": "prints the time to the second",
+    "fs_4-25": "prints the load average",
+    "fs_4-5": "prints the process tree",
+    "fs_2-36": "prints the free space, which other programs use too",
+    "fs_1-45": "packs a compressed archive, whose bytes may hold times",
+    "fs_1-46": "packs a compressed archive, whose bytes may hold times",
+    "fs_2-39": "packs a compressed archive, whose bytes may hold times",
+    "fs_2-48": "packs a compressed archive, whose bytes may hold times",
+}
+"""Gold commands whose second run may differ from the first, so that a reward below 1 is no fault."""
+TOO_LONG = {
+    "fs_1-55": "searches every file of the system when its quotes arrive; the original's don't, and it fails at once"
+}
+"""Gold commands that run into the time limit in a plain shell."""
+
+
+def test_rewards_and_their_parts_are_the_originals(vectors: Vectors) -> None:
+    cases = vectors("intercode_bash_reward.json")
+    assert len(cases) >= 10
+    for case in cases:
+        hashes = case["agent_hashes"], case["gold_hashes"]
+
+        def same_content(path: str, hashes: Any = hashes) -> bool:
+            return bool(hashes[0].get(path) == hashes[1].get(path))
+
+        outputs = case["agent_obs"], None if case["gold_raises"] else case["gold_obs"]
+
+        def parts(case: Any = case, outputs: Any = outputs, same: Any = same_content) -> Any:
+            return intercode_parts(
+                case["agent_status"],
+                case["gold_status"],
+                agent_output=outputs[0],
+                gold_output=outputs[1],
+                same_content=same,
+            )
+
+        if case.get("raises") == "IndexError":
+            with pytest.raises(UnreadableStatus):
+                parts()
+            continue
+        found = parts()
+        assert (case["name"], *found) == (case["name"], case["file_diff"], case["file_changes"], case["answer"])
+        assert found.total == case["reward"], case["name"]
+        assert similarity(*outputs) == pytest.approx(case["similarity"], abs=1e-12), case["name"]
+
+
+def test_commands_are_altered_as_often_as_in_the_original(real_data: Path) -> None:
+    altered: Counter[str] = Counter()
+    split = []
+    for task in load_tasks(real_data / "intercode"):
+        arguments = arrives_as(task.gold)
+        altered[task.file_system] += arguments[2:] != (task.gold.strip(),)
+        if len(arguments) > 3:
+            split.append(task.task_id)
+    assert altered == {"fs_1": 14, "fs_2": 12, "fs_3": 8, "fs_4": 2}
+    assert split == ["fs_3-33"]
+    with pytest.raises(MalformedCommand, match="quotes that still balance"):
+        arrives_as('echo "')
+
+
+@pytest.mark.parametrize(
+    ("options", "also_exempt"),
+    [
+        ({"published": True}, {}),
+        ({"limits": {"time_s": 3.0}}, TOO_LONG),
+    ],
+    ids=["published", "plain shell"],
+)
+def test_every_gold_command_of_the_200_real_tasks_scores_1(
+    real_data: Path, options: dict[str, Any], also_exempt: dict[str, str]
+) -> None:
+    env = BashEnv(data_dir=real_data / "intercode", split=None, **options)
+    below = {}
+    tasks = load_tasks(real_data / "intercode")
+    assert len(tasks) == N_TASKS
+    for task in tasks:
+        if task.task_id in also_exempt:
+            continue
+        env.reset(options={"task_id": task.task_id})
+        env.step(task.gold)
+        _, reward, _, _, info = env.step("submit")
+        if (reward, info["progress"], info["success"]) != (1.0, 1.0, True):
+            below[task.task_id] = (reward, info["reward_parts"])
+    assert not below.keys() - TIME_DEPENDENT.keys(), below
+    excluded = env.excluded
+    assert len(env.task_ids) == N_TASKS - len(excluded)
+    assert all(any(tool in why for tool in env.missing_tools) for why in excluded.values())
+    env.close()
+
+
+class Replica:
+    """A tree in a folder under real git, and the same tree in a sandbox."""
+
+    def __init__(self, folder: Path, script: str) -> None:
+        self.folder = folder / "tree"
+        self.folder.mkdir()
+        self._home = folder
+        self.bash(script)
+        archive = folder / "tree.tar"
+        with tarfile.open(archive, "w") as packed:
+            for entry in sorted(self.folder.iterdir()):
+                packed.add(entry, entry.name)
+        (self.folder / ".gitignore").write_text("".join(f"{name}\n" for name in sorted(IGNORED_NAMES - {".git"})))
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "start")
+        self.archive = archive
+
+    def git(self, *arguments: str) -> str:
+        settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "safe.directory=*", "-c", "core.fileMode=true"]
+        environment = {"HOME": str(self._home), "PATH": "/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM": "1"}
+        done = subprocess.run(
+            ["git", *settings, *arguments], cwd=self.folder, env=environment, capture_output=True, check=True
+        )
+        return done.stdout.decode(errors="surrogateescape")
+
+    def bash(self, script: str) -> None:
+        subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, check=False)
+
+
+NAMES = ["a", "b.txt", "c d", "é.md", "lib", "run.log", 'q"t', "e", "tab\\tname", "bin"]
+
+
+def scripts(rng: Random) -> tuple[str, str]:
+    """A script that makes a random tree and one that changes it; all paths are relative and stay inside."""
+
+    def path() -> str:
+        # The first name is no name of the system, as the sandbox's root has those already.
+        names = [rng.choice(["t1", "t2", "t3.d"]), *(rng.choice(NAMES) for _ in range(rng.randint(0, 3)))]
+        return "/".join(f"$'{name}'" for name in names)
+
+    def make() -> str:
+        where = path()
+        return f"mkdir -p $(dirname {where} 2>/dev/null) ; mkdir -p {path()}; echo {rng.randint(0, 9)} > {where}"
+
+    def change() -> str:
+        kinds = [
+            lambda: f"echo {rng.randint(0, 9)} >> {path()}",
+            lambda: f"mkdir -p {path()} && echo new > {path()}",
+            lambda: f"rm -rf {path()}",
+            lambda: f"mv {path()} {path()}",
+            lambda: f"chmod {rng.choice(['+x', '600', '755'])} {path()}",
+            lambda: f"ln -sfn {path()} {path()}",
+            lambda: f"cp -r {path()} {path()}",
+            lambda: f"mkfifo {path()}",
+            lambda: f"touch -d 2001-01-01 {path()}",
+        ]
+        return rng.choice(kinds)()
+
+    first = "; ".join([*(make() for _ in range(rng.randint(6, 16))), "mkdir -p t1/hollow/deep"])
+    return first, "; ".join(change() for _ in range(rng.randint(4, 20)))
+
+
+@pytest.fixture
+def replicas(tmp_path: Path) -> Iterator[Callable[[int], tuple[Replica, str]]]:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed: there is nothing to compare with")
+
+    def make(seed: int) -> tuple[Replica, str]:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        first, second = scripts(Random(seed))
+        return Replica(folder, first), second
+
+    return make
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_status_from_the_sandboxs_changes_is_what_real_git_prints(
+    replicas: Callable[[int], tuple[Replica, str]], block: int
+) -> None:
+    n_lines = 0
+    for seed in range(20 * block, 20 * block + 20):
+        replica, changes = replicas(seed)
+        with open_sandbox(setup=replica.archive) as sandbox:
+            start = StartState(sandbox, published=False)
+            with sandbox.fork(start.token) as fork:
+                fork.run(changes)
+                ours = git_status(start.index, fork.diff(start.token))
+        replica.bash(changes)
+        theirs = replica.git("status", "--short")
+        assert ours == theirs, (seed, changes)
+        n_lines += len(theirs.splitlines())
+    assert n_lines > 20
+
+
+def test_cleaning_leaves_the_folders_that_real_git_leaves(replicas: Callable[[int], tuple[Replica, str]]) -> None:
+    for seed in range(8):
+        replica, _ = replicas(seed)
+        with open_sandbox(setup=replica.archive) as sandbox:
+            start = StartState(sandbox, published=True)
+            with sandbox.fork(start.token) as fork:
+                found = fork.tree("/")
+                ours = {change.path[1:] for change in found if change.path.startswith("/t")}
+        replica.git("clean", "-fd")
+        theirs = {str(path.relative_to(replica.folder)) for path in replica.folder.rglob("*")}
+        assert ours == {path for path in theirs if path.startswith("t")}

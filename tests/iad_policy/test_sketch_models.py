@@ -1,0 +1,128 @@
+"""What a model is shown of a sketch, and how its page and its verdict are read; the model is scripted."""
+
+from base64 import b64decode
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from iad_policy.agents.sketch_language import SketchLanguageAgent
+from iad_policy.errors import UnknownName
+from iad_policy.models import Completion
+from iad_policy.prompts import Prompts
+from iad_policy.sketching import agreement, image_part, ink_of
+from iad_policy.types import Candidate, Feedback, State
+from iad_policy.verifiers.sketch2code import PageJudge, ReferenceVerifier, SketchVerifier
+
+SKETCH = np.full((400, 300, 3), 250, dtype=np.uint8)
+SKETCH[100:104, 50:250] = 20
+BOXES = {"divider": [[50 / 300, 0.25, 200 / 300, 0.01]]}
+
+
+class Model:
+    name = "scripted"
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self.asked: list[Any] = []
+
+    def complete(self, messages: Any, *, temperature: Any = None, max_tokens: Any = None) -> Completion:
+        self.asked.append((messages, temperature, max_tokens))
+        return Completion(self._answer)
+
+
+def state(**page: Any) -> State:
+    info = {
+        "instruction": "Write the page.",
+        "available_actions": ("<html></html>",),
+        "facts": {"complaint": "", "sketch_size": [400, 200]},
+        "page": {"html": "<p>mine</p>", "boxes": BOXES, "failure": "", **page},
+    }
+    return State({"sketch": SKETCH, "text": "Write the page."}, info)
+
+
+def previewed(gold: Any = None, **page: Any) -> Candidate:
+    preview = state(**page)
+    return Candidate("<p>mine</p>", preview=State(preview.observation, preview.info, done=True, gold=gold))
+
+
+def sizes(content: Any) -> list[tuple[int, int]]:
+    found = []
+    for part in content:
+        if part["type"] == "image_url":
+            png = b64decode(part["image_url"]["url"].partition(",")[2])
+            found.append((int.from_bytes(png[20:24], "big"), int.from_bytes(png[16:20], "big")))
+    return found
+
+
+def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer() -> None:
+    model = Model("Here:\n```html\n<p>page</p>\n```")
+    agent = SketchLanguageAgent(model, Prompts("sketch2code"))
+    feedback = Feedback("Best: <p>old</p>")
+    candidate = agent.propose(state(), feedback=feedback, temperature=None, rng=Random(0))
+    assert candidate.action == "Here:\n```html\n<p>page</p>\n```"
+    ((messages, temperature, max_tokens),) = model.asked
+    assert (temperature, max_tokens) == (0.5, 4096)
+    text = messages[-1]["content"][0]["text"]
+    assert "Write the page." in text
+    assert "Best: <p>old</p>" in text
+    assert sizes(messages[-1]["content"]) == [(400, 200)]
+
+
+@pytest.mark.parametrize("answer", ["", "I can't see it."])
+def test_an_answer_without_a_page_is_a_candidate_with_an_error(answer: str) -> None:
+    candidate = SketchLanguageAgent(Model(answer)).propose(state(), feedback=None, temperature=1.0, rng=Random(0))
+    assert candidate.error.startswith("expected an HTML page")
+
+
+@pytest.mark.parametrize(
+    ("shape", "sent"), [((500, 600), (500, 600)), ((1536, 1536), (768, 768)), ((6000, 1280), (2000, 427))]
+)
+def test_pictures_are_sent_at_the_published_size(shape: tuple[int, int], sent: tuple[int, int]) -> None:
+    assert sizes([image_part(np.zeros((*shape, 3), dtype=np.uint8))]) == [sent]
+
+
+@pytest.mark.parametrize(
+    ("sees", "label", "n_pictures"), [("images", "oracle", 2), ("html", "oracle", 0), ("sketch", "self", 2)]
+)
+def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: int) -> None:
+    model = Model("Critique: Too narrow.\nScore: 7")
+    shown: list[str] = []
+
+    def screenshot(html: str) -> Any:
+        shown.append(html)
+        return np.zeros((90, 70, 3), dtype=np.uint8)
+
+    judge = PageJudge(model, sees, screenshot)
+    gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}} if label == "oracle" else None
+    (verdict,) = judge.verify(state(), [previewed(gold)], ())
+    assert judge.information == label
+    assert (verdict.score, verdict.critique) == (0.7, "Too narrow.")
+    content = model.asked[0][0][-1]["content"]
+    assert len(sizes(content) if n_pictures else []) == n_pictures
+    assert ("<p>gold</p>" in shown or "<p>gold</p>" in content) == (label == "oracle")
+
+
+def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
+    with pytest.raises(ValueError, match="preview with gold"):
+        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()], ())
+    with pytest.raises(UnknownName, match="images"):
+        PageJudge(Model(""), "smells", lambda html: None)  # type: ignore[arg-type]
+
+
+def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
+    gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
+    for part, expected in gold["reward_parts"].items():
+        assert ReferenceVerifier(part).verify(state(), [previewed(gold)], ())[0].score == expected
+    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")], ())[0].score == -1.0
+    with pytest.raises(UnknownName, match="layout"):
+        ReferenceVerifier("colour")
+
+
+def test_the_proxy_prefers_what_the_sketch_shows() -> None:
+    there, elsewhere = previewed(), previewed(boxes={"divider": [[0.0, 0.9, 0.5, 0.01]]})
+    full = State(state().observation, {**state().info, "facts": {"complaint": "", "sketch_size": [400, 300]}})
+    verdicts = SketchVerifier().verify(full, [there, elsewhere, previewed(boxes={})], ())
+    assert verdicts[0].score > 0.8 > 0.2 > verdicts[1].score >= verdicts[2].score == 0.0
+    assert agreement(ink_of(SKETCH, (400, 300)), BOXES) == verdicts[0].score

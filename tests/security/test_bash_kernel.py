@@ -1,0 +1,208 @@
+"""Calls into the kernel that could lead out of a sandbox are refused, by their numbers, whatever the rights."""
+
+import ctypes
+import errno
+import os
+import re
+import struct
+from collections.abc import Sequence
+
+import pytest
+from bash_sandboxes import as_root_and_as_nobody, sandbox_of
+
+from iad_envs.bash.embedded import seccomp, syscalls
+from iad_envs.bash.embedded.seccomp import ARCHITECTURES, REFUSED, program
+
+COLUMN = list(ARCHITECTURES).index(os.uname().machine)
+CLONE_NEWUSER, CLONE_NEWNS = 0x10000000, 0x20000
+HARMLESS: dict[str, Sequence[int]] = {
+    "ptrace": (0, 0, 0, 0),  # trace me
+    "keyctl": (0, -3 & 0xFFFFFFFF, 0),  # the id of my session's keyring
+    "add_key": (0, 0, 0, 0, 0),
+    "request_key": (0, 0, 0, 0),
+    "bpf": (0, 0, 0),
+    "io_uring_setup": (0, 0),
+    "perf_event_open": (0, 0, 0, 0, 0),
+    "userfaultfd": (1,),
+    "process_vm_readv": (0, 0, 0, 0, 0, 0),
+    "unshare": (CLONE_NEWNS,),
+    "setns": (-1 & 0xFFFFFFFF, 0),
+    "mount": (0, 0, 0, 0, 0),
+    "umount2": (0, 0),
+    "pivot_root": (0, 0),
+    "chroot": (0,),
+    "fsopen": (0, 0),
+    "open_tree": (-1 & 0xFFFFFFFF, 0, 0),
+    "move_mount": (-1 & 0xFFFFFFFF, 0, -1 & 0xFFFFFFFF, 0, 0),
+    "name_to_handle_at": (-1 & 0xFFFFFFFF, 0, 0, 0, 0),
+    "memfd_create": (0, 0),
+    "shmget": (0, 4096, 0o600),
+    "personality": (0xFFFFFFFF,),
+    "kcmp": (0, 0, 0, 0, 0),
+}
+CALL = """perl -e 'my ($n, @a) = map { $_ + 0 } @ARGV; $! = 0; print syscall($n, @a), " ", $! + 0, "\\n"'"""
+
+
+def outside(number: int, arguments: Sequence[int]) -> int:
+    """The error of a call on the host, made with all rights over a throw-away namespace and none over the host."""
+    pid = os.fork()
+    if pid == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.unshare(CLONE_NEWUSER | CLONE_NEWNS)
+        padded = [ctypes.c_long(each) for each in (*arguments, *[0] * 6)][:6]
+        os._exit(ctypes.get_errno() if libc.syscall(ctypes.c_long(number), *padded) < 0 else 0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@as_root_and_as_nobody
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_call_that_the_host_would_look_at_is_refused(user: str, name: str) -> None:
+    number = REFUSED[name][COLUMN]
+    assert number is not None
+    assert outside(number, HARMLESS[name]) != errno.EPERM
+    with sandbox_of(user) as sandbox:
+        arguments = " ".join(map(str, (number, *HARMLESS[name])))
+        assert sandbox.run(f"{CALL} {arguments}").output == f"-1 {errno.EPERM}\n"
+
+
+@as_root_and_as_nobody
+def test_every_call_on_the_list_is_refused(user: str) -> None:
+    numbers = [numbers[COLUMN] for numbers in REFUSED.values() if numbers[COLUMN] is not None]
+    with sandbox_of(user) as sandbox:
+        script = "; ".join(f"{CALL} {number} 0 0 0 0 0 0" for number in numbers)
+        assert set(sandbox.run(script).output.splitlines()) == {f"-1 {errno.EPERM}"}
+
+
+@as_root_and_as_nobody
+@pytest.mark.parametrize("flag", [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000])
+def test_no_process_starts_in_new_namespaces(user: str, flag: int) -> None:
+    clone, clone3 = seccomp.CLONE[COLUMN], seccomp.CLONE3[COLUMN]
+    with sandbox_of(user) as sandbox:
+        assert sandbox.run(f"{CALL} {clone} {flag | 17} 0 0 0 0").output == f"-1 {errno.EPERM}\n"
+        assert sandbox.run(f"{CALL} {clone3} 0 0").output == f"-1 {errno.ENOSYS}\n"
+        assert sandbox.run("(exit 3)").exit_code == 3  # ordinary processes do start
+
+
+@as_root_and_as_nobody
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mount -t tmpfs none /mnt",
+        "umount -l /usr",
+        "unshare -r true",
+        "unshare -m true",
+        "nsenter -t 1 -m true",
+        "chroot /tmp /bin/true",
+        "mknod /tmp/disk b 254 0",
+        "mknod /tmp/memory c 1 1",
+        "mknod /tmp/whiteout c 0 0",
+        "hostname other",
+        "date -s 2001-01-01",
+        "swapon /tmp/x",
+        "cat /dev/kmsg /dev/mem",
+        "dmesg",
+    ],
+)
+def test_programs_that_need_power_fail(user: str, command: str) -> None:
+    with sandbox_of(user) as sandbox:
+        assert sandbox.run("type -P " + command.split()[0]).exit_code == 0  # the program itself is there
+        result = sandbox.run(command)
+        assert result.exit_code != 0
+        assert re.search("ermitted|denied|superuser|must be root|No such file|cannot", result.output)
+
+
+@as_root_and_as_nobody
+def test_named_pipes_can_be_made_and_devices_can_not(user: str) -> None:
+    with sandbox_of(user) as sandbox:
+        assert sandbox.run("mkfifo /tmp/pipe; mknod /tmp/disk b 254 0; ls /tmp").output.endswith("pipe\n")
+        assert sandbox.run("test -p /tmp/pipe -a ! -e /tmp/disk").exit_code == 0
+
+
+@as_root_and_as_nobody
+def test_capabilities_are_few_and_rights_can_not_grow(user: str) -> None:
+    with sandbox_of(user) as sandbox:
+        status = dict(line.split(":\t", 1) for line in sandbox.run("cat /proc/self/status").output.splitlines())
+        for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd"):
+            assert int(status[kind], 16) == 0b11111011
+        assert status["NoNewPrivs"] == "1"
+        assert status["Seccomp"] == "2"
+        assert status["Uid"].split() == ["0"] * 4
+
+
+@as_root_and_as_nobody
+def test_the_root_of_a_sandbox_is_nobody_on_the_host(user: str) -> None:
+    with sandbox_of(user) as sandbox:
+        mapped = sandbox.run("cat /proc/self/uid_map").output.split()
+        expected = (
+            ["0", "0", "65536"] if user == "root" else ["0", "0", "1"]
+        )  # of the namespace above, which is shifted
+        assert mapped == expected
+        assert sandbox.run("touch /tmp/mine; stat -c %u /tmp/mine /usr/bin/env").output.split() == ["0", "65534"]
+
+
+def verdict(code: bytes, architecture: int, number: int, argument_0: int, argument_1: int) -> int:
+    """What the kernel's machine makes of a call: an interpreter of the few instructions used."""
+    data = struct.pack("=iIQQQQQQQ", number, architecture, 0, argument_0, argument_1, 0, 0, 0, 0)
+    accumulator, at = 0, 0
+    while True:
+        operation, yes, no, operand = struct.unpack_from("=HBBI", code, at * 8)
+        at += 1
+        if operation == 0x06:
+            return operand
+        if operation == 0x20:
+            (accumulator,) = struct.unpack_from("=I", data, operand)
+        else:
+            test = {0x15: accumulator == operand, 0x35: accumulator >= operand, 0x45: bool(accumulator & operand)}
+            at += yes if test[operation] else no
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_the_filter_decides_alike_on_every_processor(machine: str) -> None:
+    code, column, here = program(machine), list(ARCHITECTURES).index(machine), ARCHITECTURES[machine]
+    allow, refuse, kill = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
+    assert verdict(code, here ^ 1, 0, 0, 0) == kill
+    refused = {numbers[column] for numbers in REFUSED.values()}
+    special = {pair[column] for pair in (seccomp.CLONE, seccomp.CLONE3, seccomp.SOCKET, seccomp.SOCKETPAIR)}
+    for number in range(500):
+        if number not in special:
+            assert verdict(code, here, number, 0, 0) == (refuse if number in refused else allow)
+    for flags, expected in ((0x1200011, allow), (0x10000011, refuse), (0x80, refuse), (0x3D0F00, allow)):
+        assert verdict(code, here, seccomp.CLONE[column], flags, 0) == expected
+    for family, expected in (
+        (1, allow),
+        (2, allow),
+        (10, allow),
+        (16, allow),
+        (40, refuse),
+        (17, refuse),
+        (38, refuse),
+    ):
+        assert verdict(code, here, seccomp.SOCKET[column], family, 1) == expected
+    assert verdict(code, here, seccomp.IOCTL[column], 0, 0x5412) == refuse
+    assert verdict(code, here, seccomp.IOCTL[column], 0, 0x5401) == allow
+    if machine == "x86_64":
+        assert verdict(code, here, 0x40000000 | 101, 0, 0) == kill
+
+
+def test_a_processor_without_a_filter_is_refused() -> None:
+    with pytest.raises(OSError, match=r"x86_64, aarch64.*'vax'"):
+        program("vax")
+
+
+def test_the_calls_of_this_machine_have_the_numbers_of_its_headers() -> None:
+    folder = {"x86_64": "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "/usr/include/asm-generic/unistd.h"}
+    for machine, path in folder.items():
+        if not os.path.exists(path):  # noqa: PTH110
+            continue
+        with open(path) as file:  # noqa: PTH123
+            known = {
+                name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)", file.read())
+            }
+        column = list(ARCHITECTURES).index(machine)
+        wrong = {
+            name: numbers[column]
+            for name, numbers in REFUSED.items()
+            if known.get(name, numbers[column]) != numbers[column]
+        }
+        assert wrong == {}
+    assert REFUSED["mount_setattr"][COLUMN] == syscalls.SYS_MOUNT_SETATTR

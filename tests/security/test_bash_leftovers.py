@@ -1,0 +1,148 @@
+"""Whatever happens, nothing stays behind: no process, mount, control group or file."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from bash_sandboxes import AS_NOBODY, ROOT, as_root_and_as_nobody, children, groups, mounts, sandbox_of, still_there
+
+from iad_envs.bash.sandbox import SandboxError, open_sandbox
+
+CRASHING = """
+import sys
+from iad_envs.bash.sandbox import open_sandbox
+sandboxes = [open_sandbox(setup=["echo x >/root/x"]) for _ in range(2)]
+forks = [sandbox.fork() for sandbox in sandboxes]
+for each in (*sandboxes, *forks):
+    each.run("trap '' TERM HUP; setsid sleep 1000 & head -c 1000000 /dev/zero >/root/y")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def mine() -> set[str]:
+    """The control groups of this process's sandboxes; other tests run beside this one."""
+    below = children(os.getpid())
+    return {group for group in groups() if int(group.rsplit("-", 2)[1]) in below}
+
+
+@as_root_and_as_nobody
+def test_closing_leaves_nothing(user: str) -> None:
+    with sandbox_of(user):  # the launcher stays
+        pass
+    processes, mounted, shared = children(os.getpid()), mounts(), sorted(Path("/dev/shm").iterdir())
+    with sandbox_of(user) as sandbox:
+        with sandbox.fork() as child:
+            child.run("setsid sleep 1000 &")
+            assert len(children(os.getpid()) - processes) >= 4
+        sandbox.run("sleep 1000 & echo x >/tmp/x")
+        assert bool(mine()) == ("cgroup" in sandbox.capabilities.limits["processes"])
+    assert children(os.getpid()) - processes == set()
+    assert mine() == set()
+    assert mounts() == mounted
+    assert sorted(Path("/dev/shm").iterdir()) == shared
+
+
+@as_root_and_as_nobody
+def test_a_sandbox_that_nobody_closes_goes_with_its_last_reference(user: str) -> None:
+    launch = AS_NOBODY if user == "nobody" else ()
+    open_sandbox(launch=launch).close()
+    before = children(os.getpid())
+    sandbox = open_sandbox(launch=launch)
+    child = sandbox.fork()
+    child.run("sleep 1000 &")
+    made = children(os.getpid()) - before
+    assert made
+    del sandbox, child
+    gc.collect()
+    assert still_there(made) == set()
+    open_sandbox(launch=launch).close()  # a later request finds the launcher done with the burial
+    assert mine() == set()
+
+
+@as_root_and_as_nobody
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_the_death_of_the_parent_ends_everything(user: str, how: signal.Signals) -> None:
+    start = AS_NOBODY if user == "nobody" else (sys.executable,)
+    command = [*start, "-c", CRASHING]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout
+        assert parent.stdout.readline() == b"ready\n"
+        made = children(parent.pid)
+        launchers = {str(pid) for pid in made}
+        assert len(made) >= 1 + 2 + 4 + 4
+        parent.send_signal(how)
+        parent.communicate()
+    assert still_there(made) == set()
+    assert {group for group in groups() if group.rsplit("-", 2)[1] in launchers} == set()
+
+
+def test_a_supervisor_that_dies_takes_its_commands_along_and_is_told() -> None:
+    with open_sandbox() as keeper:
+        before = children(os.getpid())
+        sandbox = open_sandbox()
+        sandbox.run("sleep 1000 &")
+        made = children(os.getpid()) - before
+        os.kill(min(made), signal.SIGKILL)
+        assert still_there(made) == set()
+        with pytest.raises(SandboxError, match="open another one"):
+            sandbox.run("true")
+        sandbox.close()
+        assert keeper.run("echo unharmed").output == "unharmed\n"
+
+
+def test_a_process_forked_from_this_one_can_neither_use_nor_end_its_sandboxes() -> None:
+    with open_sandbox() as sandbox:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                sandbox.run("true")
+            except SandboxError as error:
+                sandbox.close()
+                os._exit(7 if "forked" in str(error) else 8)
+            os._exit(9)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        assert sandbox.run("echo mine").output == "mine\n"
+
+
+def test_a_thread_that_opened_a_sandbox_may_end_before_it() -> None:
+    opened = []
+    thread = threading.Thread(target=lambda: opened.append(open_sandbox(hide=["/usr/share"])))
+    thread.start()
+    thread.join()
+    with opened[0] as sandbox:
+        assert sandbox.run("echo here").output == "here\n"
+
+
+def test_many_episodes_leave_nothing() -> None:
+    setup = ["mkdir /work; echo 1 >/work/a"]
+    with open_sandbox(setup=setup) as sandbox:
+        sandbox.fork().close()
+        processes, mounted = children(os.getpid()), mounts()
+        inside = sandbox.run("grep -c . /proc/self/mountinfo").output
+        for number in range(100):
+            with sandbox.fork(sandbox.start) as child:
+                child.run(f"echo {number} >/work/{number}; sleep 100 &")
+                sandbox.restore(child.snapshot())
+            assert [change.path for change in sandbox.diff()] == [f"/work/{number}"]
+            sandbox.reset()
+        assert sandbox.diff() == ()
+        assert sandbox.run("grep -c . /proc/self/mountinfo").output == inside
+        assert len(children(os.getpid())) == len(processes)
+        assert mounts() == mounted
+
+
+def test_descriptors_are_given_back() -> None:
+    with open_sandbox() as sandbox:
+        sandbox.fork().close()
+        before = len([*Path("/proc/self/fd").iterdir()])
+        for _ in range(20):
+            sandbox.fork().close()
+            open_sandbox().close()
+        assert len([*Path("/proc/self/fd").iterdir()]) == before

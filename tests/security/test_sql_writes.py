@@ -1,0 +1,140 @@
+"""Statements that try to write, to reach other files, or to change the connection: refused, and nothing is changed."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iad_envs.bird.database import Database
+from iad_envs.bird.env import BirdEnv
+from iad_envs.bird.scoring import Scorer
+from tests.iad_envs.small_bird import make_database, make_folder
+
+WRITES = (
+    "DELETE FROM city",
+    "DROP TABLE city",
+    "INSERT INTO city VALUES (9, 'X', 'Y', NULL)",
+    "UPDATE city SET name = 'x'",
+    "REPLACE INTO city VALUES (1, 'X', 'Y', NULL)",
+    "WITH x AS (SELECT 1) DELETE FROM city",
+    "CREATE TABLE t (a)",
+    "CREATE TEMP TABLE t (a)",
+    "CREATE TEMP VIEW city AS SELECT 1",
+    "CREATE INDEX i ON city (name)",
+    "CREATE TRIGGER t AFTER INSERT ON city BEGIN SELECT 1; END",
+    "CREATE VIRTUAL TABLE v USING fts5(a)",
+    "ALTER TABLE city ADD COLUMN x",
+    "ANALYZE",
+    "REINDEX",
+    "VACUUM",
+    "BEGIN IMMEDIATE",
+    "SAVEPOINT a",
+    "PRAGMA query_only = 0",
+    "PRAGMA writable_schema = 1",
+    "PRAGMA database_list",
+    "PRAGMA hard_heap_limit = 1000",
+    "SELECT file FROM pragma_database_list",
+    "SELECT load_extension('libc.so.6')",
+    "SELECT fts3_tokenizer('simple')",
+    "SELECT readfile('/etc/passwd')",
+    "SELECT writefile('here', 'x')",
+    "EXPLAIN SELECT 1",
+    "EXPLAIN QUERY PLAN SELECT 1",
+)
+FILES = ("ATTACH '{file}' AS other", "ATTACH '{new}' AS other", "VACUUM INTO '{new}'")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make_database(tmp_path / "towns.sqlite")
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[Database]:
+    with Database(path) as database:
+        yield database
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_a_statement_that_does_more_than_read_is_no_answer(sql: str, path: Path) -> None:
+    before = digest(path)
+    with Scorer(path) as scorer:
+        score = scorer.score(sql, "SELECT name FROM city")
+        assert score.sound == 0.0
+        assert score.verdict in ("rejected", "error")
+        assert scorer.score("SELECT name FROM city", "SELECT name FROM city").sound == 1.0
+    assert digest(path) == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("sql", FILES)
+def test_other_files_are_out_of_reach_even_for_the_replica_of_the_official_procedure(sql: str, path: Path) -> None:
+    other = make_database(path.parent / "other.sqlite")
+    new = path.parent / "new.sqlite"
+    sql = sql.format(file=other, new=new)
+    with Scorer(path) as scorer:
+        assert scorer.database.run(sql).status == "rejected"
+        assert scorer.score(sql, "SELECT name FROM city").verdict == "rejected"
+    assert not new.exists()
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("DELETE FROM city", "DELETE"),
+        ("ATTACH 'x' AS y", "ATTACH"),
+        ("PRAGMA query_only = 0", "PRAGMA"),
+        ("SELECT zeroblob(10)", "zeroblob"),
+        ("SELECT load_extension('x')", "load_extension"),
+    ],
+)
+def test_a_refusal_says_what_is_not_allowed(sql: str, message: str, database: Database) -> None:
+    result = database.run(sql)
+    assert (result.status, result.message.split(": ")[0]) == ("rejected", "not allowed")
+    assert message in result.message
+
+
+def test_official_mode_reports_what_the_official_evaluator_would_and_leaves_the_database_alone(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    path = folder / "dev_databases" / "towns" / "towns.sqlite"
+    before = digest(path)
+    rewards = {}
+    for scoring in ("official", "ex", "sound"):
+        env = BirdEnv(data_dir=folder, scoring=scoring)
+        env.reset(options={"task_id": "8"})
+        _, rewards[scoring], _, _, info = env.step("DELETE FROM shop")
+        assert (info["reward_parts"]["ex"], info["reward_parts"]["rejected"]) == (1.0, 1.0)
+        assert info["facts"]["findings"][0]["code"] == "rejected"
+        env.reset(options={"task_id": "8"})
+        assert "Corner" in env.step("execute[SELECT name FROM shop]")[0]
+        env.close()
+    assert rewards == {"official": 1.0, "ex": 0.0, "sound": 0.0}
+    assert digest(path) == before
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT 1; SELECT 2", "SELECT 1;; DROP TABLE city", "SELECT 1 -- \n; DELETE FROM city"]
+)
+def test_two_statements_are_an_error(sql: str, database: Database) -> None:
+    result = database.run(sql)
+    assert (result.status, result.rows) == ("error", ())
+    assert "one statement" in result.message
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1;", "SELECT 1; ", "SELECT 1; -- done"])
+def test_a_semicolon_at_the_end_is_none_too_many(sql: str, database: Database) -> None:
+    assert database.run(sql).rows == ((1,),)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"), [("SELECT 1\0", "null character"), ("SELECT '\ud800'", "lone surrogate"), ("\0", "null character")]
+)
+def test_texts_that_are_no_sql_at_all_are_errors_in_words(sql: str, said: str, database: Database) -> None:
+    result = database.run(sql)
+    assert result.status == "error"
+    assert said in result.message
