@@ -49,8 +49,9 @@ def written(reading: Reading, title: str) -> str:
 
 def _element(block: Block) -> str:
     tag = TAGS[block.kind]
-    left, top, width, height = (edge * PAGE_PX for edge in block[1:])
-    place = f'style="left:{left:.0f}px;top:{top:.0f}px;width:{max(1, width):.0f}px;height:{max(1, height):.0f}px"'
+    left, top, width, height = (round(edge * PAGE_PX) for edge in block[1:])
+    width, height = max(1, width), max(1, height)
+    place = f'style="left:{left}px;top:{top}px;width:{width}px;height:{height}px"'
     if tag == "img":
         return f'<img src="rick.jpg" alt="" {place}>'
     if tag == "hr":
@@ -58,8 +59,8 @@ def _element(block: Block) -> str:
     return f"<{tag} {place}>{_filling(width, height) if tag == 'p' else ''}</{tag}>"
 
 
-def _filling(width: float, height: float) -> str:
-    n_words = max(1, min(400, int(width / CHAR_PX / 6) * max(1, round(height / LINE_PX))))
+def _filling(width: int, height: int) -> str:
+    n_words = max(1, min(400, (width // (6 * CHAR_PX)) * max(1, round(height / LINE_PX))))
     return " ".join(FILL[place % len(FILL)] for place in range(n_words))
 
 
