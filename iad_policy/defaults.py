@@ -32,6 +32,7 @@ DEFAULTS = {
     "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier"),
     "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
     "IAD/Sketch2Code-v0": Defaults(
+        "tracer",
         proxy="iad_policy.verifiers.sketch2code:SketchVerifier",
         prompts="sketch2code",
         language="iad_policy.agents.sketch_language:SketchLanguageAgent",

@@ -17,6 +17,7 @@ AGENTS: Mapping[str, str] = {
     "linker": "iad_policy.agents.linker:Linker",
     "replay": "iad_policy.agents.replay:Replay",
     "scripter": "iad_policy.agents.scripter:Scripter",
+    "tracer": "iad_policy.agents.tracer:Tracer",
     "litellm": "iad_policy.agents.language:language_agent",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
