@@ -13,10 +13,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.linking.forms import draft
-from iad_policy.linking.grounding import Chooser
-from iad_policy.linking.query import Query, joined, read_query
-from iad_policy.linking.question import Asked, Schema, read_question, schema_of
+from iad_policy.reading.linking.forms import draft
+from iad_policy.reading.linking.grounding import Chooser
+from iad_policy.reading.linking.query import Query, joined, read_query
+from iad_policy.reading.linking.question import Asked, Schema, read_question, schema_of
 from iad_policy.types import Candidate, Feedback, State
 
 TRIES = 24

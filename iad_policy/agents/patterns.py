@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Formatter
 from typing import NamedTuple
 
-from iad_policy.shell import Errand
+from iad_policy.reading.shell import Errand
 
 MAX_PLANS_PER_PATTERN = 64
 

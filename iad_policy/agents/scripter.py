@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.agents.patterns import Plan, plans_for
-from iad_policy.shell import read_errand
+from iad_policy.reading.shell import read_errand
 from iad_policy.types import Candidate, Feedback, State
 
 SUBMIT = "submit"

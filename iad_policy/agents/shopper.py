@@ -13,7 +13,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.shopping import (
+from iad_policy.reading.shopping import (
     Wanted,
     lines_read,
     page_of,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from iad_policy.agents.language import SHOWN_CHARS, LanguageAgent
-from iad_policy.sketching import image_part
+from iad_policy.reading.sketching import image_part
 from iad_policy.types import Feedback, State
 
 TEMPERATURE = 0.5

@@ -12,10 +12,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.strokes import Block, Taste
-from iad_policy.tracing import Reading, read_sketch
+from iad_policy.reading.strokes import Block, Taste
+from iad_policy.reading.tracing import Reading, read_sketch
+from iad_policy.reading.wireframes import blocks_of, near, without, written
 from iad_policy.types import Candidate, Feedback, State
-from iad_policy.wireframes import blocks_of, near, without, written
 
 SPREAD = Taste(
     darker=0.25,

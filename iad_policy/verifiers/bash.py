@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.shell import Errand, read_errand
+from iad_policy.reading.shell import Errand, read_errand
 from iad_policy.types import Candidate, Information, State, Verdict
 
 INVALID = -1.0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_critique, read_score
-from iad_policy.sketching import agreement, image_part, ink_of
+from iad_policy.reading.sketching import agreement, image_part, ink_of
 from iad_policy.types import Candidate, Information, State, Verdict
 
 Picture = NDArray[np.uint8]

@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.shopping import (
+from iad_policy.reading.shopping import (
     TELLING_PAGES,
     Wanted,
     item_of,

@@ -8,7 +8,7 @@ import pytest
 from iad_envs.bash.facts import NOTHING
 from iad_policy.agents.patterns import plans_for
 from iad_policy.agents.scripter import Scripter
-from iad_policy.shell import read_errand
+from iad_policy.reading.shell import read_errand
 from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn
 from iad_policy.verifiers.bash import CommandVerifier
 

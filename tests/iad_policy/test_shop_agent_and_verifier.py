@@ -10,7 +10,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State, Verdict
 from iad_policy.agents.shopper import Shopper
-from iad_policy.shopping import price_fits, read_instruction, wanted_values
+from iad_policy.reading.shopping import price_fits, read_instruction, wanted_values
 from iad_policy.types import PublicInfo
 from iad_policy.verifiers.webshop import INVALID, InstructionVerifier
 

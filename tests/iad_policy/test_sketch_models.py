@@ -11,7 +11,7 @@ from iad_policy.agents.sketch_language import SketchLanguageAgent
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.prompts import Prompts
-from iad_policy.sketching import agreement, image_part, ink_of
+from iad_policy.reading.sketching import agreement, image_part, ink_of
 from iad_policy.types import Candidate, Feedback, State
 from iad_policy.verifiers.sketch2code import PageJudge, ReferenceVerifier, SketchVerifier
 

@@ -12,10 +12,10 @@ import pytest
 
 from iad_policy import Candidate, Feedback, State
 from iad_policy.agents.tracer import FRAMES, Tracer, frame_fits
-from iad_policy.strokes import Block, Taste
-from iad_policy.tracing import Reading, read_sketch
+from iad_policy.reading.strokes import Block, Taste
+from iad_policy.reading.tracing import Reading, read_sketch
+from iad_policy.reading.wireframes import blocks_of, near, without, written
 from iad_policy.types import PublicInfo
-from iad_policy.wireframes import blocks_of, near, without, written
 
 BUNDLED = Path(__file__).resolve().parents[2] / "data" / "sketch2code"
 GOLD = frozenset({"progress", "success", "reward_parts"})

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from iad_policy.linking.question import Join, Schema
+from iad_policy.reading.linking.question import Join, Schema
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]+|.", re.DOTALL)
 _HEADS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.sketching import opencv
+from iad_policy.reading.sketching import opencv
 
 Ink = NDArray[np.uint8]
 MIN_SIDE_PX = 16

@@ -2,7 +2,7 @@
 
 import re
 
-from iad_policy.linking.grounding import (
+from iad_policy.reading.linking.grounding import (
     COUNTED,
     Chooser,
     Scope,
@@ -14,8 +14,8 @@ from iad_policy.linking.grounding import (
     table_fit,
     translated,
 )
-from iad_policy.linking.query import Query, joined
-from iad_policy.linking.question import Asked, Schema, identifiers, stems_of
+from iad_policy.reading.linking.query import Query, joined
+from iad_policy.reading.linking.question import Asked, Schema, identifiers, stems_of
 
 _HEAD = re.compile(
     r"(?:what (?:is|are|was|were) the|which|in which|(?:please )?(?:list|give)(?: the| its)?|for each|at what|what)"

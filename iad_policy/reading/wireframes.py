@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from iad_policy.strokes import Block
-from iad_policy.tracing import Reading
+from iad_policy.reading.strokes import Block
+from iad_policy.reading.tracing import Reading
 
 PAGE_PX = 1280
 """Width of the written page."""

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from iad_policy.linking.question import Asked, Column, Join, Schema, identifiers, stems_of
+from iad_policy.reading.linking.question import Asked, Column, Join, Schema, identifiers, stems_of
 
 T = TypeVar("T", bound=Hashable)
 COUNTED = re.compile(r"(?:how many|number of|how much)(?: of the| of| more)?(?: different)? (.+)")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.sketching import opencv
-from iad_policy.strokes import Block, Ink, Stroke, Taste, distinct, frames_of, strokes_of
+from iad_policy.reading.sketching import opencv
+from iad_policy.reading.strokes import Block, Ink, Stroke, Taste, distinct, frames_of, strokes_of
 
 WIDTH_PX = 1024
 """At which sketches are read; all lengths are in these pixels."""
