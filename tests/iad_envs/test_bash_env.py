@@ -14,9 +14,9 @@ from iad_envs.errors import UnknownTask
 TASKS = [
     {"query": "Say hello", "gold": "echo hello there"},
     {"query": "Draw a number", "gold": "echo number$RANDOM$RANDOM$RANDOM"},
-    {"query": "Draw a tree", "gold": "no-such-tool /work | sort"},
-    {"query": "Change one", "gold": "echo new words > /work/one.txt"},
-    {"query": "Two at once", "gold": ["mkdir /work/made", "echo text > /work/made/a.txt"]},
+    {"query": "Draw a tree", "gold": "no-such-tool /desk | sort"},
+    {"query": "Change one", "gold": "echo new words > /desk/one.txt"},
+    {"query": "Two at once", "gold": ["mkdir /desk/made", "echo text > /desk/made/a.txt"]},
 ]
 
 
@@ -25,8 +25,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("intercode")
     (folder / "tasks_fs_1.json").write_text(json.dumps(TASKS))
     (folder / "setup_nl2b_fs_1.sh").write_text(
-        "mkdir -p /work/sub /work/hollow\necho first > /work/one.txt\n"
-        "echo two > /work/sub/two.txt\nln -s sub /work/link\n"
+        "mkdir -p /desk/sub /desk/hollow\necho first > /desk/one.txt\n"
+        "echo two > /desk/sub/two.txt\nln -s sub /desk/link\n"
     )
     return folder
 
@@ -45,14 +45,14 @@ def said(env: BashEnv, command: str) -> str:
 
 
 def test_the_working_directory_is_carried_as_a_shell_would(env: BashEnv) -> None:
-    assert said(env, "cd /work && ls sub") == "two.txt\n"
-    assert said(env, "pwd") == "/work\n"
-    assert said(env, "cd link; pwd") == "/work/link\n"
-    assert said(env, "cd -") == "/work\n"
+    assert said(env, "cd /desk && ls sub") == "two.txt\n"
+    assert said(env, "pwd") == "/desk\n"
+    assert said(env, "cd link; pwd") == "/desk/link\n"
+    assert said(env, "cd -") == "/desk\n"
     env.step("cd")
-    assert said(env, "pwd; cd $(dirname /work/sub)") == "/root\n"
+    assert said(env, "pwd; cd $(dirname /desk/sub)") == "/root\n"
     env.step("(cd sub); false")
-    assert said(env, "pwd") == "/work\n"
+    assert said(env, "pwd") == "/desk\n"
 
 
 def test_the_observation_tells_output_errors_exit_code_and_what_else_happened(data: Path) -> None:
@@ -75,43 +75,43 @@ def test_the_observation_tells_output_errors_exit_code_and_what_else_happened(da
 
 
 def test_facts_name_what_a_command_touched_and_destroyed(env: BashEnv) -> None:
-    env.step("cd /work; echo x > new.txt; echo y >> one.txt; rm sub/two.txt; chmod 000 hollow")
+    env.step("cd /desk; echo x > new.txt; echo y >> one.txt; rm sub/two.txt; chmod 000 hollow")
     facts = env.simulate(env.snapshot(), "true").info["facts"]
     assert (facts["created"], facts["changed"], facts["deleted"]) == ((), (), ())
     *_, info = env.step("echo z > other.txt; echo y >> one.txt; rm new.txt")
     facts = info["facts"]
-    assert facts["created"] == ("/work/other.txt",)
-    assert facts["changed"] == ("/work/one.txt",)
-    assert facts["deleted"] == ("/work/new.txt",)
+    assert facts["created"] == ("/desk/other.txt",)
+    assert facts["changed"] == ("/desk/one.txt",)
+    assert facts["deleted"] == ("/desk/new.txt",)
     assert facts["destructive"] == ("deletes", "overwrites")
     assert env.simulate(env.snapshot(), ": > one.txt").info["facts"]["destructive"] == ("empties",)
 
 
 def test_a_simulated_command_is_taken_over_and_not_run_again(env: BashEnv) -> None:
-    action = "echo $RANDOM$RANDOM$RANDOM | tee /work/drawn.txt"
+    action = "echo $RANDOM$RANDOM$RANDOM | tee /desk/drawn.txt"
     ahead = env.simulate(env.snapshot(), action)
-    other = env.simulate(env.snapshot(), "rm -rf /work")
+    other = env.simulate(env.snapshot(), "rm -rf /desk")
     assert env.step(action)[0] == ahead.observation
-    assert said(env, "cat /work/drawn.txt") == ahead.info["page"]["output"]
+    assert said(env, "cat /desk/drawn.txt") == ahead.info["page"]["output"]
     assert other.info["facts"]["n_deleted"] > 0
-    assert said(env, "cat /work/one.txt") == "first\n"
+    assert said(env, "cat /desk/one.txt") == "first\n"
 
 
 def test_candidates_run_side_by_side_do_not_see_each_other(env: BashEnv) -> None:
     token = env.snapshot()
     with ThreadPoolExecutor(4) as threads:
-        actions = [f"echo {k} > /work/mine-{k}; sleep 0.1; ls /work | grep mine" for k in range(8)]
+        actions = [f"echo {k} > /desk/mine-{k}; sleep 0.1; ls /desk | grep mine" for k in range(8)]
         outcomes = list(threads.map(lambda action: env.simulate(token, action), actions))
     assert [outcome.info["page"]["output"] for outcome in outcomes] == [f"mine-{k}\n" for k in range(8)]
-    assert said(env, "ls /work | grep -c mine") == "0\n"
+    assert said(env, "ls /desk | grep -c mine") == "0\n"
 
 
 def test_outcomes_are_the_same_when_output_and_changes_are(env: BashEnv) -> None:
     def key(action: str) -> str:
         return env.simulate(env.snapshot(), action).key
 
-    assert key("echo a > /work/x") == key("printf 'a\\n' > /work/x")
-    assert len({key("echo a > /work/x"), key("echo b > /work/x"), key("echo a"), key("cd /work"), key("submit")}) == 5
+    assert key("echo a > /desk/x") == key("printf 'a\\n' > /desk/x")
+    assert len({key("echo a > /desk/x"), key("echo b > /desk/x"), key("echo a"), key("cd /desk"), key("submit")}) == 5
 
 
 def test_a_simulated_submit_says_submitted_and_nothing_else(env: BashEnv) -> None:
@@ -137,7 +137,7 @@ def test_progress_is_known_from_the_first_step_and_its_gold_run_is_kept(env: Bas
 def test_the_gold_command_leaves_nothing_that_the_agent_sees(env: BashEnv, data: Path) -> None:
     env.reset(options={"task_id": "fs_1-4"})
     env.step("true")
-    assert said(env, "ls /work") == "hollow\nlink\none.txt\nsub\n"
+    assert said(env, "ls /desk") == "hollow\nlink\none.txt\nsub\n"
     assert "No such file" in said(env, f"ls {data}")
     assert said(env, "grep -rl 'echo text' /usr/lib/python3*/site-packages /usr/local /home /root 2>/dev/null") == ""
 
@@ -145,7 +145,7 @@ def test_the_gold_command_leaves_nothing_that_the_agent_sees(env: BashEnv, data:
 def test_published_files_that_were_only_modified_are_not_compared_and_strictly_they_are(data: Path) -> None:
     for reward, wrong in (("intercode", 1.0), ("strict", 0.5)):
         env = BashEnv(data_dir=data, reward=reward)  # type: ignore[arg-type]
-        for command, expected in (("echo nonsense > /work/one.txt", wrong), ("echo new words > /work/one.txt", 1.0)):
+        for command, expected in (("echo nonsense > /desk/one.txt", wrong), ("echo new words > /desk/one.txt", 1.0)):
             env.reset(options={"task_id": "fs_1-3"})
             env.step(command)
             assert float(env.step("submit")[1]) == expected
@@ -163,7 +163,7 @@ def test_submitting_at_once_answers_with_the_instruction(env: BashEnv) -> None:
 def test_the_published_shell_has_the_originals_quoting_and_lacks_what_its_reset_destroys(data: Path) -> None:
     env = BashEnv(data_dir=data, published=True)
     env.reset(options={"task_id": "fs_1-0"})
-    assert said(env, "ls -d /tmp /mnt /work/hollow 2>/dev/null; ls /work") == "link\none.txt\nsub\n"
+    assert said(env, "ls -d /tmp /mnt /desk/hollow 2>/dev/null; ls /desk") == "link\none.txt\nsub\n"
     observation, *_, info = env.step('echo "a   b"')
     assert info["page"]["output"] == "a\n"
     assert "ran as" in observation
@@ -184,7 +184,7 @@ def test_tasks_whose_programs_are_missing_are_excluded_by_name(env: BashEnv) -> 
 def test_an_environment_can_be_closed_and_reset_again(env: BashEnv) -> None:
     env.close()
     env.reset(options={"task_id": "fs_1-0"})
-    assert said(env, "cat /work/one.txt") == "first\n"
+    assert said(env, "cat /desk/one.txt") == "first\n"
 
 
 def test_unknown_arguments_list_the_known_ones(data: Path) -> None:

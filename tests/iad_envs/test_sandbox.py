@@ -16,8 +16,8 @@ from iad_envs.bash.sandbox import Limits, Sandbox, SandboxError, SandboxUnavaila
 
 ROOT = Path(__file__).resolve().parents[2]
 SETUP = [
-    "mkdir -p /work/sub/deep /work/empty; cd /work; echo one >a; echo two >sub/b; echo three >sub/deep/c; ln -s a link",
-    "chmod 750 /work/sub; false",
+    "mkdir -p /desk/sub/deep /desk/empty; cd /desk; echo one >a; echo two >sub/b; echo three >sub/deep/c; ln -s a link",
+    "chmod 750 /desk/sub; false",
 ]
 
 
@@ -63,7 +63,7 @@ def test_bytes_that_are_no_text_are_replaced(sandbox: Sandbox) -> None:
 def test_a_list_is_run_without_a_shell(sandbox: Sandbox) -> None:
     assert sandbox.run(["printf", "%s,", "$HOME", "a b"]).output == "$HOME,a b,"
     assert sandbox.run(["nonexistent"]).exit_code == 127
-    assert sandbox.run(["/work"]).exit_code == 126
+    assert sandbox.run(["/desk"]).exit_code == 126
 
 
 @pytest.mark.parametrize("command", ["x" * 200_000, "echo \0", []])
@@ -82,37 +82,37 @@ def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("command", "cwd", "oldpwd"),
     [
-        ("cd sub && ls", "/work/sub", "/work"),
-        ("cd", "/root", "/work"),
-        ("cd ~", "/root", "/work"),
-        ("cd -", "/tmp", "/work"),
-        ("cd $(dirname sub/b)/deep", "/work/sub/deep", "/work"),
-        ("cd ./sub/../sub//deep/..", "/work/sub", "/work"),
-        ("cd /none", "/work", "/tmp"),
-        ("(cd sub)", "/work", "/tmp"),
-        ("cd sub; exit 4", "/work/sub", "/work"),
-        ("cd sub; cd deep; false", "/work/sub/deep", "/work/sub"),
-        ("trap 'echo bye' EXIT; cd sub", "/work", "/tmp"),
-        ("cd sub; kill -9 $$", "/work", "/tmp"),
-        ("ln -s sub/deep l; cd l", "/work/l", "/work"),
-        ("cd 'sub'; rmdir /none; pwd >/dev/null", "/work/sub", "/work"),
+        ("cd sub && ls", "/desk/sub", "/desk"),
+        ("cd", "/root", "/desk"),
+        ("cd ~", "/root", "/desk"),
+        ("cd -", "/tmp", "/desk"),
+        ("cd $(dirname sub/b)/deep", "/desk/sub/deep", "/desk"),
+        ("cd ./sub/../sub//deep/..", "/desk/sub", "/desk"),
+        ("cd /none", "/desk", "/tmp"),
+        ("(cd sub)", "/desk", "/tmp"),
+        ("cd sub; exit 4", "/desk/sub", "/desk"),
+        ("cd sub; cd deep; false", "/desk/sub/deep", "/desk/sub"),
+        ("trap 'echo bye' EXIT; cd sub", "/desk", "/tmp"),
+        ("cd sub; kill -9 $$", "/desk", "/tmp"),
+        ("ln -s sub/deep l; cd l", "/desk/l", "/desk"),
+        ("cd 'sub'; rmdir /none; pwd >/dev/null", "/desk/sub", "/desk"),
     ],
 )
 def test_the_folder_is_carried_as_a_shell_would(sandbox: Sandbox, command: str, cwd: str, oldpwd: str) -> None:
-    result = sandbox.run(command, cwd="/work", oldpwd="/tmp")
+    result = sandbox.run(command, cwd="/desk", oldpwd="/tmp")
     assert (result.cwd, result.oldpwd) == (cwd, oldpwd)
     assert sandbox.run("pwd", cwd=result.cwd).output == f"{cwd}\n"
 
 
 def test_a_folder_that_is_gone_becomes_the_nearest_one_above(sandbox: Sandbox) -> None:
-    result = sandbox.run("pwd", cwd="/work/gone/deeper")
-    assert (result.output, result.cwd) == ("/work\n", "/work")
+    result = sandbox.run("pwd", cwd="/desk/gone/deeper")
+    assert (result.output, result.cwd) == ("/desk\n", "/desk")
 
 
 def test_a_name_with_a_line_break_is_a_folder_too(sandbox: Sandbox) -> None:
-    result = sandbox.run("mkdir $'a\\nb' && cd $'a\\nb'", cwd="/work")
-    assert result.cwd == "/work/a\nb"
-    assert sandbox.run("pwd", cwd=result.cwd).output == "/work/a\nb\n"
+    result = sandbox.run("mkdir $'a\\nb' && cd $'a\\nb'", cwd="/desk")
+    assert result.cwd == "/desk/a\nb"
+    assert sandbox.run("pwd", cwd=result.cwd).output == "/desk/a\nb\n"
 
 
 def test_nothing_of_a_shell_but_its_folder_is_carried(sandbox: Sandbox) -> None:
@@ -121,11 +121,11 @@ def test_nothing_of_a_shell_but_its_folder_is_carried(sandbox: Sandbox) -> None:
 
 
 def test_what_goes_wrong_without_the_right_setting_of_the_layers_works(sandbox: Sandbox) -> None:
-    assert sandbox.run("mv /work/sub /work/moved && cat /work/moved/deep/c && rm -r /work/moved").output == "three\n"
-    assert sandbox.run("mkdir /work/sub && ls -A /work/sub").output == ""
+    assert sandbox.run("mv /desk/sub /desk/moved && cat /desk/moved/deep/c && rm -r /desk/moved").output == "three\n"
+    assert sandbox.run("mkdir /desk/sub && ls -A /desk/sub").output == ""
     found = kinds(sandbox)
-    assert found == {"/work/sub": "mode", "/work/sub/b": "deleted", "/work/sub/deep": "deleted",
-                     "/work/sub/deep/c": "deleted"}  # fmt: skip
+    assert found == {"/desk/sub": "mode", "/desk/sub/b": "deleted", "/desk/sub/deep": "deleted",
+                     "/desk/sub/deep/c": "deleted"}  # fmt: skip
 
 
 def test_programs_find_what_they_need(sandbox: Sandbox) -> None:
@@ -140,10 +140,10 @@ def test_programs_find_what_they_need(sandbox: Sandbox) -> None:
 
 
 def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox) -> None:
-    look = "cd /; find /work /etc /root /tmp -printf '%p %m %u %g %s %T@ %l\\n' | sort"
+    look = "cd /; find /desk /etc /root /tmp -printf '%p %m %u %g %s %T@ %l\\n' | sort"
     before = sandbox.run(look).output
     sandbox.run(
-        "chmod 600 /work/a; touch -d 2001-01-01 /work/a; rm -r /work/empty /etc/passwd; echo x >/root/x; sleep 9 &"
+        "chmod 600 /desk/a; touch -d 2001-01-01 /desk/a; rm -r /desk/empty /etc/passwd; echo x >/root/x; sleep 9 &"
     )
     assert sandbox.run(look).output != before
     sandbox.reset()
@@ -153,56 +153,56 @@ def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox
 
 
 def test_a_change_is_told_by_kind_mode_size_and_digest(sandbox: Sandbox) -> None:
-    sandbox.run("cd /work; echo new >n; echo ONE >a; chmod 700 sub/b; rm link; mkdir -m 711 d; ln -s x y; mkfifo p")
+    sandbox.run("cd /desk; echo new >n; echo ONE >a; chmod 700 sub/b; rm link; mkdir -m 711 d; ln -s x y; mkfifo p")
     rows = {change.path: change for change in sandbox.diff()}
     assert {path: row.kind for path, row in rows.items()} == {
-        "/work/a": "modified", "/work/d": "added", "/work/link": "deleted", "/work/n": "added", "/work/p": "added",
-        "/work/sub/b": "mode", "/work/y": "added",
+        "/desk/a": "modified", "/desk/d": "added", "/desk/link": "deleted", "/desk/n": "added", "/desk/p": "added",
+        "/desk/sub/b": "mode", "/desk/y": "added",
     }  # fmt: skip
     assert list(rows) == sorted(rows)
-    new = rows["/work/n"]
+    new = rows["/desk/n"]
     assert (new.mode, new.size, new.was_mode) == (stat.S_IFREG | 0o644, 4, 0)
     assert new.digest == hashlib.blake2b(b"new\n", digest_size=32).hexdigest()
-    assert (rows["/work/sub/b"].mode, rows["/work/sub/b"].was_mode) == (stat.S_IFREG | 0o700, stat.S_IFREG | 0o644)
-    assert (rows["/work/link"].mode, rows["/work/link"].was_mode) == (0, stat.S_IFLNK | 0o777)
-    assert rows["/work/y"].digest == hashlib.blake2b(b"x", digest_size=32).hexdigest()
-    assert stat.S_ISDIR(rows["/work/d"].mode)
+    assert (rows["/desk/sub/b"].mode, rows["/desk/sub/b"].was_mode) == (stat.S_IFREG | 0o700, stat.S_IFREG | 0o644)
+    assert (rows["/desk/link"].mode, rows["/desk/link"].was_mode) == (0, stat.S_IFLNK | 0o777)
+    assert rows["/desk/y"].digest == hashlib.blake2b(b"x", digest_size=32).hexdigest()
+    assert stat.S_ISDIR(rows["/desk/d"].mode)
 
 
 def test_touching_or_rewriting_the_same_is_no_change(sandbox: Sandbox) -> None:
     sandbox.run(
-        "touch /work/a /work/sub; echo one >/work/a; cp /work/sub/b /tmp/b; rm /tmp/b; mv /work/a /m; mv /m /work/a"
+        "touch /desk/a /desk/sub; echo one >/desk/a; cp /desk/sub/b /tmp/b; rm /tmp/b; mv /desk/a /m; mv /m /desk/a"
     )
     assert sandbox.diff() == ()
 
 
 def test_other_kinds_in_one_place_are_told_with_what_they_hid(sandbox: Sandbox) -> None:
-    sandbox.run("cd /work; rm a; mkdir -p a/x; rm -r sub; echo f >sub")
+    sandbox.run("cd /desk; rm a; mkdir -p a/x; rm -r sub; echo f >sub")
     assert kinds(sandbox) == {
-        "/work/a": "modified", "/work/a/x": "added", "/work/sub": "modified", "/work/sub/b": "deleted",
-        "/work/sub/deep": "deleted", "/work/sub/deep/c": "deleted",
+        "/desk/a": "modified", "/desk/a/x": "added", "/desk/sub": "modified", "/desk/sub/b": "deleted",
+        "/desk/sub/deep": "deleted", "/desk/sub/deep/c": "deleted",
     }  # fmt: skip
 
 
 def test_a_diff_goes_either_way_between_any_two_states(sandbox: Sandbox) -> None:
     one = sandbox.snapshot()
-    sandbox.run("rm -r /work/sub; echo x >/work/n")
+    sandbox.run("rm -r /desk/sub; echo x >/desk/n")
     two = sandbox.snapshot()
     forward = {change.path: change.kind for change in sandbox.diff(one)}
     sandbox.restore(one)
     back = {change.path: change.kind for change in sandbox.diff(two)}
-    assert forward == {"/work/n": "added", "/work/sub": "deleted", "/work/sub/b": "deleted",
-                       "/work/sub/deep": "deleted", "/work/sub/deep/c": "deleted"}  # fmt: skip
+    assert forward == {"/desk/n": "added", "/desk/sub": "deleted", "/desk/sub/b": "deleted",
+                       "/desk/sub/deep": "deleted", "/desk/sub/deep/c": "deleted"}  # fmt: skip
     opposite = {"added": "deleted", "deleted": "added"}
     assert back == {path: opposite[kind] for path, kind in forward.items()}
 
 
 def test_a_tree_lists_everything_under_a_path(sandbox: Sandbox) -> None:
-    sandbox.run("rm /work/sub/b; echo new >/work/sub/n")
-    listed = sandbox.run("cd /; find /work").output.split()
-    assert [row.path for row in sandbox.tree("/work")] == sorted(listed)
+    sandbox.run("rm /desk/sub/b; echo new >/desk/sub/n")
+    listed = sandbox.run("cd /; find /desk").output.split()
+    assert [row.path for row in sandbox.tree("/desk")] == sorted(listed)
     everything = {row.path for row in sandbox.tree()}
-    assert {"/work/sub/n", "/etc/passwd", "/root", "/bin"} <= everything
+    assert {"/desk/sub/n", "/etc/passwd", "/root", "/bin"} <= everything
     assert not any(path.startswith(("/proc", "/dev", "/usr")) for path in everything)
 
 
@@ -210,35 +210,35 @@ def test_snapshots_form_a_tree_that_can_be_walked_in_any_order(sandbox: Sandbox)
     states = {"": sandbox.snapshot()}
     for name in ("a", "b", "ab", "ba", "aba"):
         sandbox.restore(states[name[:-1]])
-        sandbox.run(f"echo -n {name[-1]} >>/work/log")
+        sandbox.run(f"echo -n {name[-1]} >>/desk/log")
         states[name] = sandbox.snapshot()
     for name in ("aba", "b", "", "ab", "ba", "a"):
         sandbox.restore(states[name])
-        assert sandbox.run("cat /work/log 2>/dev/null").output == name
+        assert sandbox.run("cat /desk/log 2>/dev/null").output == name
 
 
 def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
     states = []
     for number in range(80):
-        sandbox.run(f"cd /work; echo {number} >>log; rm -rf d; mkdir d; echo {number} >d/{number}; rm -f sub/b")
+        sandbox.run(f"cd /desk; echo {number} >>log; rm -rf d; mkdir d; echo {number} >d/{number}; rm -f sub/b")
         states.append(sandbox.snapshot())
     for number in (79, 0, 30, 23, 24, 25, 50):
         sandbox.restore(states[number])
         assert (
-            sandbox.run("tail -1 /work/log; ls /work/d /work/sub").output
-            == f"{number}\n/work/d:\n{number}\n\n/work/sub:\ndeep\n"
+            sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
+            == f"{number}\n/desk/d:\n{number}\n\n/desk/sub:\ndeep\n"
         )
         layers = sandbox.run("grep ' / / ' /proc/self/mountinfo").output
         assert layers.count("/u:") < 30
-    assert kinds(sandbox) == {"/work/d": "added", "/work/d/50": "added", "/work/log": "added", "/work/sub/b": "deleted"}
+    assert kinds(sandbox) == {"/desk/d": "added", "/desk/d/50": "added", "/desk/log": "added", "/desk/sub/b": "deleted"}
 
 
 def test_flattening_keeps_modes_times_links_and_names(sandbox: Sandbox) -> None:
-    look = "cd /; find /work /root -printf '%p %y %m %u %g %s %T@ %l %n\\n' | sort; cat /work/x/1"
+    look = "cd /; find /desk /root -printf '%p %y %m %u %g %s %T@ %l %n\\n' | sort; cat /desk/x/1"
     sandbox.run(
-        "cd /work; mkdir x; echo 1 >x/1; ln x/1 x/2; ln -s ../a x/l; mkfifo x/p; chmod 2750 x; chown 5:6 a; rm -r sub"
+        "cd /desk; mkdir x; echo 1 >x/1; ln x/1 x/2; ln -s ../a x/l; mkfifo x/p; chmod 2750 x; chown 5:6 a; rm -r sub"
     )
-    sandbox.run("cd /work; mkdir -m 1777 sub; echo x >$'\\xff'; touch -d 2001-02-03 x/1 x; chmod 4755 a")
+    sandbox.run("cd /desk; mkdir -m 1777 sub; echo x >$'\\xff'; touch -d 2001-02-03 x/1 x; chmod 4755 a")
     for number in range(30):
         sandbox.run(f"echo {number} >/root/n; touch -d 2002-01-{number + 1:02} /root/n /root")
         before = sandbox.run(look).output
@@ -250,12 +250,12 @@ def test_flattening_keeps_modes_times_links_and_names(sandbox: Sandbox) -> None:
 
 def test_folders_in_folders_without_end_poison_nothing(sandbox: Sandbox) -> None:
     for depth in (1000, 4000):
-        sandbox.run(f'perl -e \'for (1..{depth}) {{ mkdir "ab"; chdir "ab" }}\'', cwd="/work")
+        sandbox.run(f'perl -e \'for (1..{depth}) {{ mkdir "ab"; chdir "ab" }}\'', cwd="/desk")
         assert len(sandbox.diff()) >= 1000
         for number in range(30):
-            sandbox.run(f"echo {number} >/work/n")
+            sandbox.run(f"echo {number} >/desk/n")
             sandbox.snapshot()
-        assert len(sandbox.tree("/work")) > 1000
+        assert len(sandbox.tree("/desk")) > 1000
         sandbox.reset()
         assert sandbox.diff() == ()
 
@@ -282,24 +282,24 @@ def test_a_state_is_dropped_with_its_last_holder(sandbox: Sandbox) -> None:
 
 
 def test_an_unchanged_state_costs_no_layer(sandbox: Sandbox) -> None:
-    kept = [sandbox.snapshot() for _ in range(50) if sandbox.run("ls /work").exit_code == 0]
+    kept = [sandbox.snapshot() for _ in range(50) if sandbox.run("ls /desk").exit_code == 0]
     assert len(kept) == 50
     assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2  # the set-up, and the present
 
 
 def test_a_fork_is_taken_over_without_running_anything_again(sandbox: Sandbox) -> None:
     with sandbox.fork() as child:
-        child.run("echo $RANDOM$RANDOM$RANDOM >/work/random")
-        drawn = child.run("cat /work/random").output
+        child.run("echo $RANDOM$RANDOM$RANDOM >/desk/random")
+        drawn = child.run("cat /desk/random").output
         sandbox.commit(child)
-    assert sandbox.run("cat /work/random").output == drawn
-    assert kinds(sandbox) == {"/work/random": "added"}
+    assert sandbox.run("cat /desk/random").output == drawn
+    assert kinds(sandbox) == {"/desk/random": "added"}
 
 
 def test_a_fork_that_is_not_taken_over_changes_nothing(sandbox: Sandbox) -> None:
     with sandbox.fork() as child:
-        child.run("rm -rf /work /etc /root 2>/dev/null")
-        assert child.run("ls /work").exit_code != 0
+        child.run("rm -rf /desk /etc /root 2>/dev/null")
+        assert child.run("ls /desk").exit_code != 0
         assert child.diff()
         child.reset()
         assert child.diff() == ()
@@ -315,7 +315,7 @@ def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
         with sandbox.fork(state) as child:
             meet.wait(20)
             output = child.run(
-                f"echo {number} >/work/{number}; sleep 0.2; ls /work | grep '^[0-9]'; echo /proc/[0-9]*"
+                f"echo {number} >/desk/{number}; sleep 0.2; ls /desk | grep '^[0-9]'; echo /proc/[0-9]*"
             ).output
             seen[number] = output, [change.path for change in child.diff()]
 
@@ -325,7 +325,7 @@ def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
     for thread in threads:
         thread.join()
     assert {number: paths for number, (_, paths) in seen.items()} == {
-        number: [f"/work/{number}"] for number in range(4)
+        number: [f"/desk/{number}"] for number in range(4)
     }
     for number, (output, _) in seen.items():
         assert output.split()[0] == str(number)
@@ -335,12 +335,12 @@ def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
 
 def test_forks_of_forks_and_their_states_belong_together(sandbox: Sandbox) -> None:
     with sandbox.fork() as child, child.fork() as grandchild:
-        grandchild.run("echo deep >/work/deep")
+        grandchild.run("echo deep >/desk/deep")
         state = grandchild.snapshot()
         child.restore(state)
         sandbox.restore(state)
         assert grandchild.start is not state
-        assert sandbox.run("cat /work/deep").output == child.run("cat /work/deep").output == "deep\n"
+        assert sandbox.run("cat /desk/deep").output == child.run("cat /desk/deep").output == "deep\n"
 
 
 def test_background_jobs_end_when_a_state_is_frozen_and_it_says_so(sandbox: Sandbox) -> None:
@@ -373,12 +373,12 @@ def test_a_closed_sandbox_says_so_and_closing_twice_is_fine(sandbox: Sandbox) ->
 
 def test_files_are_read_and_written_whole(sandbox: Sandbox) -> None:
     content = bytes(range(256)) * 4000
-    sandbox.write("/work/new/folder/a b'c", content)
-    assert sandbox.read("/work/new/folder/a b'c") == content
-    sandbox.write("/work/a", b"")
-    assert sandbox.read("/work/a") == b""
-    assert sandbox.read("/work/sub/b") == b"two\n"
-    for path in ("/none", "/work"):
+    sandbox.write("/desk/new/folder/a b'c", content)
+    assert sandbox.read("/desk/new/folder/a b'c") == content
+    sandbox.write("/desk/a", b"")
+    assert sandbox.read("/desk/a") == b""
+    assert sandbox.read("/desk/sub/b") == b"two\n"
+    for path in ("/none", "/desk"):
         with pytest.raises(FileNotFoundError, match=path):
             sandbox.read(path)
     with pytest.raises(OSError, match="/usr/x"):

@@ -71,16 +71,16 @@ def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
     draw = random.Random(20_260)
     limits = Limits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.5)
     places = [place.format(host=tmp_path) for place in PLACES]
-    with sandbox_of(user, setup=["mkdir /work; echo kept >/work/kept"], limits=limits) as sandbox:
+    with sandbox_of(user, setup=["mkdir /desk; echo kept >/desk/kept"], limits=limits) as sandbox:
         for round_number in range(30):
             with sandbox.fork(sandbox.start) as child:
                 for _ in range(5):
                     command = draw.choice(VERBS).format(draw.choice(places), draw.choice(places), draw.randrange(300))
-                    child.run(command, cwd=draw.choice(["/", "/root", "/work", "/tmp"]))
+                    child.run(command, cwd=draw.choice(["/", "/root", "/desk", "/tmp"]))
                     child.diff()
                 sandbox.restore(child.snapshot() if round_number % 3 else sandbox.start)
             sandbox.run("true")
             sandbox.reset()
-            assert sandbox.run("cat /work/kept").output == "kept\n"
+            assert sandbox.run("cat /desk/kept").output == "kept\n"
             assert sandbox.diff() == ()
     assert (fingerprint(tmp_path), mounts(), sorted(Path("/dev").iterdir()), Path("/etc/passwd").read_bytes()) == before

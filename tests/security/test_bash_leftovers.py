@@ -121,16 +121,16 @@ def test_a_thread_that_opened_a_sandbox_may_end_before_it() -> None:
 
 
 def test_many_episodes_leave_nothing() -> None:
-    setup = ["mkdir /work; echo 1 >/work/a"]
+    setup = ["mkdir /desk; echo 1 >/desk/a"]
     with open_sandbox(setup=setup) as sandbox:
         sandbox.fork().close()
         processes, mounted = children(os.getpid()), mounts()
         inside = sandbox.run("grep -c . /proc/self/mountinfo").output
         for number in range(100):
             with sandbox.fork(sandbox.start) as child:
-                child.run(f"echo {number} >/work/{number}; sleep 100 &")
+                child.run(f"echo {number} >/desk/{number}; sleep 100 &")
                 sandbox.restore(child.snapshot())
-            assert [change.path for change in sandbox.diff()] == [f"/work/{number}"]
+            assert [change.path for change in sandbox.diff()] == [f"/desk/{number}"]
             sandbox.reset()
         assert sandbox.diff() == ()
         assert sandbox.run("grep -c . /proc/self/mountinfo").output == inside
