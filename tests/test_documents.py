@@ -33,6 +33,7 @@ def official(tmp_path: Path) -> Path:
     folder = tmp_path / "path" / "to"
     folder.mkdir(parents=True)
     (folder / "webshop").symlink_to(data.folder)
+    (folder / "intercode").symlink_to(ROOT / "data" / "intercode")
     return tmp_path
 
 
