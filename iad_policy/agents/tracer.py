@@ -14,7 +14,7 @@ import gymnasium as gym
 
 from iad_policy.reading.strokes import Block, Taste
 from iad_policy.reading.tracing import Reading, read_sketch
-from iad_policy.reading.wireframes import blocks_of, near, without, written
+from iad_policy.reading.wireframes import blocks_of, near, snapped, without, written
 from iad_policy.types import Candidate, Feedback, State
 
 SPREAD = Taste(
@@ -34,6 +34,9 @@ SPREAD = Taste(
 """How far each threshold is spread at temperature 1, as standard deviation of its logarithm."""
 DOUBT = 0.35
 """In what a frame is, at temperature 1."""
+CALMER = 0.5
+"""Than a first reading: one that looks again."""
+N_EDITS = (1, 1, 2)
 TRIES = 8
 FRAMES = ("nav_bar", "form_table", "button")
 TITLE = "The page's title: "
@@ -64,12 +67,15 @@ class Tracer:
         avoid = {str(one.action) for one in (feedback.best, feedback.worst) if one is not None}
         bad = [] if worst is None else without(worst.blocks, best.blocks)
         for _ in range(TRIES):
-            name = rng.choices(list(EDITS), [weight for weight, _ in EDITS.values()])[0]
-            edited = EDITS[name][1](best, lambda: _traced(state, max(heat, 0.5), rng), rng)
-            kept = [block for block in edited.blocks if block in best.blocks or not any(near(block, b) for b in bad)]
+            names = rng.choices(list(EDITS), [weight for weight, _ in EDITS.values()], k=rng.choice(N_EDITS))
+            edited = best
+            for name in names:
+                edited = EDITS[name][1](edited, lambda: _traced(state, CALMER * heat, rng), rng)
+            blocks = [snapped(block) for block in edited.blocks]
+            kept = [block for block in blocks if block in best.blocks or not any(near(block, b) for b in bad)]
             page = written(Reading(tuple(kept), edited.height), _title(state))
             if page not in avoid:
-                return Candidate(page, thought=f"I keep the best page and {name}.")
+                return Candidate(page, thought=f"I keep the best page and {' and '.join(names)}.")
         return Candidate(written(_traced(state, heat, rng), _title(state)), thought="I start again.")
 
 
@@ -166,18 +172,28 @@ def _reread_kind(best: Reading, again: Callable[[], Reading], rng: Random) -> Re
 
 def _reread_band(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
     new = again()
-    top, bottom = sorted(rng.uniform(0.0, best.height) for _ in range(2))
+    top, bottom = rng.uniform(0.0, 0.4) * best.height, rng.uniform(0.6, 1.0) * best.height
     old = [block for block in best.blocks if not top <= block.y + block.h / 2 <= bottom]
     return best._replace(blocks=(*old, *(block for block in new.blocks if top <= block.y + block.h / 2 <= bottom)))
 
 
+def _added(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+    """Take over the frames and pictures that a new reading finds; what a new picture covers goes."""
+    boxes = [block for block in again().blocks if block.kind in ("image", *FRAMES)]
+    new = [block for block in boxes if not any(near(block, old, 0.02) for old in best.blocks)]
+    covering = [block for block in new if block.kind == "image"]
+    kept = [block for block in best.blocks if not any(image.holds(block) for image in covering)]
+    return best._replace(blocks=(*kept, *new))
+
+
 EDITS: Mapping[str, tuple[float, Callable[[Reading, Callable[[], Reading], Random], Reading]]] = {
     "read parts of a kind again": (0.3, _reread_kind),
-    "read a stretch again": (0.25, _reread_band),
-    "move everything": (0.12, _shifted),
-    "scale everything": (0.1, _scaled),
-    "stretch the texts": (0.1, _stretched),
-    "take a frame for something else": (0.08, _renamed),
-    "leave a part out": (0.05, _dropped),
+    "read a stretch again": (0.4, _reread_band),
+    "add what was overlooked": (0.2, _added),
+    "move everything": (0.02, _shifted),
+    "scale everything": (0.02, _scaled),
+    "stretch the texts": (0.03, _stretched),
+    "take a frame for something else": (0.01, _renamed),
+    "leave a part out": (0.02, _dropped),
 }
 """What is done to Best's page -> how often, and the function."""

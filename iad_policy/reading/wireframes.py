@@ -49,8 +49,7 @@ def written(reading: Reading, title: str) -> str:
 
 def _element(block: Block) -> str:
     tag = TAGS[block.kind]
-    left, top, width, height = (round(edge * PAGE_PX) for edge in block[1:])
-    width, height = max(1, width), max(1, height)
+    left, top, width, height = (round(edge * PAGE_PX) for edge in snapped(block)[1:])
     place = f'style="left:{left}px;top:{top}px;width:{width}px;height:{height}px"'
     if tag == "img":
         return f'<img src="rick.jpg" alt="" {place}>'
@@ -72,6 +71,12 @@ def blocks_of(html: str) -> Reading | None:
     kinds = {tag: kind for kind, tag in TAGS.items()}
     blocks = [Block(kinds[tag], *(float(edge) / PAGE_PX for edge in edges)) for tag, *edges in _BLOCK.findall(html)]
     return Reading(tuple(blocks), float(height[1]) / PAGE_PX)
+
+
+def snapped(block: Block) -> Block:
+    """Return a block as it is written: in whole pixels, and at least one wide and high."""
+    left, top, width, height = (round(edge * PAGE_PX) for edge in block[1:])
+    return Block(block.kind, *(edge / PAGE_PX for edge in (left, top, max(1, width), max(1, height))))
 
 
 def near(one: Block, other: Block, apart: float = 0.008) -> bool:

@@ -156,7 +156,7 @@ def test_an_edited_page_keeps_most_of_best_and_is_neither_best_nor_worst(bundled
         assert page not in (best, worst)
         blocks = read(page).blocks
         kept.append(sum(any(near(old, new, 0.03) for new in blocks) for old in read(best).blocks))
-    assert np.mean(kept) > 0.7 * len(read(best).blocks)
+    assert np.mean(kept) > 0.5 * len(read(best).blocks)
     assert len(set(kept)) > 3
 
 
