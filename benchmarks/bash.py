@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+from bundled import bundled_tasks
 from figures import figure, in_fresh_process
 
 import iad_envs
 from iad_envs.bash.sandbox import open_sandbox
-from iad_policy import IADPolicyWrapper
 
 # Milliseconds of the original over containers, medians.
 RECORDED_MS = {"create": 9700.0, "reset": 219.0, "step": 225.0, "submit": 1100.0}
@@ -175,46 +175,13 @@ def leftovers(n_episodes: int) -> None:
     figure("leftovers_after_500_episodes", left, "things", target=0, n=n_episodes)
 
 
-def solved(agent: str, seed: int) -> list[tuple[bool, str]]:
-    """Success and difficulty on every bundled test task, one episode each."""
-    env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA)
-    results = []
-    with IADPolicyWrapper(agent, env, strategy="single", seed=seed) as policy:
-        for task_id in env.unwrapped.task_ids:
-            observation, info = env.reset(options={"task_id": task_id})
-            done = False
-            while not done:
-                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-                done = terminated or truncated
-            results.append((info["success"], env.unwrapped.difficulty(task_id)))
-    env.close()
-    return results
-
-
-def share(results: list[bool]) -> float:
-    return sum(results) / len(results)
-
-
-def bundled_tasks(n_runs: int) -> None:
-    runs = [solved("scripter", seed) for seed in range(n_runs)]
-    tasks = list(zip(*runs, strict=True))
-    single = [success for run in runs for success, _ in run]
-    figure("single_success", share(single), "share", n=len(single))
-    figure("random_success", share([success for success, _ in solved("random", 0)]), "share", target=0.05, n=len(tasks))
-    found = share([any(success for success, _ in task) for task in tasks])
-    figure(f"pass{n_runs}_success", found, "share", target=share(single) + 0.15, better="higher", n=len(tasks))
-    for difficulty in ("hard", "easy"):
-        its = [success for run in runs for success, kind in run if kind == difficulty]
-        figure(f"{difficulty}_success", share(its), "share", n=len(its))
-
-
 def main() -> None:
     is_full = "--full" in sys.argv[1:]
     sandbox_figures(60)
     episode_figures(83)
     figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600, n=1)
     leftovers(10_000 if is_full else 500)
-    bundled_tasks(16)
+    bundled_tasks("IAD/InterCodeBash-v0", "intercode", "scripter")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bundled import bundled_tasks
 from figures import ROOT, figure
 
 from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
@@ -308,6 +309,7 @@ def main() -> None:
         print(json.dumps(measure_speed(Path(folder), int(n_cores), int(n_copies), int(n_runs))))
         return
     schema_prompts()
+    bundled_tasks("IAD/BIRD-v0", "bird", "linker", n_tasks=None if given.full else 100)
     real = os.environ.get("IAD_REAL_DATA")
     if not real:
         print("IAD_REAL_DATA is not set: figures on real predictions are left out", file=sys.stderr)

@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from bundled import bundled_tasks
 from figures import figure
 
 import iad_envs  # noqa: F401 (registers)
@@ -221,6 +222,8 @@ def main() -> None:
     env = gym.make("IAD/Sketch2Code-v0", data_dir=folder, split=None)
     proxy(env.unwrapped)
     env.close()
+    if "--full" in sys.argv[1:]:
+        bundled_tasks("IAD/Sketch2Code-v0", "sketch2code", "tracer")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,8 @@ from statistics import median
 from typing import Any
 
 import gymnasium as gym
+from bundled import bundled_tasks
 from figures import figure, in_fresh_process
-
-import iad_envs
-from iad_policy import IADPolicyWrapper
 
 # CPU milliseconds of the original text environment on 1,000 products.
 RECORDED_MS = {"reset": 2.9, "search": 17.6, "click": 15.0}
@@ -114,39 +112,6 @@ def simulate(folder: str, n: int) -> None:
     figure("simulate_us", median(seconds) * 1e6, "us", target=150, n=len(seconds))
 
 
-def solved(agent: str, seed: int) -> list[tuple[bool, str]]:
-    """Success and difficulty on every bundled test task, one episode each."""
-    env = gym.make("IAD/WebShop-v0", data_dir=Path(iad_envs.__file__).parent.parent / "data" / "webshop")
-    results = []
-    with IADPolicyWrapper(agent, env, strategy="single", seed=seed) as policy:
-        for task_id in env.unwrapped.task_ids:  # type: ignore[attr-defined]
-            observation, info = env.reset(options={"task_id": task_id})
-            done = False
-            while not done:
-                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-                done = terminated or truncated
-            results.append((info["success"], env.unwrapped.difficulty(task_id)))  # type: ignore[attr-defined]
-    return results
-
-
-def share(results: list[bool]) -> float:
-    return sum(results) / len(results)
-
-
-def bundled_tasks() -> None:
-    runs = [solved("shopper", seed) for seed in range(16)]
-    tasks = list(zip(*runs, strict=True))
-    n = len(tasks)
-    single = [success for run in runs for success, _ in run]
-    figure("single_success", share(single), "share", n=len(single))
-    figure("random_success", share([success for success, _ in solved("random", 0)]), "share", target=0.05, n=n)
-    any_of_16 = share([any(success for success, _ in task) for task in tasks])
-    figure("pass16_success", any_of_16, "share", target=share(single) + 0.15, better="higher", n=n)
-    for difficulty in ("hard", "easy"):
-        found = [success for run in runs for success, its in run if its == difficulty]
-        figure(f"{difficulty}_success", share(found), "share", n=len(found))
-
-
 def main() -> None:
     folder = data_dir()
     speed(folder, 400)
@@ -156,7 +121,7 @@ def main() -> None:
         ratio = RECORDED[metric] / started[metric]
         figure(metric, started[metric], unit, target=target, baseline="recorded", ratio=ratio, n=5)
     figure("rss_per_env_mb", in_fresh_process(MANY, folder, N_ENVS, n=3)["rss_per_env_mb"], "MB", target=1, n=3)
-    bundled_tasks()
+    bundled_tasks("IAD/WebShop-v0", "webshop", "shopper")
 
 
 if __name__ == "__main__":

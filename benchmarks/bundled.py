@@ -1,0 +1,57 @@
+"""What an environment's bundled tasks tell apart: its keyless agent, a random one, and the best of many episodes."""
+
+from typing import Any
+
+import gymnasium as gym
+from figures import ROOT, figure
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import IADPolicyWrapper
+
+RANDOM_AT_MOST = 0.05
+GAINED_BY_MANY = 0.15
+
+
+def bundled_tasks(env_id: str, folder: str, agent: str, *, n_runs: int = 16, n_tasks: int | None = None) -> None:
+    """Print success of one episode, of a random agent, of any of n_runs episodes, and by difficulty.
+
+    Args:
+        env_id: The environment.
+        folder: Of its data, in `data/`.
+        agent: Its keyless agent.
+        n_runs: Episodes per task, each with another seed.
+        n_tasks: How many tasks, from the start of the environment's own split; all by default.
+    """
+    env = gym.make(env_id, data_dir=ROOT / "data" / folder)
+    runs = [_solved(env, agent, seed, n_tasks) for seed in range(n_runs)]
+    tasks = list(zip(*runs, strict=True))
+    single = [success for run in runs for success, _ in run]
+    figure("single_success", _share(single), "share", n=len(single))
+    random = [success for success, _ in _solved(env, "random", 0, n_tasks)]
+    figure("random_success", _share(random), "share", target=RANDOM_AT_MOST, n=len(random))
+    any_of_them = _share([any(success for success, _ in task) for task in tasks])
+    target = _share(single) + GAINED_BY_MANY
+    figure(f"pass{n_runs}_success", any_of_them, "share", target=target, better="higher", n=len(tasks))
+    for name, kinds in (("hard", ("hard", "challenging")), ("easy", ("easy", "simple"))):
+        found = [success for run in runs for success, kind in run if kind in kinds]
+        figure(f"{name}_success", _share(found), "share", n=len(found))
+    env.close()
+
+
+def _solved(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int | None) -> list[tuple[bool, str]]:
+    """Success and difficulty of each task, one episode each."""
+    inner: Any = env.unwrapped
+    results = []
+    with IADPolicyWrapper(agent, env, strategy="single", seed=seed) as policy:
+        for task_id in inner.task_ids[:n_tasks]:
+            observation, info = env.reset(options={"task_id": task_id})
+            done = False
+            while not done:
+                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+                done = terminated or truncated
+            results.append((bool(info["success"]), inner.difficulty(task_id)))
+    return results
+
+
+def _share(results: list[bool]) -> float:
+    return sum(results) / len(results)
