@@ -197,7 +197,7 @@ def test_a_corrupt_database_is_a_clear_error(folder: Path) -> None:
     [
         ({"schema": "xml"}, "known: ddl, ddl\\+samples, m-schema"),
         ({"scoring": "kind"}, "known: ex, official, sound"),
-        ({"split": "test"}, "known: dev, mini_dev, train"),
+        ({"split": "test"}, "known: dev, mini_dev, mini_dev_postgresql, train"),
         ({"time_limit_s": 0}, "limits above 0 s"),
     ],
 )
