@@ -52,7 +52,9 @@ def answer_page(last: Answered, limits: Limits, n_shown: int) -> str:
 def first_page(question: Question, schema: str, dialect: Dialect = "sqlite") -> str:
     """Return the first observation."""
     evidence = f"Evidence: {question.evidence}\n" if question.evidence else ""
-    return f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{HOW_TO} {DIALECTS[dialect]}"
+    return (
+        f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{HOW_TO} {DIALECTS[dialect]}"
+    )
 
 
 def result_name(result: Result) -> str:

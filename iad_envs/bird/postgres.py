@@ -1,7 +1,7 @@
 """A schema of a PostgreSQL database, asked as the SQLite worker is: `pip install 'iad[postgres]'`.
 
-The walls are the role's privileges (SELECT and nothing else, see `postgres_loader.py`); settings are not, since any role
-may change its own. So each query has a session of its own that is thrown away uncommitted, one statement goes through
+The walls are the role's privileges (SELECT and nothing else, see `postgres_loader.py`); settings are not, since any
+role may change its own. So each query has a session of its own that is thrown away uncommitted, one statement goes through
 the extended protocol, and what outlasts the server's time limit is terminated through a second connection.
 """
 

@@ -133,6 +133,4 @@ def _matched(left: Sequence[Row], right: Sequence[Row]) -> bool:
 
 
 def _sort_key(row: Row) -> tuple[Any, ...]:
-    return tuple(
-        (1, float(f"{cell:.5g}"), "") if isinstance(cell, Number) else (2, 0.0, repr(cell)) for cell in row
-    )
+    return tuple((1, float(f"{cell:.5g}"), "") if isinstance(cell, Number) else (2, 0.0, repr(cell)) for cell in row)

@@ -34,8 +34,8 @@ VOLATILE = (
     | {"LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
     | {"GEN_RANDOM_UUID", "TABLESAMPLE"}
 )
+"""Words that can make a result depend on when it was computed; date functions do only with `'now'` or no argument."""
 NOW_WORDS = frozenset({"now", "today", "yesterday", "tomorrow"})
-"""Words that can make a result depend on when it was computed; date functions do only with `'now'` and the like, or no argument."""
 
 
 class Token(NamedTuple):
