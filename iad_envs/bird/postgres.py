@@ -1,15 +1,14 @@
 """A schema of a PostgreSQL database, asked as the SQLite worker is: `pip install 'iad[postgres]'`.
 
 The walls are the role's privileges (SELECT and nothing else, see `postgres_loader.py`); settings are not, since any
-role may change its own. So each query has a session of its own that is thrown away uncommitted, one statement goes through
-the extended protocol, and what outlasts the server's time limit is terminated through a second connection.
+role may change its own. So each query has a session of its own that is thrown away uncommitted, one statement goes
+through the extended protocol, and what outlasts the server's time limit is terminated through a second connection.
 """
 
-import fcntl
+import os
 import re
 import select
-import struct
-import termios
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,8 +24,7 @@ from iad_envs.bird.database import EXPLORING, Limits, Result, Status, WorkerFail
 
 CONNECT_LIMIT_S = 5
 GUARD_LIMIT_S = 0.1
-READ_AT_LEAST = 8192
-"""What libpq has room for when it reads from its socket."""
+PIECE = 1 << 16
 REFUSED_STATES = ("42501", "25006")
 """No privilege; a write in a transaction that only reads."""
 LIMIT_CLASSES = ("53", "54")
@@ -35,6 +33,7 @@ AT_A_LIMIT = re.compile("invalid memory alloc request size|out of memory|string 
 SETTINGS = (
     "default_transaction_read_only=on",
     "jit=off",
+    "client_connection_check_interval=100",
     "max_parallel_workers_per_gather=0",
     "datestyle=ISO",
     "intervalstyle=postgres",
@@ -164,10 +163,11 @@ class _Query:
         self._limits = limits
         self._seconds = seconds
         self._started = time.perf_counter()
-        self._n_read = 0
 
     def run(self, sql: str) -> Result:
         self._session.exec_(b"BEGIN TRANSACTION READ ONLY")
+        self._session.nonblocking = 1
+        self._line = _Line(self._session)
         self._started = time.perf_counter()
         try:
             # With parameters, if only none, libpq takes the extended protocol, which knows one statement.
@@ -176,8 +176,10 @@ class _Query:
             return self._fetched()
         except _TooLarge:
             return failed("limit", "a row is larger than a result may be", self._spent())
-        except psycopg().Error as error:
+        except (ConnectionError, psycopg().Error) as error:
             return failed("error", f"the session ended: {str(error).strip()}", self._spent())
+        finally:
+            self._line.close()
 
     def _fetched(self) -> Result:
         status = self._pq.ExecStatus
@@ -210,28 +212,20 @@ class _Query:
             TimeoutError: Deadline and grace are over.
             _TooLarge: One row alone is over the cap: libpq would gather all of it.
         """
-        session = self._session
         until = self._started + self._seconds + self._limits.grace_s
         n_row = 0
-        while True:
-            wants_write = session.flush()
-            if not session.is_busy():
-                return session.get_result()
-            left = until - time.perf_counter()
-            ready = select.select([session.socket], [session.socket] if wants_write else [], [], max(0.0, left))
-            if left <= 0 or not (ready[0] or ready[1]):
-                raise TimeoutError
-            before = _waiting(session.socket)
-            session.consume_input()
-            n_row += max(before - _waiting(session.socket), min(before, READ_AT_LEAST))
-            if n_row > self._limits.result_bytes:
+        while self._session.is_busy():
+            n_row += self._line.pass_on(until)
+            if n_row > self._limits.result_bytes + PIECE:
                 raise _TooLarge
+        return self._session.get_result()
 
     def _refused(self, answer: Any) -> Result:
         """Return the failure of a statement that is no SELECT, or that the server did not run to its end."""
         if answer.status != self._pq.ExecStatus.FATAL_ERROR:
             tag = (answer.command_status or b"").decode("utf-8", "replace")
-            kind = "COPY" if answer.status.name.startswith("COPY") else tag or "a blank text"
+            is_copy = answer.status in (self._pq.ExecStatus.COPY_OUT, self._pq.ExecStatus.COPY_IN)
+            kind = "COPY" if is_copy else tag or "a blank text"
             return self._failed("rejected", f"not allowed: {kind}")
         fields = self._pq.DiagnosticField
         said = {name: self._said(answer, fields[name]) for name in ("SQLSTATE", "MESSAGE_PRIMARY", "MESSAGE_HINT")}
@@ -261,10 +255,49 @@ class _TooLarge(Exception):
     pass
 
 
-def _waiting(descriptor: int) -> int:
-    """Return how many bytes a socket holds that nobody has read."""
-    n: int = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
-    return n
+class _Line:
+    """Stands between libpq and the server: libpq gathers a row of up to 1 GB on its own, and has no cap for it.
+
+    libpq's descriptor becomes one end of a socket pair, and what it may read is counted before it gets it. Bytes pass
+    as they are, so that TLS is none of our concern.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._server = socket.socket(fileno=os.dup(session.socket))
+        self._ours, theirs = socket.socketpair()
+        with theirs:
+            os.dup2(theirs.fileno(), session.socket, inheritable=False)
+        os.set_blocking(session.socket, False)
+
+    def pass_on(self, until: float) -> int:
+        """Pass on what there is in either direction; returns how many bytes came from the server.
+
+        Raises:
+            TimeoutError: Nothing came until then.
+        """
+        self._session.flush()
+        left = until - time.perf_counter()
+        ready = select.select([self._server, self._ours], [], [], max(0.0, left))[0]
+        if left <= 0 or not ready:
+            raise TimeoutError
+        for end in (self._server, self._ours):
+            end.settimeout(left)
+        if self._ours in ready:
+            self._server.sendall(self._ours.recv(PIECE))
+        piece = b""
+        if self._server in ready:
+            piece = self._server.recv(PIECE)
+            if piece:
+                self._ours.sendall(piece)
+            else:
+                self._ours.shutdown(socket.SHUT_WR)
+            self._session.consume_input()
+        return len(piece)
+
+    def close(self) -> None:
+        self._ours.close()
+        self._server.close()
 
 
 def _loaded(loader: Callable[[str], Any] | None, cell: bytes | None) -> Any:

@@ -42,7 +42,10 @@ END $$;
 GRANT EXECUTE ON FUNCTION public.stubborn() TO iad_reader"""
 ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1::bigint UNION ALL SELECT n + 1 FROM c)"
 DOUBLING = ", ".join(
-    ["a0 AS (SELECT 1 AS x)", *(f"a{i} AS (SELECT p.x FROM a{i - 1} p, a{i - 1} q)" for i in range(1, 26))]
+    [
+        "a0 AS (SELECT 1 AS x UNION ALL SELECT 2)",
+        *(f"a{i} AS (SELECT p.x FROM a{i - 1} p, a{i - 1} q)" for i in range(1, 26)),
+    ]
 )
 SLOW_ATTACKS = {
     "sleep": "SELECT pg_sleep(60)",
@@ -53,9 +56,11 @@ SLOW_ATTACKS = {
     "cross join": "SELECT count(*) FROM trip a, trip b, trip c, trip d",
     "60-way join": f"SELECT count(*) FROM {', '.join(f'trip t{i}' for i in range(60))}",
     "doubling CTE": f"WITH {DOUBLING} SELECT count(*) FROM a25",
-    "regular expression": "SELECT count(*) FROM generate_series(1, 100000) WHERE repeat('a', 2000) ~ '(a*)*(a*)*\\1b'",
+    "regular expression": "SELECT sum((repeat('a', 3000 + n) ~ '^(a*)(a*)(a*)\\1\\2\\3b$')::int) "
+    "FROM generate_series(1, 100000) AS s(n)",
     "numbers of many digits": f"{ENDLESS} SELECT max(length((n::numeric ^ 20000)::text)) FROM c",
-    "one number of many digits": "SELECT length((1.0000001::numeric(1000,999) ^ 100000000)::text)",
+    "one number of many digits": "SELECT length((1.000000001::numeric(1000, 999) ^ 3e12::numeric)::text) "
+    "FROM generate_series(1, 1000000)",
     "what is never cancelled": "SELECT public.stubborn()",
     "dynamic SQL": "SELECT query_to_xml('SELECT pg_sleep(60)', true, true, '')",
 }
