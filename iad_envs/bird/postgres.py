@@ -278,9 +278,13 @@ class _Line:
         """
         self._session.flush()
         left = until - time.perf_counter()
-        ready = select.select([self._server, self._ours], [], [], max(0.0, left))[0]
+        libpq: int = self._session.socket
+        ready = select.select([self._server, self._ours, libpq], [], [], max(0.0, left))[0]
         if left <= 0 or not ready:
             raise TimeoutError
+        if libpq in ready:  # it does not always read all there is, and gets no more before it has
+            self._session.consume_input()
+            return 0
         for end in (self._server, self._ours):
             end.settimeout(left)
         if self._ours in ready:
@@ -292,7 +296,6 @@ class _Line:
                 self._ours.sendall(piece)
             else:
                 self._ours.shutdown(socket.SHUT_WR)
-            self._session.consume_input()
         return len(piece)
 
     def close(self) -> None:

@@ -1,6 +1,5 @@
 """IAD/BIRD-v0 on a real PostgreSQL server, which a fixture starts: `make test-postgres` installs one where it can."""
 
-import json
 import time
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -9,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gymnasium as gym
 import pytest
 
 from iad_envs.bird.data import load_data
@@ -59,8 +57,8 @@ SLOW_ATTACKS = {
     "regular expression": "SELECT sum((repeat('a', 3000 + n) ~ '^(a*)(a*)(a*)\\1\\2\\3b$')::int) "
     "FROM generate_series(1, 100000) AS s(n)",
     "numbers of many digits": f"{ENDLESS} SELECT max(length((n::numeric ^ 20000)::text)) FROM c",
-    "one number of many digits": "SELECT length((1.000000001::numeric(1000, 999) ^ 3e12::numeric)::text) "
-    "FROM generate_series(1, 1000000)",
+    "powers of many digits": "SELECT max(length(((1.000000001 + n * 1e-12)::numeric(1000, 999) "
+    "^ 3e12::numeric)::text)) FROM generate_series(1, 1000000) AS s(n)",
     "what is never cancelled": "SELECT public.stubborn()",
     "dynamic SQL": "SELECT query_to_xml('SELECT pg_sleep(60)', true, true, '')",
 }
@@ -193,7 +191,7 @@ def test_what_is_not_one_reading_query_is_refused_and_changes_nothing(sql: str, 
 
 
 def test_a_large_sort_meets_the_limit_of_temporary_files(database: PostgresDatabase) -> None:
-    result = PostgresDatabase.run(database, QUICK_ATTACKS["large sort"], 20.0)
+    result = database.run(QUICK_ATTACKS["large sort"], 20.0)
     assert (result.status, "temp_file_limit" in result.message) == ("limit", True)
 
 
@@ -279,33 +277,29 @@ def test_a_server_that_is_not_there_is_said() -> None:
         database.run("SELECT 1")
 
 
-PORTABLE = ("strftime", "julianday", "date(", "SUBSTR", "IIF", "ROUND", "datetime")
+SQLITE_ONLY = ("strftime", "julianday", "date(", "datetime", "IIF")
 
 
-def test_the_bundled_questions_that_are_valid_in_both_dialects_give_the_same_rows(server: Server) -> None:
+def test_the_bundled_golds_that_are_valid_in_both_dialects_give_the_same_rows(server: Server) -> None:
     data = load_data(DATA, "dev")
-    n_same = n_run = 0
-    different = []
+    same, different = [], []
     for db_id in sorted({question.db_id for question in data.questions.values()}):
         with (
             PostgresDatabase(server.reader, db_id, EXPLORING, guard_dsn=server.guard) as postgres,
             Database(data.database(db_id)) as sqlite,
         ):
             for task_id, question in data.questions.items():
-                if question.db_id != db_id or any(word in data.golds[task_id] for word in PORTABLE):
+                gold = data.golds[task_id]
+                if question.db_id != db_id or any(word in gold for word in SQLITE_ONLY):
                     continue
-                theirs, ours = postgres.run(data.golds[task_id]), sqlite.run(data.golds[task_id])
+                theirs, ours = postgres.run(gold), sqlite.run(gold)
                 if theirs.status == "ok":
-                    n_run += 1
                     is_same = same_bag([as_sqlite(row) for row in theirs.rows], ours.rows)
-                    n_same += is_same
-                    different += [] if is_same else [(data.golds[task_id], theirs.rows[:2], ours.rows[:2])]
-                else:
-                    different.append((data.golds[task_id], theirs.message, ()))
-    print(
-        json.dumps({"run": n_run, "same": n_same, "of": len(data.golds), "different": different}, default=str, indent=1)
-    )
-    assert n_same >= 100
+                    (same if is_same else different).append(gold)
+    assert len(same) >= 150
+    # Where the golds let NULL sort first: PostgreSQL puts it last, or first with DESC.
+    assert all("ORDER BY" in gold for gold in different), different
+    assert len(different) <= len(same) / 20
 
 
 def as_sqlite(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -374,9 +368,3 @@ def test_findings_are_in_words_that_help(towns: BirdEnv, sql: str, code: str, sa
     assert not terminated
     assert "Question:" in observation
     assert towns.step("execute[SELECT 1]")[4]["page"]["rows"] == ((1,),)
-
-
-def test_an_argument_is_missing_or_too_many() -> None:
-    for options in ({"dialect": "postgresql"}, {"dsn": "dbname=x"}):
-        with pytest.raises(ValueError, match="expected a dsn with dialect='postgresql' only"):
-            gym.make("IAD/BIRD-v0", **options)
