@@ -279,7 +279,8 @@ class _Line:
         self._session.flush()
         left = until - time.perf_counter()
         libpq: int = self._session.socket
-        ready = select.select([self._server, self._ours, libpq], [], [], max(0.0, left))[0]
+        ends: list[Any] = [self._server, self._ours, libpq]
+        ready = select.select(ends, [], [], max(0.0, left))[0]
         if left <= 0 or not ready:
             raise TimeoutError
         if libpq in ready:  # it does not always read all there is, and gets no more before it has
