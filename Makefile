@@ -4,6 +4,7 @@
 # make bench   print every figure as a line of JSON
 # make test-full   also the tests that take long
 # make test-docker the tests of the sandbox in containers, on Docker or podman
+# make test-postgres the tests of IAD/BIRD-v0 on a PostgreSQL server, which they start
 
 SHELL := /bin/bash
 VENV := .venv
@@ -20,7 +21,7 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-full test-docker check lint bench setup clean
+.PHONY: demo test test-full test-docker test-postgres postgres check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -29,13 +30,30 @@ demo: $(READY)
 test: $(READY) $(BROWSER)
 	$(PY) -m pytest -n auto -m "not slow"
 
-test-full: $(READY) $(BROWSER)
+test-full: $(READY) $(BROWSER) postgres
 	$(PY) -m pytest -n auto
 
 # The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
 test-docker: $(READY)
 	$(PY) -m pip install --quiet --editable ".[docker]"
 	tests/full/docker_engine.sh $(PY) -m pytest tests/full/test_docker_sandbox.py -p no:xdist
+
+# On a server that the tests start; skipped with the reason where its programs are not installed.
+test-postgres: $(READY) postgres
+	$(PY) -m pytest tests/full/test_bird_postgres.py -p no:xdist
+
+# The driver, and the server's programs where that is possible without asking; without them tests are skipped.
+postgres: $(READY)
+	@$(PY) -m pip install --quiet --editable ".[postgres]" || \
+		echo "The driver psycopg can't be installed: the tests on PostgreSQL are skipped." >&2
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "Installing postgresql ..."; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; } || \
+			echo "PostgreSQL can't be installed: its tests are skipped." >&2; \
+	else \
+		echo "No PostgreSQL server: its tests are skipped (sudo apt-get install postgresql, then run make again)." >&2; \
+	fi
 
 check: lint test
 

@@ -6,12 +6,15 @@ from typing import Literal, NamedTuple
 from iad_envs.bird.sql import canonical, looks_like_sql
 
 ACTION = re.compile(r"\s*(execute|submit)\s*\[(.*)\]\s*\Z", re.DOTALL | re.IGNORECASE)
-FENCED = re.compile(r"\s*```(?:sql|sqlite)?\s*\n(.*?)```\s*\Z", re.DOTALL | re.IGNORECASE)
+FENCED = re.compile(r"\s*```(?:sql|sqlite|postgresql|postgres)?\s*\n(.*?)```\s*\Z", re.DOTALL | re.IGNORECASE)
 AVAILABLE = ("execute[...]", "submit[...]")
 HOW_TO = (
-    "Actions: execute[SQL] runs a query and shows its rows; submit[SQL], or a bare query, commits it as the answer. "
-    "One reading query (SELECT) in SQLite's dialect."
+    "Actions: execute[SQL] runs a query and shows its rows; submit[SQL], or a bare query, commits it as the answer."
 )
+DIALECTS = {
+    "sqlite": "One reading query (SELECT) in SQLite's dialect.",
+    "postgresql": "One reading query (SELECT) in PostgreSQL's dialect.",
+}
 
 
 class Action(NamedTuple):

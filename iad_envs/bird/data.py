@@ -33,6 +33,11 @@ LAYOUTS: Mapping[str, Layout] = {
         ("mini_dev_tables.json", "dev_tables.json"),
         ("mini_dev_databases", "dev_databases"),
     ),
+    "mini_dev_postgresql": Layout(
+        ("mini_dev_postgresql.json", "mini_dev_postgresql.jsonl"),
+        ("mini_dev_tables.json", "dev_tables.json"),
+        ("mini_dev_databases", "dev_databases"),
+    ),
     "train": Layout(("train.json",), ("train_tables.json",), ("train_databases",)),
 }
 

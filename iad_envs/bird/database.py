@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_envs.bird import worker
 
+Dialect = Literal["sqlite", "postgresql"]
 Status = Literal["ok", "error", "timeout", "limit", "rejected"]
 START_LIMIT_S = 10.0
 MIB = 1 << 20
@@ -87,9 +88,9 @@ class Result(NamedTuple):
 
     Attributes:
         status: `ok`, or why there are no rows.
-        message: SQLite's or ours; empty for `ok`.
+        message: The database's or ours; empty for `ok`.
         columns: Their names.
-        rows: Tuples of None, int, float, str and bytes.
+        rows: Tuples of None, int, float, str and bytes; PostgreSQL also gives Decimal, bool, date, time and datetime.
         is_cut: Whether a cap ended the rows.
         seconds: Spent executing and fetching; not part of what makes two results equal.
         undecodable: Whether text that is not UTF-8 was repaired; the official evaluator fails there.
@@ -105,7 +106,21 @@ class Result(NamedTuple):
 
 
 class WorkerFailed(OSError):
-    """A worker could not open its database."""
+    """A worker could not open its database, or a server does not let us in."""
+
+
+class Queried(Protocol):
+    """A database that answers untrusted queries, bounded by its limits: a worker on a file, or a server's sessions."""
+
+    limits: Limits
+
+    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> Result:
+        """Execute one statement; see `Database.run`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is held; the next query takes it again."""
+        ...
 
 
 class Nursery:
@@ -226,7 +241,7 @@ class Database:
         """
         limits = self.limits
         seconds = limits.seconds if limit_s is None else limit_s
-        if (refused := _unsendable(sql, limits)) is not None:
+        if (refused := unsendable(sql, limits)) is not None:
             return refused
         request = worker.framed(("fresh" if fresh else "run", sql, seconds, limits.rows, limits.result_bytes))
         with self._lock:
@@ -234,12 +249,12 @@ class Database:
                 reply = self._ready().ask(request, seconds + limits.grace_s)
             except TimeoutError:
                 self._drop()
-                return _failed("timeout", "killed at the deadline", seconds + limits.grace_s)
+                return failed("timeout", "killed at the deadline", seconds + limits.grace_s)
             except (OSError, EOFError, ValueError) as error:
                 self._drop()
                 if isinstance(error, WorkerFailed):
                     raise
-                return _failed("limit", "the worker ran out of its limits")
+                return failed("limit", "the worker ran out of its limits")
         status, message, columns, chunks, is_cut, spent, undecodable = reply
         rows = tuple(row for chunk in chunks for row in marshal.loads(chunk))
         return Result(status, message, columns, rows, is_cut, spent, undecodable)
@@ -292,18 +307,19 @@ def _end(pid: int, channel: socket.socket, owner: int) -> None:
     NURSERY.kill(pid, owner)
 
 
-def _unsendable(sql: str, limits: Limits) -> Result | None:
+def unsendable(sql: str, limits: Limits) -> Result | None:
     """Return the failure of a text that can't be a query at all: what sqlite3 refuses before SQLite sees it."""
     if "\0" in sql:
-        return _failed("error", "the query contains a null character")
+        return failed("error", "the query contains a null character")
     try:
         n_bytes = len(sql.encode())
     except UnicodeEncodeError:
-        return _failed("error", "the query contains a lone surrogate, which is no character")
+        return failed("error", "the query contains a lone surrogate, which is no character")
     if n_bytes > limits.sql_bytes:
-        return _failed("limit", f"the query has {n_bytes} bytes, over the limit of {limits.sql_bytes}")
+        return failed("limit", f"the query has {n_bytes} bytes, over the limit of {limits.sql_bytes}")
     return None
 
 
-def _failed(status: Status, message: str, seconds: float = 0.0) -> Result:
+def failed(status: Status, message: str, seconds: float = 0.0) -> Result:
+    """Return a result without rows."""
     return Result(status, message, (), (), False, seconds, False)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
 from iad_envs.bird.data import Question, aligned, load_data, read_predictions
-from iad_envs.bird.database import EXPLORING, Database, Limits, Result
-from iad_envs.bird.facts import Values, findings, values_of
+from iad_envs.bird.database import EXPLORING, Dialect, Limits, Result
+from iad_envs.bird.desk import Desk, Server, open_desk, open_postgres_desk
+from iad_envs.bird.facts import findings
 from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
-from iad_envs.bird.schema import RENDERERS, Schema, schema_of
-from iad_envs.bird.scoring import PairScore, Scorer
+from iad_envs.bird.schema import RENDERERS
+from iad_envs.bird.scoring import PairScore
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
@@ -33,16 +35,6 @@ class BirdState(NamedTuple):
     question: Question
     has_gold: bool
     last: Answered | None = None
-
-
-class Desk(NamedTuple):
-    """What an environment has open on one database."""
-
-    db_id: str
-    database: Database
-    scorer: Scorer
-    schema: Schema
-    values: Values
 
 
 class BirdEnv(IADEnv[str, BirdState]):
@@ -85,6 +77,9 @@ class BirdEnv(IADEnv[str, BirdState]):
         time_limit_s: Of a query that is executed or previewed.
         score_limit_s: Of scoring a submitted query (official: 30).
         shown_rows: Of a result, in the observation.
+        dialect: `sqlite`, or `postgresql`: the databases are schemas of a server, and what is rejected scores 0.
+        dsn: Connection string of a role there that may only SELECT; needs `iad[postgres]`.
+        guard_dsn: Of a role that may terminate its sessions; by default the same.
         render_mode: `ansi` or None.
 
     ## Version history
@@ -102,17 +97,24 @@ class BirdEnv(IADEnv[str, BirdState]):
         time_limit_s: float = EXPLORING.seconds,
         score_limit_s: float = TIMEOUT_S,
         shown_rows: int = 20,
+        dialect: Dialect = "sqlite",
+        dsn: str | None = None,
+        guard_dsn: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         super().__init__(max_steps=max_steps, render_mode=render_mode)
         for argument, given, known in (
             ("schema", schema, tuple(RENDERERS)),
             ("scoring", scoring, ("ex", "official", "sound")),
+            ("dialect", dialect, ("sqlite", "postgresql")),
         ):
             if given not in known:
                 raise UnknownTask(argument, given, known)
         if time_limit_s <= 0 or score_limit_s <= 0:
             raise ValueError(f"expected limits above 0 s, got {time_limit_s} and {score_limit_s}")
+        if (dialect == "postgresql") != (dsn is not None):
+            raise ValueError(f"expected a dsn with dialect='postgresql' only, got {dialect!r} and {dsn!r:.20}")
+        self._server = None if dsn is None else Server(dsn, guard_dsn)
         self._data = load_data(data_folder("bird", data_dir).resolve(), split)
         self.split = split
         self._task_ids = list(self._data.questions)
@@ -137,7 +139,9 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     @property
     def database_versions(self) -> dict[str, str]:
-        """For each database whether it is the `official` file, an `other` one, or `missing`."""
+        """For each database whether it is the `official` file, an `other` one, or `missing`; `server` on a server."""
+        if self._server is not None:
+            return {question.db_id: "server" for question in self._data.questions.values()}
         return self._data.database_versions()
 
     def predictions(self, path: str | Path) -> dict[str, str]:
@@ -162,10 +166,7 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     def close(self) -> None:
         """End the worker processes; closing twice is harmless."""
-        if self._desk is not None:
-            self._desk.scorer.close()
-            self._desk.database.close()
-            self._desk = None
+        self._put_away()
         super().close()
 
     def _task(self, task_id: str) -> Question:
@@ -185,15 +186,16 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     def _at(self, db_id: str) -> Desk:
         """Return what is open on a database; the one before it is closed."""
-        desk = self._desk
-        if desk is None or desk.db_id != db_id:
-            schema = schema_of(self._data, db_id)
-            self.close()
-            path = self._data.database(db_id)
-            database = Database(path, self._limits)
-            scorer = Scorer(path, database=database, timeout_s=self._score_limit_s)
-            self._desk = desk = Desk(db_id, database, scorer, schema, values_of(database))
-        return desk
+        if self._desk is None or self._desk.db_id != db_id:
+            self._put_away()
+            opened = open_desk if self._server is None else partial(open_postgres_desk, server=self._server)
+            self._desk = opened(self._data, db_id, self._limits, self._score_limit_s)
+        return self._desk
+
+    def _put_away(self) -> None:
+        if self._desk is not None:
+            self._desk.close()
+            self._desk = None
 
     def _transition(self, state: BirdState, action: str, rng: np.random.Generator | None) -> Transition:
         kind, sql = parse_action(action)
@@ -214,11 +216,11 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     def _view(self, state: BirdState, complaint: str) -> View:
         question, last = state.question, state.last
-        schema = self._at(question.db_id).schema
+        desk = self._at(question.db_id)
         is_over = last is not None and last.kind == "submit"
         # The result comes first: of an earlier observation a prompt may show the head only.
         parts = [] if last is None else [answer_page(last, self._limits, self._shown_rows)]
-        parts += [] if is_over else [first_page(question, self._render(schema))]
+        parts += [] if is_over else [first_page(question, self._render(desk.schema), desk.dialect)]
         observation = "\n\n".join(parts)
         if complaint:
             observation = f"{observation}\nInvalid action: {complaint}"
@@ -238,7 +240,7 @@ class BirdEnv(IADEnv[str, BirdState]):
             "columns": () if last is None else last.result.columns,
             "rows": () if last is None else plain_rows(last.result.rows[: self._shown_rows]),
             "n_rows": 0 if last is None else last.n_rows,
-            "tables": schema.public() if last is None else (),
+            "tables": desk.schema.public() if last is None else (),
         }
         return View(observation, () if is_over else AVAILABLE, facts, page)
 

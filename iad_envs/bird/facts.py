@@ -5,13 +5,14 @@ From the text, the schema, the database's values and the query's own result; nev
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from iad_envs.bird.data import Question
-from iad_envs.bird.database import Database, Result
+from iad_envs.bird.database import Dialect, Queried, Result
 from iad_envs.bird.reading import Compared, Reading, is_declared
 from iad_envs.bird.schema import Schema, quoted
 from iad_envs.bird.sound import tie_query
@@ -31,13 +32,19 @@ MANY_ROWS = 100
 COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
 GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
 QUOTED = re.compile(r"'([^']{2,})'")
-UNKNOWN = {
-    "unknown_column": re.compile(r"no such column: (?:\w+\.)?(.+)"),
-    "unknown_table": re.compile(r"no such table: (?:\w+\.)?(.+)"),
-    "unknown_function": re.compile(r"no such function: (.+)"),
-    "ambiguous_column": re.compile(r"ambiguous column name: (.+)"),
-}
-SYNTAX = ("syntax error", "incomplete input", "unrecognized token")
+UNKNOWN = (
+    ("unknown_column", re.compile(r"no such column: (?:\w+\.)?(.+)")),
+    ("unknown_column", re.compile(r'column (?:\w+\.)?"?(.+?)"? does not exist')),
+    ("unknown_table", re.compile(r"no such table: (?:\w+\.)?(.+)")),
+    ("unknown_table", re.compile(r'relation "(?:\w+\.)?(.+?)" does not exist')),
+    ("unknown_function", re.compile(r"no such function: (.+)")),
+    ("unknown_function", re.compile(r"function (.+?)\(.*\) does not exist")),
+    ("ambiguous_column", re.compile(r"ambiguous column name: (.+)")),
+    ("ambiguous_column", re.compile(r'column reference "(.+?)" is ambiguous')),
+)
+"""SQLite's words, and PostgreSQL's."""
+SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unterminated")
+TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'"}
 
 
 class Finding(NamedTuple):
@@ -59,10 +66,12 @@ class Values:
 
     Args:
         run: Executes a query within so many seconds.
+        dialect: `sqlite` or `postgresql`.
     """
 
-    def __init__(self, run: Callable[[str, float], Result]) -> None:
+    def __init__(self, run: Callable[[str, float], Result], dialect: Dialect = "sqlite") -> None:
         self.run = run
+        self.dialect = dialect
         self._known: dict[tuple[str, str], frozenset[str] | None] = {}
         self._lock = Lock()
 
@@ -72,18 +81,17 @@ class Values:
         with self._lock:
             if key not in self._known:
                 name = quoted(column)
-                sql = (
-                    f"SELECT DISTINCT {name} FROM {quoted(table)} WHERE typeof({name}) = 'text' LIMIT {MAX_VALUES + 1}"
-                )
+                is_text = TEXT_TESTS[self.dialect].format(name)
+                sql = f"SELECT DISTINCT {name} FROM {quoted(table)} WHERE {is_text} LIMIT {MAX_VALUES + 1}"
                 result = self.run(sql, VALUES_LIMIT_S)
                 is_known = result.status == "ok" and not result.is_cut and 0 < len(result.rows) <= MAX_VALUES
                 self._known[key] = frozenset(row[0] for row in result.rows) if is_known else None
             return self._known[key]
 
 
-def values_of(database: Database) -> Values:
+def values_of(database: Queried, dialect: Dialect = "sqlite") -> Values:
     """Return the values of a database, read through its worker."""
-    return Values(database.run)
+    return Values(database.run, dialect)
 
 
 def findings(sql: str, result: Result, question: Question, schema: Schema, values: Values) -> tuple[Finding, ...]:
@@ -97,7 +105,7 @@ def findings(sql: str, result: Result, question: Question, schema: Schema, value
         *_of_result(result, question),
         *_of_literals(reading, values),
         *_of_evidence(reading, sql, question),
-        *_of_text(reading),
+        *_of_text(reading, values.dialect),
         *_of_ties(sql, result, values),
     )
 
@@ -110,7 +118,7 @@ def _failure(sql: str, result: Result, schema: Schema) -> Finding:
         return Finding("timeout", "error", "timed out")
     if result.status == "limit":
         return Finding("limit", "error", f"over a limit: {result.message}")
-    for code, pattern in UNKNOWN.items():
+    for code, pattern in UNKNOWN:
         if match := pattern.search(result.message):
             return Finding(code, "error", f"{result.message}{_near_name(code, match[1], schema)}")
     is_syntax = any(said in result.message for said in SYNTAX) or not first_word(sql)
@@ -145,7 +153,7 @@ def _of_result(result: Result, question: Question) -> Iterator[Finding]:
     if len(rows) > MANY_ROWS:
         yield Finding("many_rows", "note", f"the result has over {MANY_ROWS} rows")
     if COUNTING.search(question.question) and not GROUPING.search(question.question):
-        is_number = len(rows) == 1 and any(isinstance(cell, int | float) for cell in rows[0])
+        is_number = len(rows) == 1 and any(isinstance(cell, int | float | Decimal) for cell in rows[0])
         if not is_number:
             yield Finding("shape", "warning", "the question asks for a number, and the result is not one")
 
@@ -221,7 +229,7 @@ def _is_named(name: str, evidence: str) -> bool:
     return not is_plain_word or re.search(rf"(?<![\w']){re.escape(name)}\s*(?:[=<>!]|LIKE\b)", evidence) is not None
 
 
-def _of_text(reading: Reading) -> Iterator[Finding]:
+def _of_text(reading: Reading, dialect: Dialect) -> Iterator[Finding]:
     for left, right in dict.fromkeys(reading.joins()):
         if reading.schema.foreign_keys and not is_declared(reading.schema, left, right):
             message = (
@@ -232,7 +240,8 @@ def _of_text(reading: Reading) -> Iterator[Finding]:
     words = [part.value for part in reading.parts if part.kind == "word"]
     if _divides_integers(reading):
         yield Finding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
-    if "ORDER" in words and "LIMIT" in words and "DESC" not in words and "NULL" not in words:
+    sorts_null_first = ("DESC" in words) == (dialect == "postgresql")
+    if "ORDER" in words and "LIMIT" in words and sorts_null_first and "NULL" not in words and "NULLS" not in words:
         yield Finding("order_nulls", "note", "ORDER BY puts NULL first, and the query does not leave it out")
 
 

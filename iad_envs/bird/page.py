@@ -1,12 +1,13 @@
 """What a state looks like: the question's page, a query's result, and names for results."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.bird.actions import HOW_TO
+from iad_envs.bird.actions import DIALECTS, HOW_TO
 from iad_envs.bird.data import Question
-from iad_envs.bird.database import Limits, Result
+from iad_envs.bird.database import Dialect, Limits, Result
 from iad_envs.bird.facts import Finding
 
 SHOWN_CELL_CHARS = 200
@@ -48,10 +49,12 @@ def answer_page(last: Answered, limits: Limits, n_shown: int) -> str:
     return "\n".join(lines)
 
 
-def first_page(question: Question, schema: str) -> str:
+def first_page(question: Question, schema: str, dialect: Dialect = "sqlite") -> str:
     """Return the first observation."""
     evidence = f"Evidence: {question.evidence}\n" if question.evidence else ""
-    return f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{HOW_TO}"
+    return (
+        f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{HOW_TO} {DIALECTS[dialect]}"
+    )
 
 
 def result_name(result: Result) -> str:
@@ -65,12 +68,17 @@ def result_name(result: Result) -> str:
 
 
 def _plain_cell(cell: Any) -> Any:
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    if isinstance(cell, Decimal) and cell.is_finite():
+        cell = int(cell) if cell == cell.to_integral_value() else float(cell)
+    return int(cell) if isinstance(cell, float | bool) and float(cell).is_integer() else cell
 
 
 def plain_rows(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
-    """Return rows as data that can be logged: long texts clipped, blobs as SQL writes them."""
-    return tuple(tuple(_shown_cell(cell) if isinstance(cell, str | bytes) else cell for cell in row) for row in rows)
+    """Return rows as data that can be logged: long texts clipped, blobs, dates and decimals as SQL writes them."""
+    return tuple(
+        tuple(cell if cell is None or isinstance(cell, int | float) else _shown_cell(cell) for cell in row)
+        for row in rows
+    )
 
 
 def _shown_cell(cell: Any) -> str:

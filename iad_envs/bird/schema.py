@@ -143,18 +143,21 @@ def _read(
         rows = connection.execute(f"SELECT * FROM {quoted(name)} LIMIT {SAMPLED_ROWS}").fetchall()
         cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
         found = [
-            Column(column, kind, is_key, described.get(_name(name, column), NOTHING_DESCRIBED), _values(values))
+            Column(
+                column, kind, is_key, described.get(column_key(name, column), NOTHING_DESCRIBED), shown_values(values)
+            )
             for (column, kind, is_key), values in zip(columns, cells, strict=True)
         ]
         tables.append(Table(name, ddl, tuple(found)))
     return tuple(tables), _declared_keys(connection, tables)
 
 
-def _name(table: str, column: str) -> tuple[str, str]:
+def column_key(table: str, column: str) -> tuple[str, str]:
+    """Return how `read_descriptions` names a column."""
     return table.strip().lower(), column.strip().lower()
 
 
-def _values(cells: Iterable[Any]) -> tuple[Any, ...]:
+def shown_values(cells: Iterable[Any]) -> tuple[Any, ...]:
     """Return the first few different values that can be shown."""
     found: dict[Any, None] = {}
     for cell in cells:

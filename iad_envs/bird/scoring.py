@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from iad_envs.bird import official, sound
-from iad_envs.bird.database import EXPLORING, SCORING, Database, Result
+from iad_envs.bird.database import EXPLORING, SCORING, Database, Queried, Result
 from iad_envs.bird.sql import is_volatile, refusal
 
 Row = tuple[Any, ...]
@@ -110,27 +110,34 @@ class Scorer:
     """Scores predictions on one database.
 
     Args:
-        path: The SQLite file.
+        path: The SQLite file; None for a database of another kind, where what is rejected scores 0 by every rule.
         database: A worker on it to use, which stays the caller's; by default one of its own.
+        roomy: The same with wider limits, for scoring; only for a database of another kind.
         timeout_s: For prediction, gold and compare together (official: 30).
         golds: Where gold results are kept.
     """
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None,
         *,
-        database: Database | None = None,
+        database: Queried | None = None,
+        roomy: Queried | None = None,
         timeout_s: float = official.TIMEOUT_S,
         golds: GoldCache = GOLDS,
     ) -> None:
         self.path = path
         self.timeout_s = timeout_s
-        self.database = database or Database(path, EXPLORING)
         self._owns_database = database is None
-        self._roomy = Database(path, SCORING)
+        if path is not None:
+            self.database, self._roomy = database or Database(path, EXPLORING), roomy or Database(path, SCORING)
+            self._identity = identity(path)
+        elif database is not None and roomy is not None:
+            self.database, self._roomy = database, roomy
+            self._identity = (object(),)  # nothing tells whether a server's data changed: kept as long as this scorer
+        else:
+            raise ValueError("expected a path, or database and roomy, got neither; give one of them")
         self._golds = golds
-        self._identity = identity(path)
 
     def ex(self, predicted: str, gold: str, result: Result | None = None) -> int:
         """Return the official EX alone; arguments as for `score`."""
@@ -258,6 +265,8 @@ class Scorer:
 
     def _replica(self, predicted: str, gold: str) -> tuple[float, float]:
         """Return EX and Soft-F1 by the official procedure, which lets a prediction write, on a copy of the database."""
+        if self.path is None:
+            return 0.0, 0.0
         with TemporaryDirectory(prefix="iad-bird-") as folder:
             copy = Path(folder) / self.path.name
             shutil.copyfile(self.path, copy)

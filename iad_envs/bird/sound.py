@@ -6,20 +6,25 @@ Rows that tie under the gold's ORDER BY may come in any order, where the sort ke
 import math
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
 from iad_envs.bird.sql import depths, order_terms, tokens, without_end
 
 Row = tuple[Any, ...]
+Number = int | float | Decimal
+"""PostgreSQL gives all three, by type and function."""
 RELATIVE_TOLERANCE = 1e-6
 ABSOLUTE_TOLERANCE = 1e-9
 
 
 def same_cell(one: Any, other: Any) -> bool:
     """Say whether two cells are equal: numbers within tolerance, everything else exactly and by type."""
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return one == other or math.isclose(one, other, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+    if isinstance(one, Number) and isinstance(other, Number):
+        return one == other or math.isclose(
+            float(one), float(other), rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
+        )
     return type(one) is type(other) and bool(one == other)
 
 
@@ -128,6 +133,4 @@ def _matched(left: Sequence[Row], right: Sequence[Row]) -> bool:
 
 
 def _sort_key(row: Row) -> tuple[Any, ...]:
-    return tuple(
-        (1, float(f"{cell:.5g}"), "") if isinstance(cell, int | float) else (2, 0.0, repr(cell)) for cell in row
-    )
+    return tuple((1, float(f"{cell:.5g}"), "") if isinstance(cell, Number) else (2, 0.0, repr(cell)) for cell in row)

@@ -25,9 +25,17 @@ WRITING = frozenset(
     {"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM"}
     | {"ANALYZE", "REINDEX", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "END", "SAVEPOINT", "RELEASE"}
 )
-CLOCKS = frozenset({"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF"})
-VOLATILE = CLOCKS | {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "RANDOM", "RANDOMBLOB"}
+CLOCKS = frozenset(
+    {"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF", "AGE", "TIMESTAMP", "TIMESTAMPTZ"}
+)
+VOLATILE = (
+    CLOCKS
+    | {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "RANDOM", "RANDOMBLOB", "NOW", "LOCALTIME"}
+    | {"LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
+    | {"GEN_RANDOM_UUID", "TABLESAMPLE"}
+)
 """Words that can make a result depend on when it was computed; date functions do only with `'now'` or no argument."""
+NOW_WORDS = frozenset({"now", "today", "yesterday", "tomorrow"})
 
 
 class Token(NamedTuple):
@@ -107,11 +115,11 @@ def is_volatile(sql: str) -> bool:
     if words - CLOCKS:
         return True
     parts = tokens(sql)
-    if any(part.kind in ("string", "name") and part.value.strip().lower() == "now" for part in parts):
+    if any(part.kind in ("string", "name") and part.value.strip().lower() in NOW_WORDS for part in parts):
         return True
     # A date function with no argument, or with a format alone, takes the current time; so may a computed 'no' || 'w'.
     return any(
-        part.value in words and _argument_count(parts, place) <= (part.value == "STRFTIME")
+        part.value in words and _argument_count(parts, place) <= (part.value in ("STRFTIME", "AGE"))
         for place, part in enumerate(parts)
         if part.kind == "word"
     ) or any(part.text == "||" for part in parts)

@@ -197,8 +197,11 @@ def test_a_corrupt_database_is_a_clear_error(folder: Path) -> None:
     [
         ({"schema": "xml"}, "known: ddl, ddl\\+samples, m-schema"),
         ({"scoring": "kind"}, "known: ex, official, sound"),
-        ({"split": "test"}, "known: dev, mini_dev, train"),
+        ({"split": "test"}, "known: dev, mini_dev, mini_dev_postgresql, train"),
         ({"time_limit_s": 0}, "limits above 0 s"),
+        ({"dialect": "mysql"}, "known: sqlite, postgresql"),
+        ({"dialect": "postgresql"}, "expected a dsn with dialect='postgresql' only"),
+        ({"dsn": "dbname=x"}, "expected a dsn with dialect='postgresql' only"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(folder: Path, options: dict[str, Any], error: str) -> None:

@@ -1,0 +1,341 @@
+"""A schema of a PostgreSQL database, asked as the SQLite worker is: `pip install 'iad[postgres]'`.
+
+The walls are the role's privileges (SELECT and nothing else, see `postgres_loader.py`); settings are not, since any
+role may change its own. So each query has a session of its own that is thrown away uncommitted, one statement goes
+through the extended protocol, and what outlasts the server's time limit is terminated through a second connection.
+"""
+
+import os
+import re
+import select
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import date, datetime
+from datetime import time as clock
+from decimal import Decimal
+from importlib import import_module
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from iad_envs.bird.database import EXPLORING, Limits, Result, Status, WorkerFailed, failed, unsendable
+
+CONNECT_LIMIT_S = 5
+GUARD_LIMIT_S = 0.1
+PIECE = 1 << 16
+REFUSED_STATES = ("42501", "25006")
+"""No privilege; a write in a transaction that only reads."""
+LIMIT_CLASSES = ("53", "54")
+"""Insufficient resources, a limit of temporary files among them; a limit of the program, such as depth."""
+AT_A_LIMIT = re.compile("invalid memory alloc request size|out of memory|string buffer exceeds|too large")
+SETTINGS = (
+    "default_transaction_read_only=on",
+    "jit=off",
+    "client_connection_check_interval=100",
+    "max_parallel_workers_per_gather=0",
+    "datestyle=ISO",
+    "intervalstyle=postgres",
+    "bytea_output=hex",
+    "standard_conforming_strings=on",
+)
+
+
+def psycopg() -> Any:
+    """Return the driver.
+
+    Raises:
+        ModuleNotFoundError: It is not installed.
+    """
+    try:
+        return import_module("psycopg")
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            f"expected the package psycopg and libpq, got: {error}; to fix it: pip install 'iad[postgres]'"
+        ) from error
+
+
+class PostgresDatabase:
+    """One schema of a PostgreSQL database. Safe to share between threads: queries wait for each other.
+
+    Args:
+        dsn: Connection string of a role that may only SELECT.
+        schema: Searched first, then `public`.
+        limits: Of every query: seconds, grace, rows, bytes of the result and of the query. Memory is the server's.
+        guard_dsn: Of a role that may terminate the first one's sessions; by default the same.
+
+    Raises:
+        ModuleNotFoundError: The driver is not installed.
+    """
+
+    dialect = "postgresql"
+
+    def __init__(self, dsn: str, schema: str, limits: Limits = EXPLORING, *, guard_dsn: str | None = None) -> None:
+        self.schema = schema
+        self.limits = limits
+        self.n_started = 0
+        self._pq = psycopg().pq
+        self._conninfo = import_module("psycopg.conninfo")
+        self._dsn = dsn
+        self._guard_dsn = guard_dsn or dsn
+        self._guard: Any = None
+        self._lock = Lock()
+
+    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> Result:
+        """Execute one statement, in a new session.
+
+        Args:
+            sql: Any text.
+            limit_s: Instead of the limits' seconds.
+            fresh: Changes nothing: every session is new.
+
+        Raises:
+            WorkerFailed: The server does not let us in.
+        """
+        seconds = self.limits.seconds if limit_s is None else limit_s
+        if (refused := unsendable(sql, self.limits)) is not None:
+            return refused
+        with self._lock:
+            if self._guard is None:
+                self._guard = self._connected(self._guard_dsn, "statement_timeout=1000")
+            milliseconds = max(1, int(seconds * 1000))
+            path = '"{}", public'.format(self.schema.replace('"', '""'))
+            session = self._connected(self._dsn, f"statement_timeout={milliseconds}", f"search_path={path}", *SETTINGS)
+            self.n_started += 1
+            try:
+                return _Query(self._pq, session, self.limits, seconds).run(sql)
+            except TimeoutError:
+                self._terminate(session.backend_pid)
+                return failed("timeout", "terminated at the deadline", seconds + self.limits.grace_s)
+            finally:
+                session.finish()
+
+    def close(self) -> None:
+        """End the second connection; the next query opens another. Closing twice is harmless."""
+        with self._lock:
+            if self._guard is not None:
+                self._guard.finish()
+                self._guard = None
+
+    def __enter__(self) -> "PostgresDatabase":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _connected(self, dsn: str, *settings: str) -> Any:
+        given = self._conninfo.conninfo_to_dict(dsn)
+        # In options a space ends a setting, unless it is escaped.
+        escaped = (setting.replace("\\", "\\\\").replace(" ", "\\ ") for setting in settings)
+        options = " ".join([str(given.pop("options", "")), *(f"-c {setting}" for setting in escaped)]).strip()
+        fixed = {"options": options, "client_encoding": "UTF8", "connect_timeout": CONNECT_LIMIT_S}
+        session = self._pq.PGconn.connect(self._conninfo.make_conninfo("", **{**given, **fixed}).encode())
+        if session.status != self._pq.ConnStatus.OK:
+            said = session.error_message.decode("utf-8", "replace").strip()
+            session.finish()
+            raise WorkerFailed(f"expected a PostgreSQL server that lets us in, got: {said}; start it, or change dsn")
+        return session
+
+    def _terminate(self, backend: int) -> None:
+        """Terminate a backend, on a new second connection if the one that is there broke."""
+        for _ in range(2):
+            with suppress(psycopg().Error):
+                self._guard.send_query_params(b"SELECT pg_terminate_backend($1::int)", [str(backend).encode()])
+                self._guard.flush()
+                if select.select([self._guard.socket], [], [], GUARD_LIMIT_S)[0]:
+                    self._guard.consume_input()
+                    answers = iter(self._guard.get_result, None)
+                    if [answer.status for answer in answers] == [self._pq.ExecStatus.TUPLES_OK]:
+                        return
+            self._guard.finish()
+            self._guard = self._connected(self._guard_dsn, "statement_timeout=1000")
+
+
+class _Query:
+    """One statement in one session, read row by row so that caps and deadlines hold."""
+
+    def __init__(self, pq: Any, session: Any, limits: Limits, seconds: float) -> None:
+        self._pq = pq
+        self._session = session
+        self._limits = limits
+        self._seconds = seconds
+        self._started = time.perf_counter()
+
+    def run(self, sql: str) -> Result:
+        self._session.exec_(b"BEGIN TRANSACTION READ ONLY")
+        self._session.nonblocking = 1
+        self._line = _Line(self._session)
+        self._started = time.perf_counter()
+        try:
+            # With parameters, if only none, libpq takes the extended protocol, which knows one statement.
+            self._session.send_query_params(sql.encode(), None)
+            self._session.set_single_row_mode()
+            return self._fetched()
+        except _TooLarge:
+            return failed("limit", "a row is larger than a result may be", self._spent())
+        except (ConnectionError, psycopg().Error) as error:
+            return failed("error", f"the session ended: {str(error).strip()}", self._spent())
+        finally:
+            self._line.close()
+
+    def _fetched(self) -> Result:
+        status = self._pq.ExecStatus
+        rows: list[tuple[Any, ...]] = []
+        columns: tuple[str, ...] = ()
+        loaders: tuple[Callable[[str], Any] | None, ...] = ()
+        n_bytes = 0
+        while (answer := self._answer()) is not None:
+            if answer.status not in (status.SINGLE_TUPLE, status.TUPLES_OK):
+                return self._refused(answer)
+            if not loaders:
+                names = [answer.fname(place) or b"" for place in range(answer.nfields)]
+                columns = tuple(name.decode("utf-8", "replace") for name in names)
+                loaders = tuple(LOADERS.get(answer.ftype(place)) for place in range(answer.nfields))
+            if answer.status == status.TUPLES_OK:
+                if not (answer.command_status or b"").startswith(b"SELECT"):
+                    return self._refused(answer)
+                continue
+            cells = [answer.get_value(0, place) for place in range(len(loaders))]
+            n_bytes += sum(len(cell) for cell in cells if cell)
+            if len(rows) == self._limits.rows or n_bytes > self._limits.result_bytes:
+                return Result("ok", "", columns, tuple(rows), True, self._spent(), False)
+            rows.append(tuple(_loaded(loader, cell) for loader, cell in zip(loaders, cells, strict=True)))
+        return Result("ok", "", columns, tuple(rows), False, self._spent(), False)
+
+    def _answer(self) -> Any:
+        """Return the next piece of the result, None at its end.
+
+        Raises:
+            TimeoutError: Deadline and grace are over.
+            _TooLarge: One row alone is over the cap: libpq would gather all of it.
+        """
+        until = self._started + self._seconds + self._limits.grace_s
+        n_row = 0
+        while self._session.is_busy():
+            n_row += self._line.pass_on(until)
+            if n_row > self._limits.result_bytes + PIECE:
+                raise _TooLarge
+        return self._session.get_result()
+
+    def _refused(self, answer: Any) -> Result:
+        """Return the failure of a statement that is no SELECT, or that the server did not run to its end."""
+        if answer.status != self._pq.ExecStatus.FATAL_ERROR:
+            tag = (answer.command_status or b"").decode("utf-8", "replace")
+            is_copy = answer.status in (self._pq.ExecStatus.COPY_OUT, self._pq.ExecStatus.COPY_IN)
+            kind = "COPY" if is_copy else tag or "a blank text"
+            return self._failed("rejected", f"not allowed: {kind}")
+        fields = self._pq.DiagnosticField
+        said = {name: self._said(answer, fields[name]) for name in ("SQLSTATE", "MESSAGE_PRIMARY", "MESSAGE_HINT")}
+        state, message = said["SQLSTATE"], said["MESSAGE_PRIMARY"]
+        if "multiple commands" in message:
+            return self._failed("rejected", "not allowed: several statements")
+        if state in REFUSED_STATES:
+            return self._failed("rejected", f"not allowed: {message}")
+        if state == "57014" and "timeout" in message:
+            return self._failed("timeout", message)
+        if state[:2] in LIMIT_CLASSES or AT_A_LIMIT.search(message):
+            return self._failed("limit", message)
+        hint = said["MESSAGE_HINT"]
+        return self._failed("error", f"{message} ({hint})" if hint else message)
+
+    def _said(self, answer: Any, field: Any) -> str:
+        return (answer.error_field(field) or b"").decode("utf-8", "replace")
+
+    def _failed(self, status: Status, message: str) -> Result:
+        return failed(status, message, self._spent())
+
+    def _spent(self) -> float:
+        return time.perf_counter() - self._started
+
+
+class _TooLarge(Exception):
+    pass
+
+
+class _Line:
+    """Stands between libpq and the server: libpq gathers a row of up to 1 GB on its own, and has no cap for it.
+
+    libpq's descriptor becomes one end of a socket pair, and what it may read is counted before it gets it. Bytes pass
+    as they are, so that TLS is none of our concern.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._server = socket.socket(fileno=os.dup(session.socket))
+        self._ours, theirs = socket.socketpair()
+        with theirs:
+            os.dup2(theirs.fileno(), session.socket, inheritable=False)
+        os.set_blocking(session.socket, False)
+
+    def pass_on(self, until: float) -> int:
+        """Pass on what there is in either direction; returns how many bytes came from the server.
+
+        Raises:
+            TimeoutError: Nothing came until then.
+        """
+        self._session.flush()
+        left = until - time.perf_counter()
+        libpq: int = self._session.socket
+        ends: list[Any] = [self._server, self._ours, libpq]
+        ready = select.select(ends, [], [], max(0.0, left))[0]
+        if left <= 0 or not ready:
+            raise TimeoutError
+        if libpq in ready:  # it does not always read all there is, and gets no more before it has
+            self._session.consume_input()
+            return 0
+        for end in (self._server, self._ours):
+            end.settimeout(left)
+        if self._ours in ready:
+            self._server.sendall(self._ours.recv(PIECE))
+        piece = b""
+        if self._server in ready:
+            piece = self._server.recv(PIECE)
+            if piece:
+                self._ours.sendall(piece)
+            else:
+                self._ours.shutdown(socket.SHUT_WR)
+        return len(piece)
+
+    def close(self) -> None:
+        self._ours.close()
+        self._server.close()
+
+
+def _loaded(loader: Callable[[str], Any] | None, cell: bytes | None) -> Any:
+    """Return a cell as Python has it; text where a query changed how the server writes values."""
+    if cell is None:
+        return None
+    text = cell.decode("utf-8", "replace")
+    try:
+        return text if loader is None else loader(text)
+    except (ValueError, ArithmeticError):
+        return text
+
+
+def _bytes(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("\\x"))
+
+
+def _bool(text: str) -> bool:
+    return text == "t"
+
+
+LOADERS: Mapping[int, Callable[[str], Any]] = {
+    16: _bool,
+    17: _bytes,
+    20: int,
+    21: int,
+    23: int,
+    26: int,
+    700: float,
+    701: float,
+    1700: Decimal,
+    1082: date.fromisoformat,
+    1083: clock.fromisoformat,
+    1114: datetime.fromisoformat,
+    1184: datetime.fromisoformat,
+}
+"""By type id, as the official evaluator's driver has them; other types (interval, array, JSON ...) stay text."""
