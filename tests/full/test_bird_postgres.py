@@ -17,6 +17,7 @@ from iad_envs.bird.page import result_name
 from iad_envs.bird.postgres import PostgresDatabase
 from iad_envs.bird.postgres_loader import GUARD, READER, load_database, make_roles
 from iad_envs.bird.sound import same_bag
+from tests.full.postgres_attacks import QUICK_ATTACKS, REFUSED, SLOW_ATTACKS
 from tests.full.postgres_server import binaries, serving
 from tests.iad_envs.small_bird import QUESTIONS, make_folder
 
@@ -38,93 +39,6 @@ BEGIN
   END LOOP;
 END $$;
 GRANT EXECUTE ON FUNCTION public.stubborn() TO iad_reader"""
-ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1::bigint UNION ALL SELECT n + 1 FROM c)"
-DOUBLING = ", ".join(
-    [
-        "a0 AS (SELECT 1 AS x UNION ALL SELECT 2)",
-        *(f"a{i} AS (SELECT p.x FROM a{i - 1} p, a{i - 1} q)" for i in range(1, 26)),
-    ]
-)
-SLOW_ATTACKS = {
-    "sleep": "SELECT pg_sleep(60)",
-    "sleep after lifting the limit": "SELECT set_config('statement_timeout', '0', false), pg_sleep(60)",
-    "endless recursive count": f"{ENDLESS} SELECT count(*) FROM c",
-    "endless sort": f"{ENDLESS} SELECT n FROM c ORDER BY -n",
-    "endless text": f"{ENDLESS} SELECT max(length(repeat('x', 1000000) || n)) FROM c",
-    "cross join": "SELECT count(*) FROM trip a, trip b, trip c, trip d",
-    "60-way join": f"SELECT count(*) FROM {', '.join(f'trip t{i}' for i in range(60))}",
-    "doubling CTE": f"WITH {DOUBLING} SELECT count(*) FROM a25",
-    "regular expression": "SELECT sum((repeat('a', 3000 + n) ~ '^(a*)(a*)(a*)\\1\\2\\3b$')::int) "
-    "FROM generate_series(1, 100000) AS s(n)",
-    "numbers of many digits": f"{ENDLESS} SELECT max(length((n::numeric ^ 20000)::text)) FROM c",
-    "powers of many digits": "SELECT max(length(((1.000000001 + n * 1e-12)::numeric(1000, 999) "
-    "^ 3e12::numeric)::text)) FROM generate_series(1, 1000000) AS s(n)",
-    "what is never cancelled": "SELECT public.stubborn()",
-    "dynamic SQL": "SELECT query_to_xml('SELECT pg_sleep(60)', true, true, '')",
-}
-QUICK_ATTACKS = {
-    "large sort": "SELECT a FROM generate_series(1, 100000000) AS s(a) ORDER BY -a",
-    "large series": "SELECT count(*) FROM (SELECT a FROM generate_series(1, 1000000000) AS s(a) OFFSET 999999999) q",
-    "endless rows": f"{ENDLESS} SELECT n FROM c",
-    "wide rows": "SELECT repeat('x', 1000000) FROM generate_series(1, 100000)",
-    "one huge value": "SELECT repeat('x', 900000000)",
-    "a value that grows": "SELECT repeat(repeat('x', 30000), 30000)",
-    "over a gigabyte": "SELECT repeat('x', 1000000000) || repeat('x', 1000000000)",
-    "all in one text": "SELECT length(string_agg(repeat('x', 1000), '')) FROM generate_series(1, 10000000)",
-    "deep expression": f"SELECT {'- ' * 40000}1",
-    "nested parentheses": f"SELECT {'(' * 40000}1{')' * 40000}",
-    "3000 columns": f"SELECT {', '.join(['1'] * 3000)}",
-    "comment bomb": "/* " * 30_000 + "SELECT 1",
-    "1 MB of SQL": f"SELECT '{'x' * 1_000_000}'",
-}
-REFUSED = {
-    "insert": "INSERT INTO station (station_id) VALUES (1000)",
-    "update": "UPDATE station SET name = 'x'",
-    "delete": "DELETE FROM station",
-    "delete returning": "WITH gone AS (DELETE FROM station RETURNING *) SELECT * FROM gone",
-    "drop": "DROP TABLE station",
-    "create": "CREATE TABLE mine (a int)",
-    "create in public": "CREATE TABLE public.mine (a int)",
-    "temporary table": "CREATE TEMP TABLE station (a int)",
-    "temporary view": "CREATE TEMP VIEW station AS SELECT 1",
-    "select into": "SELECT 1 AS a INTO mine",
-    "select into temp": "SELECT 1 AS a INTO TEMP mine",
-    "locking rows": "SELECT * FROM station FOR UPDATE",
-    "locking a table": "LOCK TABLE station",
-    "read write": "SET TRANSACTION READ WRITE",
-    "settings": "SET statement_timeout = 0",
-    "show": "SHOW server_version",
-    "explain": "EXPLAIN SELECT 1",
-    "role": "SET ROLE postgres",
-    "session": "SET SESSION AUTHORIZATION postgres",
-    "copy to a file": "COPY station TO '/tmp/iad-stations'",
-    "copy to a program": "COPY station TO PROGRAM 'cat >/tmp/iad-stations'",
-    "copy from a program": "COPY station FROM PROGRAM 'id'",
-    "copy to us": "COPY station TO STDOUT",
-    "copy from us": "COPY station FROM STDIN",
-    "reading a file": "SELECT pg_read_file('/etc/passwd')",
-    "listing a folder": "SELECT * FROM pg_ls_dir('/')",
-    "importing a file": "SELECT lo_import('/etc/passwd')",
-    "a large object": "SELECT lo_from_bytea(0, 'x')",
-    "advisory lock": "SELECT pg_advisory_lock(1)",
-    "advisory try": "SELECT pg_try_advisory_xact_lock(1)",
-    "terminating others": "SELECT pg_terminate_backend(pid, 0) FROM pg_locks",
-    "cancelling others": "SELECT pg_cancel_backend(pid) FROM pg_locks",
-    "the queries of others": "SELECT query FROM pg_stat_activity",
-    "the queries of others by function": "SELECT * FROM pg_stat_get_activity(NULL)",
-    "messages": "SELECT pg_notify('a', 'b')",
-    "a block of code": "DO $$ BEGIN PERFORM pg_sleep(60); END $$",
-    "passwords": "SELECT rolpassword FROM pg_authid",
-    "two statements": "SELECT 1; SELECT 2",
-    "a limit and a sleep": "SET statement_timeout = 0; SELECT pg_sleep(3)",
-    "ending the transaction first": "COMMIT; DELETE FROM station",
-    "a nested comment": "/* /* */ SELECT 1 */ SET statement_timeout = 0",
-    "listen": "LISTEN a",
-    "prepare": "PREPARE q AS SELECT 1",
-    "cursor": "DECLARE c CURSOR WITH HOLD FOR SELECT 1",
-    "nothing": "",
-    "a comment": "-- SELECT 1",
-}
 
 
 class Server(NamedTuple):
