@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_critique, read_score
+from iad_policy.prompts import Prompts
 from iad_policy.reading.sketching import agreement, image_part, ink_of
 from iad_policy.types import Candidate, Information, State, Verdict
 
@@ -26,11 +27,7 @@ FAILED = -1.0
 PARTS = ("layout", "text_iou", "image_iou")
 HTML_CHARS = 40_000
 """Of each page, in a judge's prompt."""
-JUDGED = (
-    "You review a web page that was written after a sketch: components and texts should be where the sketch has them, "
-    "and as large. {shown}\nAnswer in two lines:\nCritique: <what is misplaced, missing or of the wrong size, most "
-    "important first, in at most 80 words>\nScore: <a number from 0 to 10>"
-)
+PROMPTS = Prompts("sketch2code")
 
 
 class ReferenceVerifier:
@@ -141,7 +138,7 @@ class PageJudge:
     def identity(self) -> str:
         """Names all that its verdicts depend on."""
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
-        return f"{identity_of(self.model)} page judge sees={self.sees} {sampling}"
+        return f"{identity_of(self.model)} page judge sees={self.sees} prompts={PROMPTS.digest(['score'])} {sampling}"
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
         """Ask about each candidate by itself."""
@@ -151,9 +148,10 @@ class PageJudge:
         failure = _failure(preview)
         if failure:
             return Verdict(FAILED, failure)
+        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].shown)
         messages = [
-            {"role": "system", "content": JUDGED.format(shown=KINDS[self.sees].shown)},
-            {"role": "user", "content": self._content(state, preview)},
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": self._content(prompt.user, state, preview)},
         ]
         text = self.model.complete(messages, temperature=self._temperature, max_tokens=self._max_tokens).text
         score = read_score(text)
@@ -162,11 +160,11 @@ class PageJudge:
             return Verdict(-math.inf, said, details={"error_kind": "malformed"})
         return Verdict(score, read_critique(text, "score"))
 
-    def _content(self, state: State, preview: State) -> Any:
+    def _content(self, asked: str, state: State, preview: State) -> Any:
         html = preview.info["page"]["html"]
         if self.sees == "html":
             reference = _gold(preview)["reference"]["html"]
-            return f"As it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
+            return f"{asked}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
         if self.sees == "images":
             first = self._screenshot(_gold(preview)["reference"]["html"])
         else:
@@ -175,7 +173,7 @@ class PageJudge:
         second = self._screenshot(html)
         if first is None or second is None:
             raise ValueError("expected both pages to be rendered, got none; run it again")
-        return [{"type": "text", "text": state.info["instruction"]}, image_part(first), image_part(second)]
+        return [{"type": "text", "text": asked}, image_part(first), image_part(second)]
 
 
 def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:
