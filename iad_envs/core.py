@@ -226,17 +226,13 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         refuse_if_guarded("step()")
         now = self._required()
         if now.done:
-            over = "the episode is over: call reset()"
-            observation, info = self._arrive(_like(now, complaint=over))
+            observation, info = self._arrive(_like(now, complaint="the episode is over: call reset()"))
             return observation, 0.0, now.terminated, not now.terminated, info
-        known = None if self.STOCHASTIC else self._simulations.get((now, _memo_key(action), 0))
-        after = (
-            known.token if known is not None else self._move(now, action, self.np_random if self.STOCHASTIC else None)
-        )
-        after = self._committed(after)
+        rng = self.np_random if self.STOCHASTIC else None
+        known = self._simulations.get((now, _memo_key(action), 0)) if rng is None else None
+        after = self._committed(self._move(now, action, rng) if known is None else known.token)
         observation, info = self._arrive(after)
-        reward = self._scored(after).reward
-        return observation, reward, after.terminated, after.done and not after.terminated, info
+        return observation, self._scored(after).reward, after.terminated, after.done and not after.terminated, info
 
     def render(self) -> Any:
         """Return the current observation as text in the mode `"ansi"`; an environment may add modes."""
