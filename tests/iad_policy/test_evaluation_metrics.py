@@ -71,7 +71,7 @@ def test_curves_carry_the_last_value_forward() -> None:
 def test_differences_pair_common_tasks_only() -> None:
     base = [episode("a", 0.0), episode("b", 0.0), episode("c", 1.0), episode("only here", 1.0)]
     own = [episode("a", 1.0), episode("b", 1.0), episode("c", 0.0), episode("failed", 1.0, error_kind="crash")]
-    found = differences({"base": base, "own": own}, "base")["own"]
+    found = differences({"base": base, "own": own}, {"own": "base"})["own"]
     assert found.n_pairs == 3
     assert found.success == pytest.approx(1 / 3)
     assert (found.n_better, found.n_worse) == (2, 1)
@@ -83,11 +83,11 @@ def test_p_values_are_adjusted_for_the_strategies_compared() -> None:
     tasks = [str(place) for place in range(8)]
     base = [episode(task, 0.0) for task in tasks]
     better = [episode(task, 1.0) for task in tasks]
-    found = differences({"base": base, "x": better, "y": better}, "base")
+    found = differences({"base": base, "x": better, "y": better}, {"x": "base", "y": "base"})
     assert found["x"].p_mcnemar == pytest.approx(2 / 256)
     assert found["x"].p_holm == pytest.approx(4 / 256)
 
 
 def test_no_common_task_is_no_difference() -> None:
-    found = differences({"base": [episode("a")], "own": []}, "base")["own"]
+    found = differences({"base": [episode("a")], "own": []}, {"own": "base"})["own"]
     assert (found.n_pairs, found.success, found.p_holm, found.detectable_success) == (0, None, None, None)
