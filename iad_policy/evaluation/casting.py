@@ -36,11 +36,13 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
     """
     loaded = load_agent(agent, env)
     verifier = load_verifier(config.verifier, env) if config.verifier else None
-    if config.cache:
-        asked: tuple[Any, ...] = (loaded, verifier)
-        for one in asked:
-            if hasattr(one, "model"):
-                one.model = _cached(one.model, cache_path())
+    asked: tuple[Any, ...] = (loaded, verifier)
+    for one in asked:
+        gate = getattr(getattr(one, "model", None), "gate", None)
+        if gate is not None:
+            gate.widen(config.workers * config.threads)
+        if config.cache and hasattr(one, "model"):
+            one.model = _cached(one.model, cache_path())
     return Cast(loaded, verifier, default_roles(env, loaded, verifier))
 
 

@@ -166,8 +166,12 @@ def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[
     if not curves:
         return ()
     length = max(n_steps + 1, *map(len, curves))
-    filled = [curve + curve[-1:] * (length - len(curve)) for curve in curves]
-    return tuple(float(value) for value in np.mean(filled, axis=0))
+    total = np.zeros(length)
+    for size in set(map(len, curves)):
+        alike = np.sum([curve for curve in curves if len(curve) == size], axis=0)
+        total[:size] += alike
+        total[size:] += alike[-1]
+    return tuple(float(value) for value in total / len(curves))
 
 
 def differences(

@@ -11,7 +11,7 @@ from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, seed_of
-from iad_policy.errors import BudgetExhausted, IADError, Interrupted
+from iad_policy.errors import BudgetExhausted, IADError, Interrupted, StorageError
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.course import Course
 from iad_policy.evaluation.crew import Crew
@@ -209,7 +209,7 @@ class Runner:
                 course.run(seed_of(job.seed, job.task) % 2**31)
             except BudgetExhausted as spent:
                 course.stop("budget", cut=spent.axis)
-            except Interrupted:
+            except (Interrupted, StorageError):
                 raise
             except Exception as error:
                 self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
