@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 from iad_policy.digest import dumps
 from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.evaluation.results import CONFIG
 from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog, LineFile
 
-CONFIG = "config.json"
 SUMMARY = "summary.json"
 LOCK = ".lock"
 PART = ".part"

@@ -4,6 +4,7 @@ Episodes that failed, or that the budget of the whole run ended, are counted bes
 mean. An episode that its own budget ended counts, with the progress it made.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -35,6 +36,7 @@ class StrategySummary:
     Attributes:
         n_episodes: Scored episodes.
         n_errored: Episodes that failed; left out of the means.
+        errors: How many of each kind of error.
         n_budget: Episodes that a budget ended.
         success: Rate, with Wilson's interval.
         progress: Mean, with a bootstrap interval.
@@ -51,6 +53,7 @@ class StrategySummary:
 
     n_episodes: int
     n_errored: int
+    errors: Mapping[str, int]
     n_budget: int
     success: float | None
     success_95: Interval | None
@@ -136,6 +139,7 @@ def summarise(
     return StrategySummary(
         n_episodes=len(scored),
         n_errored=sum(record.error_kind != "" for record in every),
+        errors=dict(Counter(sorted(record.error_kind for record in every if record.error_kind))),
         n_budget=sum(record.stop_reason == "budget" for record in every),
         success=_mean(successes),
         success_95=wilson(int(sum(successes)), len(successes)) if is_rate else None,

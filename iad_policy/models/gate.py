@@ -1,7 +1,7 @@
 """The way to one endpoint: so many requests at once, and none while the server asks to wait.
 
-All threads that ask a model go through its gate, so that what one of them is told holds for all: a rate limit closes the
-gate for as long as the server asks and halves how many may pass; every answer lets a little more through again.
+All threads that ask a model go through its gate, so that what one of them is told holds for all: a rate limit closes
+the gate for as long as the server asks and halves how many may pass; every answer lets a little more through again.
 """
 
 import time
