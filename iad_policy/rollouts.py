@@ -39,6 +39,10 @@ class Rollout:
     def __len__(self) -> int:
         return len(self.candidates)
 
+    def then(self, candidate: Candidate, there: State) -> "Rollout":
+        """Return this rollout with one more step."""
+        return replace(self, candidates=(*self.candidates, candidate), states=(*self.states, there))
+
 
 def value_of(candidate: Candidate) -> float:
     """Return a verdict's score as a value in [0, 1]: 0 for what failed or was not verified."""
@@ -50,25 +54,31 @@ def roll_out(start: State, *, depth: float = float("inf"), temperature: float | 
 
     When the budget is spent on the way, what there is so far is returned.
     """
-    rollout = Rollout(start)
+    return (yield from roll_on(Rollout(start), depth=depth, temperature=temperature))
+
+
+def roll_on(rollout: Rollout, *, depth: float = float("inf"), temperature: float | None = None) -> Asking[Rollout]:
+    """Go on with a rollout as `roll_out` does; its steps so far count in `depth`."""
     with suppress(BudgetExhausted):
         while len(rollout) < depth and not rollout.end.done:
             (candidate,) = yield from Propose(rollout.end, 1, temperature=temperature)
             there = yield from Simulate(rollout.end, candidate)
-            rollout = replace(rollout, candidates=(*rollout.candidates, candidate), states=(*rollout.states, there))
+            rollout = rollout.then(candidate, there)
     return rollout
 
 
 def valued(rollout: Rollout) -> Asking[Rollout]:
-    """Ask the verifier about the last step of a rollout; an empty one is worth 0.
+    """Ask the verifier about the last step of a rollout, or take the verdict it has; an empty one is worth 0.
 
     Raises:
         BudgetExhausted: At the yield, as everywhere.
     """
     if not rollout.candidates:
         return replace(rollout, value=0.0)
-    before = (rollout.start, *rollout.states)[-2]
-    (last,) = yield from Verify(before, [rollout.candidates[-1]])
+    before, last = (rollout.start, *rollout.states)[-2], rollout.candidates[-1]
+    draw = rollout.end.path[-1].draw if rollout.end.path else 0
+    if last.verdict is None or draw:  # a verdict that is there already was given on draw 0
+        (last,) = yield from Verify(before, [last], draw=draw)
     return replace(rollout, candidates=(*rollout.candidates[:-1], last), value=value_of(last))
 
 

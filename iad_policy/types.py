@@ -88,6 +88,7 @@ class State:
         done: True when the episode is over here.
         id: Names the state; chained from its parent's.
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
+        is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
         gold: The oracle's findings, only in the preview an `oracle` verifier is given.
     """
 
@@ -100,6 +101,7 @@ class State:
     done: bool = False
     id: str = ""
     key: str = ""
+    is_random: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def named_by(self) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ STRATEGIES: Mapping[str, str] = {
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
     "chains": "iad_policy.strategies.chains:chains",
+    "mcts": "iad_policy.strategies.mcts:mcts",
 }
 """Name -> "module:function"."""
 
