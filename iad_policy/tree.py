@@ -1,7 +1,7 @@
 """The tree that methods which look ahead share: states, the actions considered there, and what they turned out worth.
 
-It asks nothing: `iad_policy.tree_search` grows it, and what is read from it (a choice, preference pairs, value data) is a
-pure function of it.
+It asks nothing: `iad_policy.tree_search` grows it, and what is read from it (a choice, preference pairs, value data) is
+a pure function of it.
 """
 
 import math
@@ -66,14 +66,14 @@ class Node:
         by: The action that led there; None for the root.
         edges: The actions, best-ranked first; none before the node is expanded.
         is_expanded: Whether actions were asked for.
-        worth: What a rollout that ended here was worth, in [0, 1]; NaN before one did.
+        ended: The rollout that ended here, valued; None before one did.
     """
 
     state: State
     by: Edge | None = None
     edges: list[Edge] = field(default_factory=list)
     is_expanded: bool = False
-    worth: float = math.nan
+    ended: Rollout | None = None
 
     @property
     def n(self) -> int:
@@ -100,6 +100,7 @@ class Node:
         self.edges = [
             Edge(self, candidate, (last - place) / last if last else 1.0) for place, candidate in enumerate(candidates)
         ]
+        self.is_expanded = True
 
 
 class Tree:

@@ -68,10 +68,7 @@ def iteration(tree: Tree, manner: Manner) -> Asking[Rollout | None]:
     rollout = tree.way_to(node)
     if not rollout.candidates:
         return None
-    if node.worth == node.worth:
-        rollout = replace(rollout, value=node.worth)
-    else:
-        rollout = yield from _played(node, rollout, manner)
+    rollout = node.ended or (yield from _played(node, rollout, manner))
     back_up(node.edges_above(), rollout.value)
     return rollout
 
@@ -85,7 +82,7 @@ def _played(node: Node, rollout: Rollout, manner: Manner) -> Asking[Rollout]:
     else:
         rollout = yield from valued(rollout)
     if is_end:
-        node.worth = rollout.value
+        node.ended = rollout
     return rollout
 
 
@@ -94,7 +91,6 @@ def _expand(tree: Tree, node: Node, manner: Manner) -> Asking[None]:
     counted = yield from proposed(tree, node, n, temperature=manner.temperature, notes=manner.notes)
     node.consider([candidate for candidate, _ in counted])  # known even if the budget ends with the ranking
     node.consider((yield from manner.ranking(node.state, [edge.candidate for edge in node.edges])))
-    node.is_expanded = True
 
 
 def proposed(
@@ -126,6 +122,8 @@ def ranked(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
     while len(left) > 1:
         said = yield from Ask("ranker", at, left)
         if not said.isdecimal() or int(said) >= len(left):
-            raise ContractError(f"expected the ranker to answer with a place from 0 to {len(left) - 1}, got {said!r:.80}")
+            raise ContractError(
+                f"expected the ranker to answer with a place from 0 to {len(left) - 1}, got {said!r:.80}"
+            )
         order.append(left.pop(int(said)))
     return order + left

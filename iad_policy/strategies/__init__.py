@@ -21,7 +21,10 @@ STRATEGIES: Mapping[str, str] = {
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
     "chains": "iad_policy.strategies.chains:chains",
+    "beam": "iad_policy.strategies.beam:beam",
     "mcts": "iad_policy.strategies.mcts:mcts",
+    "lats": "iad_policy.strategies.lats:lats",
+    "best-first": "iad_policy.strategies.best_first:best_first",
 }
 """Name -> "module:function"."""
 

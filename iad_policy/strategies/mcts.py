@@ -28,9 +28,9 @@ def mcts(
 ) -> Asking[Candidate]:
     """Commit the action that n iterations visited most (arXiv 2408.07199, section 4.1, Algorithm 1).
 
-    An iteration follows UCB1 from the root, expands the first state without actions by k proposals in the ranker's order
-    (K - 1 asks), takes the best-ranked, goes on with the agent to the episode's end, and backs up the verifier's score
-    of the last step. First visits follow the ranking.
+    An iteration follows UCB1 from the root, expands the first state without actions by k proposals in the ranker's
+    order (K - 1 asks), takes the best-ranked, goes on with the agent to the episode's end, and backs up the verifier's
+    score of the last step. First visits follow the ranking.
 
     When the budget ends, what was visited until then decides, and before the first visit the ranking; before that it is
     the first proposal that is an action.
@@ -43,8 +43,8 @@ def mcts(
         depth: Actions, from the state on, after which a rollout is valued even if the episode is not over.
         draws: Outcomes kept of one action where the environment is random; visits take them in turn.
         pick: "visits" commits the most visited action, the higher Q among equals; "value" the other way round.
-        verify_first: Ask the verifier about all actions of a state before the ranker: without a model the ranker goes by
-            these verdicts. False saves them where a model ranks, as in the paper.
+        verify_first: Ask the verifier about all actions of a state before the ranker: without a model the ranker goes
+            by these verdicts. False saves them where a model ranks, as in the paper.
         temperature: Of proposals.
         trees: Every decision's tree is added to it, to be read by `preference_pairs`.
     """

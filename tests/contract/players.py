@@ -132,6 +132,10 @@ STRATEGIES: Mapping[str, dict[str, Any]] = {
     "iad-score": {"strategy": "iad", "stop": "score:0.6"},
     "bon-sc-result": {"strategy": "bon-sc", "by": "result"},
     "chains": {"strategy": "chains", "n": 5, "k": 2},
+    "mcts": {"strategy": "mcts", "n": 3, "k": 2, "depth": 2, "draws": 2},
+    "lats": {"strategy": "lats", "n": 2, "k": 2, "k_root": 3, "depth": 2, "draws": 2},
+    "best-first": {"strategy": "best-first", "n": 4, "branching": 2, "depth": 2, "samples": 3, "votes": 4},
+    "beam": {"strategy": "beam", "n": 2, "width": 2, "k": 2},
     "lookahead": {"strategy": look_two_ahead, "n": 2},
     "rehearse": {"strategy": rehearse, "n": 2},
 }
