@@ -6,6 +6,7 @@ An answering generator yields batches of tasks and is sent their results; the dr
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count as count_from
 from random import Random
 from typing import Any
 
@@ -47,14 +48,15 @@ class Answerer:
         cast: Who answers.
         episode: What lasts longer than the decision.
         meter: The decision's budget.
+        name: Of the decision; its requests are numbered after it.
     """
 
-    def __init__(self, cast: Cast, episode: Episode, meter: Meter) -> None:
+    def __init__(self, cast: Cast, episode: Episode, meter: Meter, *, name: str) -> None:
         self._cast = cast
         self._episode = episode
         self._world = episode.world
         self._meter = meter
-        self._n_requests = 0
+        self._names = (f"{name}.{place}" for place in count_from(0))
         self._is_owed = True
         self._here: set[str] = set()
         self.candidates: dict[str, Candidate] = {}
@@ -63,8 +65,7 @@ class Answerer:
 
     def answer(self, request: Any) -> Answering:
         """Return the generator that answers a request."""
-        name = f"{self._episode.n_committed}.{self._n_requests}"
-        self._n_requests += 1
+        name = next(self._names)
         if isinstance(request, Propose):
             return self._propose(request, name)
         if isinstance(request, Verify):

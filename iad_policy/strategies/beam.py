@@ -7,11 +7,13 @@ from typing import Any
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Asking, Commit, Request, Verify
 from iad_policy.rollouts import follow, value_of
+from iad_policy.strategies import declares
 from iad_policy.tree import Edge, Node, Tree
 from iad_policy.tree_search import outcome, proposed
 from iad_policy.types import State
 
 
+@declares(n="levels of a search")
 def beam(
     here: State,
     *,

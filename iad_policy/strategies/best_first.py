@@ -8,6 +8,7 @@ from typing import Any
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Commit, Request, Verify
 from iad_policy.rollouts import follow, value_of
+from iad_policy.strategies import declares
 from iad_policy.tree import Edge, Node, Tree
 from iad_policy.tree_search import outcome, proposed
 from iad_policy.types import Candidate, State
@@ -18,6 +19,7 @@ N_ALIKE = 3
 """Votes that end a vote where they are all the same: a verifier that computes its scores need not be asked 20 times."""
 
 
+@declares(n="states valued in a search")
 def best_first(
     here: State,
     *,

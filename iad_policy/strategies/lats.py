@@ -1,6 +1,6 @@
 """Language agent tree search: UCT, rollouts led by verdicts, reflections on failures, the best path committed."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -8,12 +8,16 @@ from typing import Any
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Simulate, Verify
 from iad_policy.rollouts import Rollout, follow
-from iad_policy.strategies.stop import score_reached
+from iad_policy.strategies import declares
+from iad_policy.strategies.stop import StopRule, score_reached
 from iad_policy.tree import Tree, uct
 from iad_policy.tree_search import Manner, iteration
 from iad_policy.types import Candidate, State, score
 
+SOLVED = score_reached(1.0)
 
+
+@declares(n="iterations of a search")
 def lats(
     here: State,
     *,
@@ -22,7 +26,7 @@ def lats(
     k_root: int = 10,
     depth: int = 15,
     n_reflections: int = 3,
-    stop: Callable[[Candidate], bool] = score_reached(1.0),
+    stop: StopRule = SOLVED,
     at_depth: float = -0.5,
     draws: int = 3,
     temperature: float | None = None,
@@ -34,12 +38,12 @@ def lats(
     rollout go on: k proposals, the best-scored is simulated. Up to `n_reflections` rollouts that ended and do not meet
     `stop` are reflected on, and every later proposal of the episode is made with these notes.
 
-    The published code stops at the true reward 1 and returns the best true reward. Here both are the verifier's word: the
-    search is over when a rollout has ended with a verdict that meets `stop`, by default the score 1. Only a verifier
+    The published code stops at the true reward 1 and returns the best true reward. Here both are the verifier's word:
+    the search is over when a rollout has ended with a verdict that meets `stop`, by default the score 1. Only a verifier
     labelled `oracle` makes that the true reward.
 
-    Where no rollout ended (also: before the budget did), one action is committed: the most visited, before any visit the
-    best-scored, before that the first proposal that is an action. Then it searches again from there.
+    Where no rollout ended (also: before the budget did), one action is committed: the most visited, before any visit
+    the best-scored, before that the first proposal that is an action. Then it searches again from there.
 
     Args:
         here: The episode's first state.

@@ -6,12 +6,13 @@ from functools import partial
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Verify
 from iad_policy.rollouts import roll_on
-from iad_policy.strategies import per_step
+from iad_policy.strategies import declares, per_step
 from iad_policy.tree import Pick, Tree, ucb1
 from iad_policy.tree_search import Manner, iteration, ranked
 from iad_policy.types import Candidate, State
 
 
+@declares(n="iterations per decision")
 @per_step
 def mcts(
     here: State,
