@@ -1,7 +1,7 @@
 """Value data: what actions are worth, read from trees of simulated episodes, to train a value model on.
 
-The reasoning tree of Q*Agent (Algorithms 3 and 4; published as QLASS). Rewards are the chosen verifier's verdicts, every
-row carries the verifier's label, and nothing is committed.
+The reasoning tree of Q*Agent (Algorithms 3 and 4; published as QLASS). Rewards are the chosen verifier's verdicts,
+every row carries the verifier's label, and nothing is committed.
 """
 
 from collections import deque
@@ -123,7 +123,7 @@ def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list
 
 
 def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:
-    """Back rewards up, best first; an action with several outcomes is worth their mean, one without a reward nothing."""
+    """Back up the best reward ahead; an action with several outcomes is worth their mean."""
     best: dict[Node, float] = {}
     q: dict[Edge, float] = {}
     for node in reversed(nodes):  # children before their parents

@@ -39,8 +39,8 @@ def lats(
     `stop` are reflected on, and every later proposal of the episode is made with these notes.
 
     The published code stops at the true reward 1 and returns the best true reward. Here both are the verifier's word:
-    the search is over when a rollout has ended with a verdict that meets `stop`, by default the score 1. Only a verifier
-    labelled `oracle` makes that the true reward.
+    the search is over when a rollout has ended with a verdict that meets `stop`, by default the score 1. Only under the
+    label `oracle` is that the true reward.
 
     Where no rollout ended (also: before the budget did), one action is committed: the most visited, before any visit
     the best-scored, before that the first proposal that is an action. Then it searches again from there.
