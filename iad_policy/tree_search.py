@@ -120,7 +120,7 @@ def ranked(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
     """Order candidates by repeated best-removal: the ranker names the best of those left, K - 1 times."""
     left, order = list(candidates), []
     while len(left) > 1:
-        said = yield from Ask("ranker", at, left)
+        said = yield from Ask("ranker", at, tuple(left))
         if not said.isdecimal() or int(said) >= len(left):
             raise ContractError(
                 f"expected the ranker to answer with a place from 0 to {len(left) - 1}, got {said!r:.80}"
