@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from iad_policy.errors import ContractError
+from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import Ask, Asking, Propose, Simulate
 from iad_policy.rollouts import Rollout, valued
 from iad_policy.tree import Edge, Node, Tree, Urge, back_up, selected
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, State, score
 
 Ranking: TypeAlias = Callable[[State, list[Candidate]], Asking[list[Candidate]]]
 """Puts the actions of a state in the order in which they are first visited, the best first."""
@@ -117,10 +117,17 @@ def outcome(edge: Edge, draws: int = 1) -> Asking[Node]:
 
 
 def ranked(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
-    """Order candidates by repeated best-removal: the ranker names the best of those left, K - 1 times."""
-    left, order = list(candidates), []
+    """Order candidates by repeated best-removal: the ranker names the best of those left, K - 1 times.
+
+    Those it can't be asked about any more, as the budget is spent, follow by their verdicts.
+    """
+    left, order = list(candidates), list[Candidate]()
     while len(left) > 1:
-        said = yield from Ask("ranker", at, tuple(left))
+        try:
+            said = yield from Ask("ranker", at, tuple(left))
+        except BudgetExhausted:
+            left.sort(key=score, reverse=True)
+            break
         if not said.isdecimal() or int(said) >= len(left):
             raise ContractError(
                 f"expected the ranker to answer with a place from 0 to {len(left) - 1}, got {said!r:.80}"

@@ -29,8 +29,8 @@ def beam(
     simulated and make the next level. A state where the episode is over keeps its place with its verdict. Of the last
     level the best verdict wins, the first of equals.
 
-    When the budget ends, the last level that was reached counts; before the first, the first proposal that is an action
-    is committed. Then it searches again from there.
+    When the budget ends, the last level that was reached counts; before the first, the action with the best verdict is
+    committed, and before any verdict the first proposal that is one. Then it searches again from there.
 
     Args:
         here: The episode's first state.

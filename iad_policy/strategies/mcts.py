@@ -33,8 +33,8 @@ def mcts(
     order (K - 1 asks), takes the best-ranked, goes on with the agent to the episode's end, and backs up the verifier's
     score of the last step. First visits follow the ranking.
 
-    When the budget ends, what was visited until then decides, and before the first visit the ranking; before that it is
-    the first proposal that is an action.
+    When the budget ends, what was visited until then decides, before the first visit the ranking, before that the
+    verdicts, and before those the first proposal that is an action.
 
     Args:
         here: The state.
