@@ -46,9 +46,9 @@ def q_by_word(tree: Tree, **options: Any) -> dict[str, float]:
     return {row.state.observation + row.action: round(row.q, 6) for row in q_values(tree, **options)}
 
 
-# By hand: W = 2, D = 1, words of three letters. The start is rolled out from twice: "aaa" is worth .5, so its state a is
-# queued (aa lies too deep); "baa" is worth nothing, so b is not. a has one child and gets one more rollout: "aba", worth
-# 1, whose states are queued already or lie too deep.
+# By hand: W = 2, D = 1, words of three letters. The start is rolled out from twice: "aaa" is worth .5, so its state a
+# is queued (aa lies too deep); "baa" is worth nothing, so b is not. a has one child and gets one more rollout: "aba",
+# worth 1, whose states are queued already or lie too deep.
 WORDS = ("aaa", "baa", "aba")
 WORTH = {"aaa": 0.5, "baa": 0.0, "aba": 1.0}
 
