@@ -6,14 +6,12 @@ from typing import TypeAlias
 
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import Ask, Asking, Propose, Simulate
-from iad_policy.rollouts import Rollout, valued
+from iad_policy.rollouts import Decide, Rollout, roll_on, valued
 from iad_policy.tree import Edge, Node, Tree, Urge, back_up, selected
 from iad_policy.types import Candidate, State, score
 
 Ranking: TypeAlias = Callable[[State, list[Candidate]], Asking[list[Candidate]]]
 """Puts the actions of a state in the order in which they are first visited, the best first."""
-Play: TypeAlias = Callable[[Rollout], Asking[Rollout]]
-"""Goes on with a rollout, from where the tree ends to where it is valued."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +21,10 @@ class Manner:
     Attributes:
         urge: Which of the visited actions of a node is visited next.
         ranking: In which order they are visited first.
-        play: How an iteration goes on where the tree ends.
+        decide: How a rollout goes on where the tree ends.
         width: How many proposals a node is expanded with.
         root_width: Likewise for the root.
-        depth: Nodes as many actions from the root are not expanded.
+        depth: Actions of a rollout, those in the tree included.
         draws: Outcomes kept of one action where the environment is random.
         temperature: Of proposals.
         notes: Told to the agent with every proposal; may grow while the search goes on.
@@ -36,10 +34,10 @@ class Manner:
 
     urge: Urge
     ranking: Ranking
-    play: Play
+    decide: Decide
     width: int
     root_width: int
-    depth: float
+    depth: int
     draws: int = 1
     temperature: float | None = None
     notes: Sequence[str] = ()
@@ -76,7 +74,7 @@ def iteration(tree: Tree, manner: Manner) -> Asking[Rollout | None]:
 def _played(node: Node, rollout: Rollout, manner: Manner) -> Asking[Rollout]:
     is_end = node.state.done or node.is_expanded or len(rollout) >= manner.depth
     if not is_end:
-        rollout = yield from manner.play(rollout)
+        rollout = yield from roll_on(rollout, depth=manner.depth, decide=manner.decide)
     if manner.at_depth is not None and not rollout.end.done and len(rollout) >= manner.depth:
         rollout = replace(rollout, value=manner.at_depth)
     else:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from iad_policy.digest import dumps, encode
 from iad_policy.errors import BudgetExhausted, GoldError, UnknownName
 from iad_policy.requests import Asking
-from iad_policy.rollouts import Rollout, roll_out, valued
+from iad_policy.rollouts import DEPTH, Rollout, roll_out, valued
 from iad_policy.tree import Edge, Node, Tree, back_up
 from iad_policy.types import State
 from iad_policy.wrapper import IADPolicyWrapper
@@ -38,7 +38,7 @@ def reasoning_tree(
     *,
     width: int = 2,
     depth_expanded: int = 3,
-    depth: float = float("inf"),
+    depth: int = DEPTH,
     threshold: float = 0.01,
     temperature: float | None = None,
 ) -> Asking[Tree]:

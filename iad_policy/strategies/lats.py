@@ -1,13 +1,12 @@
 """Language agent tree search: UCT, rollouts led by verdicts, reflections on failures, the best path committed."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Simulate, Verify
-from iad_policy.rollouts import Rollout, follow
+from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Verify
+from iad_policy.rollouts import Decide, Rollout, follow
 from iad_policy.strategies import declares
 from iad_policy.strategies.stop import StopRule, score_reached
 from iad_policy.tree import Tree, uct
@@ -60,10 +59,9 @@ def lats(
     """
     notes: list[str] = []
     reflected: set[str] = set()
-    play = partial(_led, k=k, depth=depth, temperature=temperature, notes=notes)
     manner = Manner(
-        urge=uct, ranking=_by_score, play=play, width=k, root_width=k_root, depth=depth, draws=draws,
-        temperature=temperature, notes=notes, at_depth=at_depth,
+        urge=uct, ranking=_by_score, decide=_best_scored(k, temperature, notes), width=k, root_width=k_root,
+        depth=depth, at_depth=at_depth, draws=draws, temperature=temperature, notes=notes,
     )  # fmt: skip
     while not here.done:
         tree = Tree(here)
@@ -100,11 +98,11 @@ def _by_score(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]
     return sorted((yield from Verify(at, candidates)), key=score, reverse=True)
 
 
-def _led(rollout: Rollout, *, k: int, depth: int, temperature: float | None, notes: list[str]) -> Asking[Rollout]:
-    """Go on with a rollout by the best-scored of k proposals, action by action."""
-    with suppress(BudgetExhausted):
-        while len(rollout) < depth and not rollout.end.done:
-            candidates = yield from Propose(rollout.end.noted(*notes), k, temperature=temperature)
-            best = max((yield from Verify(rollout.end, candidates)), key=score)
-            rollout = rollout.then(best, (yield from Simulate(rollout.end, best)))
-    return rollout
+def _best_scored(k: int, temperature: float | None, notes: Sequence[str]) -> Decide:
+    """Return the way to decide that takes the best-scored of k proposals, made with the notes there are by then."""
+
+    def decide(at: State) -> Asking[Candidate]:
+        candidates = yield from Propose(at.noted(*notes), k, temperature=temperature)
+        return max((yield from Verify(at, candidates)), key=score)
+
+    return decide

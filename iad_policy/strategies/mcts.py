@@ -1,11 +1,10 @@
 """Agent Q's Monte-Carlo tree search: ranked proposals, UCB1, rollouts, and the action that proved itself."""
 
 from contextlib import suppress
-from functools import partial
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Verify
-from iad_policy.rollouts import roll_on
+from iad_policy.rollouts import DEPTH, first_answer
 from iad_policy.strategies import declares, per_step
 from iad_policy.tree import Pick, Tree, ucb1
 from iad_policy.tree_search import Manner, iteration, ranked
@@ -20,7 +19,7 @@ def mcts(
     n: int = 10,
     k: int = 3,
     c_exp: float = 1.0,
-    depth: float = float("inf"),
+    depth: int = DEPTH,
     draws: int = 3,
     pick: Pick = "visits",
     verify_first: bool = True,
@@ -50,10 +49,9 @@ def mcts(
         trees: Every decision's tree is added to it, to be read by `preference_pairs`.
     """
     ranking = ranked_by_verdict if verify_first else ranked
-    play = partial(roll_on, depth=depth, temperature=temperature)
     manner = Manner(
-        urge=ucb1(c_exp), ranking=ranking, play=play, width=k, root_width=k, depth=depth, draws=draws,
-        temperature=temperature,
+        urge=ucb1(c_exp), ranking=ranking, decide=first_answer(temperature), width=k, root_width=k,
+        depth=depth, draws=draws, temperature=temperature,
     )  # fmt: skip
     tree = Tree(here)
     if trees is not None:
