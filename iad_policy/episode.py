@@ -86,6 +86,7 @@ class Episode:
                 None if parent is None else self.world.key(action),
                 observation,
             ),
+            is_random=self.world.is_random,
         )
         self._tokens.clear()
         self._ahead.clear()
@@ -111,8 +112,9 @@ class Episode:
             wording=at.wording,
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
-            id=_next_id(at.id, candidate.key, draw, outcome.observation),
+            id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
+            is_random=self.world.is_random,
         )
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state
@@ -144,7 +146,7 @@ class Episode:
             self._keep(name, token)
         for action, draw in state.path:
             outcome = self.world.simulate(token, action, draw)
-            token, name = outcome.token, _next_id(name, self.world.key(action), draw, outcome.observation)
+            token, name = outcome.token, next_id(name, self.world.key(action), draw, outcome.observation)
         if name != state.id:
             raise ReplayError(
                 f"expected the simulated observation known for {state.path}, got another one: the environment or its "
@@ -183,6 +185,7 @@ class Episode:
         if record is None:
             step = {
                 "kind": "step",
+                "state": self.state.id,
                 "seen": seen,
                 "observation": put_observation(self.state.observation, self.log),
                 "reward": reward,
@@ -197,5 +200,6 @@ class Episode:
             )
 
 
-def _next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+    """Return the id of the state that a simulated action leads to."""
     return digest(parent, action_key, draw, observation)
