@@ -46,6 +46,7 @@ class CachedModel:
         connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last answers, a crash none
             connection.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
             connection.execute("SELECT key, answer FROM completions LIMIT 1").fetchone()
         except sqlite3.Error as error:
