@@ -18,7 +18,7 @@ from iad_policy.digest import digest
 from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation import inventory
 from iad_policy.evaluation.agentboard import write_agentboard
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
@@ -210,6 +210,7 @@ def doctor() -> None:
     parts = {
         "packages": inventory.check_packages(),
         "data": inventory.check_data(iad_envs.ENVIRONMENTS, gym.make),
+        "cache": inventory.check_cache(cache_path()),
         "keys found": inventory.check_keys(),
     }
     for title, checks in parts.items():

@@ -11,6 +11,7 @@ import warnings
 from array import array
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import Any, NamedTuple
@@ -32,16 +33,17 @@ class LineFile:
 
     Args:
         path: The file; made if it is missing. A last line that was not written to its end is cut off.
+        opened: Opens the file for appending, unbuffered.
 
     Attributes:
         is_repaired: Whether there was such a line.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, opened: "Callable[[Path], FileIO]" = lambda path: FileIO(path, "ab")) -> None:
         self.path = path
         self._lock = Lock()
         self.is_repaired = cut_torn_line(path)
-        self._file = path.open("ab", buffering=0)
+        self._file = opened(path)
 
     def append(self, lines: bytes, *, is_synced: bool = False) -> None:
         """Write lines in one go.

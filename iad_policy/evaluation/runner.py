@@ -187,6 +187,8 @@ class Runner:
                 record = self._run(job, seat, log)
                 folder.add(record)
                 yield record
+                if record.cut.startswith("run."):
+                    raise _spent(record.cut)
                 is_first = not self._meter.total.completion_tokens and record.n_steps == 0
                 if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
                     raise RunStopped(" ".join(record.error.split()), is_failure=True)
@@ -249,9 +251,11 @@ class Runner:
         try:
             self._meter.refuse_if_spent("agent")
         except BudgetExhausted as spent:
-            raise RunStopped(
-                f"the budget {spent.axis} is spent; raise it and give the same command to go on", is_failure=False
-            ) from None
+            raise _spent(spent.axis) from None
+
+
+def _spent(limit: str) -> RunStopped:
+    return RunStopped(f"the budget {limit} is spent; raise it and give the same command to go on", is_failure=False)
 
 
 def _tasks(env: gym.Env[Any, Any], n: int) -> Sequence[str]:

@@ -94,6 +94,9 @@ class LiteLLMModel:
             try:
                 return self._try(messages, temperature, max_tokens)
             except _Failure as failure:
+                wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), MAX_WAIT_S)
+                if failure.kind == "rate_limit":
+                    self.gate.close(wait_s)
                 if failure.kind not in RETRIED or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
@@ -101,10 +104,7 @@ class LiteLLMModel:
                         f"{_FIXES[failure.kind]}",
                         kind=failure.kind,
                     ) from failure.__cause__
-                wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), MAX_WAIT_S)
                 backoff_s = min(backoff_s * 2, MAX_WAIT_S)
-                if failure.kind == "rate_limit":
-                    self.gate.close(wait_s)
 
     def _try(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> Completion:
         litellm = _litellm()

@@ -1,6 +1,7 @@
 """Contract 4 under kill -9: whenever it comes, the same command ends with the same episodes and asks nothing twice."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -17,11 +18,18 @@ N_WORKERS = 4
 MEASURED = ("wall_s",)
 
 
-def started(folder: Path, answers: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-W", "error", "-m", MODULE, str(folder), str(answers)], cwd=ROOT)
+def started(folder: Path, answers: Path, answer_s: float = 0.008) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", MODULE, str(folder), str(answers), str(answer_s)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def begun(folder: Path, process: subprocess.Popen[bytes]) -> None:
+def ended(process: "subprocess.Popen[str]") -> int:
+    """Return the exit status."""
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+def begun(folder: Path, process: "subprocess.Popen[str]") -> None:
     """Wait until the process has its run folder: before that there is nothing to lose."""
     while not (folder / ".lock").exists():
         assert process.poll() is None
@@ -46,7 +54,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str
     process = started(folder / "run", folder / "answers")
     begun(folder / "run", process)
     start = time.monotonic()
-    assert process.wait() == 0
+    assert ended(process) == 0
     took_s = time.monotonic() - start
     return episodes(folder / "run"), took_s, Counter((folder / "answers").read_text().splitlines())
 
@@ -58,8 +66,8 @@ def is_taken_up(folder: Path, undisturbed: tuple[list[dict[str, Any]], float, Co
     begun(folder / "run", process)
     time.sleep(moment * took_s)
     process.kill()
-    process.wait()
-    assert started(folder / "run", folder / "answers").wait() == 0
+    ended(process)
+    assert ended(started(folder / "run", folder / "answers")) == 0
     assert episodes(folder / "run") == expected
     again = Counter((folder / "answers").read_text().splitlines()) - answered
     # An answer that was given, but not yet written down when the kill came, is lost: one of each worker at most.
@@ -92,8 +100,45 @@ def test_a_run_that_is_killed_again_and_again_comes_to_its_end(
         begun(tmp_path / "run", process)
         time.sleep(0.3 * random.random() * took_s)
         process.kill()
-        process.wait()
-    assert started(tmp_path / "run", tmp_path / "answers").wait() == 0
+        ended(process)
+    assert ended(started(tmp_path / "run", tmp_path / "answers")) == 0
     assert episodes(tmp_path / "run") == expected
     again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
     assert again.total() <= 4 * N_WORKERS
+
+
+def n_answers(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(
+    undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
+) -> None:
+    expected, _, answered = undisturbed
+    process = started(tmp_path / "run", tmp_path / "answers", 0.2)
+    while not n_answers(tmp_path / "answers"):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Ctrl-C again does not wait" in said
+    assert "give the same command to go on" in said
+    assert "Traceback" not in said
+    kept = [json.loads(line)["kind"] for line in (tmp_path / "run" / "answers.jsonl").read_text().splitlines()]
+    assert kept.count("candidate") == n_answers(tmp_path / "answers") < answered.total()
+    assert ended(started(tmp_path / "run", tmp_path / "answers")) == 0
+    assert episodes(tmp_path / "run") == expected
+    assert Counter((tmp_path / "answers").read_text().splitlines()) == answered
+
+
+def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
+    process = started(tmp_path / "run", tmp_path / "answers", 50.0)
+    while not (tmp_path / "run" / "answers.jsonl").exists() or not (tmp_path / "run" / "answers.jsonl").stat().st_size:
+        time.sleep(0.01)  # the first states are kept before the first calls are made
+    process.send_signal(signal.SIGINT)
+    assert process.stdout is not None
+    assert "Waiting for the answers" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in said
