@@ -250,8 +250,13 @@ def two_steps(answers: dict[type, Any]) -> dict[type, Any]:
 
     def simulate(request: Simulate) -> State:
         path = (*request.at.path, Move(request.candidate.action, request.draw))
-        after = f"after {'/'.join(move.action for move in path)}"
-        return State(after, {}, path=path, wording=request.at.wording, done=len(path) == 2)
+        return State(
+            f"after {'/'.join(move.action for move in path)}",
+            {},
+            path=path,
+            wording=request.at.wording,
+            done=len(path) == 2,
+        )
 
     def commit(request: Commit) -> State:
         n_done[0] += 1

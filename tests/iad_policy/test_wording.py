@@ -4,21 +4,21 @@ import re
 from collections import Counter
 from typing import Any
 
-import gymnasium as gym
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
 from iad_policy.call import Call, making
+from iad_policy.defaults import DEFAULTS
 from iad_policy.errors import GoldError
 from iad_policy.paraphrasing import ANYWHERE, OPENINGS, paraphrase
 from iad_policy.roles import TemplateRoles
 from iad_policy.types import PublicInfo, Turn
 from iad_policy.verifiers import load_verifier
 from iad_policy.wording import as_told, differences, parted
+from tests.contract.keyless import KEYLESS, made
 from tests.contract.toy import Digger
 
 WORDS = st.sampled_from(
@@ -42,7 +42,6 @@ AMOUNTS = st.one_of(
 QUOTES = st.tuples(st.sampled_from(["'{}'", '"{}"', "`{}`"]), WORDS).map(lambda pair: pair[0].format(pair[1]))
 PATHS = st.sampled_from(["/var/log/find/list.txt", "*.py", "/make", "usage.md", ".conf", "held_on", "a@b.org"])
 TASKS = st.lists(st.one_of(WORDS, AMOUNTS, QUOTES, PATHS), min_size=1, max_size=14).map(" ".join)
-ENVIRONMENTS = ("IAD/WebShop-v0", "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Sketch2Code-v0")
 
 
 @given(TASKS, st.integers(0, 5), st.text(max_size=3))
@@ -59,9 +58,9 @@ def test_a_unit_stays_beside_its_number(amounts: list[str], index: int) -> None:
     assert all(amount in said for amount in amounts)
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", KEYLESS)
 def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
-    env = gym.make(name)
+    env = made(name)
     inner: Any = env.unwrapped
     for task_id in inner.task_ids[:20]:
         _, info = env.reset(options={"task_id": task_id})
@@ -139,11 +138,11 @@ def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_ch
     assert as_told(State("a room", {}).worded("Other words")).observation == "a room"
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", KEYLESS)
 def test_agents_of_all_environments_act_on_a_paraphrase_and_the_verifier_sees_the_real_task(name: str) -> None:
     shown: list[State] = []
     verified: list[State] = []
-    env = gym.make(name)
+    env = made(name)
 
     class Listening:
         def __init__(self, agent: Any) -> None:
@@ -151,8 +150,8 @@ def test_agents_of_all_environments_act_on_a_paraphrase_and_the_verifier_sees_th
 
         def propose(self, state: State, **given: Any) -> Candidate:
             shown.append(state)
-            made: Candidate = self._agent.propose(state, **given)
-            return made
+            candidate: Candidate = self._agent.propose(state, **given)
+            return candidate
 
     class Watching:
         information, needs_preview = "proxy", True
@@ -164,8 +163,7 @@ def test_agents_of_all_environments_act_on_a_paraphrase_and_the_verifier_sees_th
             verified.extend([state, *(candidate.preview for candidate in candidates)])
             return self._verifier.verify(state, candidates, among)
 
-    default = {"WebShop": "shopper", "InterCodeBash": "scripter", "BIRD": "linker", "Sketch2Code": "tracer"}
-    agent = Listening(load_agent(default[name[4:-3]], env))
+    agent = Listening(load_agent(DEFAULTS[name].agent, env))
     options: dict[str, Any] = {"verifier": Watching(load_verifier("proxy", env)), "strategy": "q-guided", "n": 3}
     with IADPolicyWrapper(agent, env, **options) as policy:  # type: ignore[arg-type]  # a verifier as tests make them
         observation, info = env.reset(seed=1)
