@@ -16,14 +16,7 @@ from iad_policy.episode import Episode, next_id
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.feedback import told
 from iad_policy.log import Line
-from iad_policy.records import (
-    candidate_of,
-    candidate_record,
-    outcome_of,
-    outcome_record,
-    verdict_of,
-    verdict_record,
-)
+from iad_policy.records import candidate_of, candidate_record, outcome_of, outcome_record, verdict_of, verdict_record
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.tasks import Cut, Item, Result, Task
 from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
