@@ -15,14 +15,7 @@ from iad_policy.episode import Episode
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.feedback import told
 from iad_policy.log import Line
-from iad_policy.records import (
-    candidate_of,
-    candidate_record,
-    outcome_of,
-    outcome_record,
-    verdict_of,
-    verdict_record,
-)
+from iad_policy.records import candidate_of, candidate_record, outcome_of, outcome_record, verdict_of, verdict_record
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.tasks import Cut, Item, Result, Task
 from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
@@ -38,6 +31,11 @@ class Cast:
     agent: Agent
     verifier: Verifier | None
     roles: Roles
+
+    @property
+    def agent_information(self) -> str:
+        """The agent's label: `oracle` for an instrument that is shown gold, "" for any other."""
+        return str(getattr(self.agent, "information", ""))
 
 
 class Answerer:
@@ -128,9 +126,10 @@ class Answerer:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
+            at = self._golden(request.at) if self._cast.agent_information == "oracle" else request.at
             with self._world.guard():
                 candidate = self._cast.agent.propose(
-                    request.at,
+                    at,
                     feedback=request.feedback,
                     temperature=request.temperature,
                     rng=Random(call.seed),
@@ -229,14 +228,11 @@ class Answerer:
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
-        shown = []
-        for candidate in candidates:
-            preview = candidate.preview
-            if preview is not None:
-                gold = self._world.oracle(self._episode.token(preview))
-                candidate = replace(candidate, preview=replace(preview, gold=gold))
-            shown.append(candidate)
-        return shown
+        return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
+
+    def _golden(self, state: State) -> State:
+        """Return a state with gold: for those alone who are labelled `oracle`."""
+        return replace(state, gold=self._world.oracle(self._episode.token(state)))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)

@@ -187,7 +187,7 @@ def _run(given: dict[str, Any], strategies: str) -> None:
         runner = Runner(config, env, load_cast(config, env))
     if len(runner.tasks) < config.tasks:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
-    heading = Heading(config, runner.information, len(runner.tasks), runner.data)
+    heading = Heading(config, runner.information, len(runner.tasks), runner.data, runner.agent_information)
     try:
         with _clear_errors((RunFolderError,)):
             status = run_session(

@@ -88,7 +88,7 @@ class State:
         done: True when the episode is over here.
         id: Names the state; chained from its parent's.
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
-        gold: The oracle's findings, only in the preview an `oracle` verifier is given.
+        gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
     """
 
     observation: Any

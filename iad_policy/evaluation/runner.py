@@ -75,6 +75,11 @@ class Runner:
         return "" if self._cast.verifier is None else self._cast.verifier.information
 
     @property
+    def agent_information(self) -> str:
+        """The agent's label; "" for one that knows no gold."""
+        return self._cast.agent_information
+
+    @property
     def data(self) -> Mapping[str, str]:
         """The name and digest of the data; empty for an environment that has none."""
         data = getattr(self._inner, "data", None)

@@ -24,6 +24,7 @@ LABELS = {
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
+AGENT_LABELS = {"oracle": "oracle agent: knows the right action of each step; an instrument, not a result", "": ""}
 
 T = TypeVar("T")
 Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
@@ -39,12 +40,14 @@ class Heading:
         information: The verifier's label, "" without one.
         n_tasks: Tasks that are run.
         data: Name and digest of the data, if the environment has any.
+        agent_information: The agent's label, "" for one that knows no gold.
     """
 
     config: RunConfig
     information: str
     n_tasks: int
     data: Mapping[str, str]
+    agent_information: str = ""
 
 
 class Figures(NamedTuple):
@@ -100,6 +103,8 @@ class Results:
             "verifier": config.verifier,
             "information": self.heading.information,
             "label": LABELS[self.heading.information],
+            "agent_information": self.heading.agent_information,
+            "agent_label": AGENT_LABELS[self.heading.agent_information],
             "equal_on": config.equal_on(),
             "baseline": config.compared_with,
             "is_complete": self.n_episodes == self.n_expected,
@@ -160,6 +165,7 @@ def _heading(heading: Heading) -> RenderableType:
     lines = [
         Text.assemble((config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, seed {config.seed}{data}"),
         Text(f"Agent {config.agent}; verifier {config.verifier or 'none'}"),
+        *([_alarm(AGENT_LABELS["oracle"])] if heading.agent_information == "oracle" else []),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
     ]
@@ -168,8 +174,12 @@ def _heading(heading: Heading) -> RenderableType:
 
 def _label(information: str) -> Text:
     if information == "oracle":
-        return Text(f"*** {LABELS[information]} ***", style="bold red")
+        return _alarm(LABELS[information])
     return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
 
 
 def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
