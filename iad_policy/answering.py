@@ -142,7 +142,8 @@ class Answerer:
             call.report(candidate.usage)
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
-            return [Candidate(candidate.action, candidate.thought, error, key, logprobs=candidate.logprobs)]
+            said = candidate.action, candidate.thought, error, key
+            return [Candidate(*said, logprobs=candidate.logprobs, feedback=request.feedback)]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)

@@ -54,7 +54,9 @@ VerifierName = Annotated[
     str | None,
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
-N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
+N = Annotated[
+    int, typer.Option("--n", help="Proposals per decision; docs/strategies.md says what else a strategy counts by it.")
+]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]

@@ -1,7 +1,7 @@
 """What a run is: everything that its answers depend on, as it was asked for."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ from iad_policy.budget import Budget
 from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
 from iad_policy.feedback import load_feedback
-from iad_policy.strategies import STRATEGIES, load_strategy, options_of
+from iad_policy.strategies import STRATEGIES, declaration_of, load_strategy, options_of
 from iad_policy.strategies.stop import load_stop
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
@@ -30,7 +30,7 @@ class RunConfig:
         strategies: Names, in the order of the table.
         env_args: Further arguments of `gym.make`.
         data_dir: The environment's data folder; None for the default. Data are told apart by content, not place.
-        n: Proposals per decision, for strategies that have it.
+        n: Proposals per decision, or what else a strategy declares, for strategies that have it.
         tasks: How many, from the start of the split; fewer where it has fewer.
         split: The split, where the environment has splits.
         seed: Of every sample.
@@ -118,14 +118,30 @@ class RunConfig:
         return f"{environment.lower()}-{'-'.join(self.strategies[:4])}-{digest(fixed, str(self.data_dir))[:8]}"
 
     def equal_on(self) -> str:
-        """Say on which axis the strategies' budgets are equal."""
-        equal = [name for name in self.strategies if "n" in self.options(name)]
-        others = [name for name in self.strategies if name not in equal]
-        said = f"equal on proposals per decision: n = {self.n}" if equal else "one proposal per decision"
-        if equal and others:
-            said += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+        """Say on which axis the strategies' budgets are equal, or that they are not."""
+        counted: dict[str, list[str]] = {}
+        for name in self.strategies:
+            if "n" in self.options(name):
+                counted.setdefault(declaration_of(name).n_means(self.options(name)), []).append(name)
+        said = self._counted(counted)
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
         return f"{said}; {limits}" if limits else said
+
+    def _counted(self, counted: Mapping[str, Sequence[str]]) -> str:
+        """Say what n counts, given the strategies by what it counts for them."""
+        if not counted:
+            return "one proposal per decision"
+        others = [name for name in self.strategies if not any(name in names for names in counted.values())]
+        if len(counted) == 1:
+            said = f"equal on {next(iter(counted))}: n = {self.n}"
+        else:
+            meanings = "; ".join(f"{means} for {', '.join(names)}" for means, names in counted.items())
+            said = f"not equal: n = {self.n} counts {meanings}"
+        return (
+            f"{said}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+            if others
+            else said
+        )
 
     def _optional(self) -> dict[str, Any]:
         named = {"feedback": self.feedback, "stop": self.stop, "delta": self.delta, "temperature": self.temperature}
