@@ -1,4 +1,4 @@
-"""Strategies, unchanged, on Colossal Cave (1977), a text game of others: pip install 'iad[games]', and run this file."""
+"""Strategies, unchanged, on a text game of others: Colossal Cave (1977). It needs: pip install 'iad[games]'."""
 
 import random
 

@@ -1,0 +1,219 @@
+"""Every strategy on the bundled tasks of every environment, at the same budget, as a table in Markdown.
+
+With keyless agents it checks the mechanism: it is no evidence about language models. Runs are kept in a folder, so that
+the table can be made in parts (`--env`, `--strategies`) and gone on with; the same command prints it again.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import gymnasium as gym
+from figures import ROOT, figure
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy.defaults import DEFAULTS
+from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.config import FREE, REFERENCE, RunConfig
+from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.evaluation.runner import Runner
+from iad_policy.evaluation.statistics import Interval
+from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of
+
+BASELINE = "bon"
+N = 8
+RUNS = Path("runs") / "methods"
+FOLDERS = {
+    "IAD/WebShop-v0": "webshop",
+    "IAD/InterCodeBash-v0": "intercode",
+    "IAD/BIRD-v0": "bird",
+    "IAD/Sketch2Code-v0": "sketch2code",
+}
+N_IS_FOR_THE_REST = {"artis": 1}
+"""Episodes' worth of proposals that a method spends beside its n: ARTIS executes what it rehearsed."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to run in one environment.
+
+    Attributes:
+        env: Its id.
+        strategies: Names; the baseline is run in any case.
+        n: Proposals per decision.
+        n_tasks: From the start of the split; None for all.
+        verifier: For all that ask one.
+        runs: Where runs are kept.
+    """
+
+    env: str
+    strategies: tuple[str, ...]
+    n: int
+    n_tasks: int | None
+    verifier: str
+    runs: Path
+
+
+@dataclass(frozen=True)
+class Row:
+    """One strategy's part of a table."""
+
+    records: list[EpisodeRecord]
+    information: str
+    cap: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One environment's table."""
+
+    env: str
+    agent: str
+    total: int
+    rows: Mapping[str, Row]
+
+
+def measured(asked: Asked) -> Table:
+    """Run what is missing in one environment, the baseline first: its episodes say how many decisions there are."""
+    env = gym.make(asked.env, data_dir=ROOT / "data" / FOLDERS[asked.env])
+    baseline = _row(asked, env, BASELINE, {"decision.proposals": asked.n})
+    n_decisions = fmean(record.n_steps for record in baseline.records if record.is_scored)
+    total = math.ceil(asked.n * n_decisions)
+    rows = {}
+    for strategy in asked.strategies:
+        if strategy == BASELINE:
+            rows[strategy] = baseline
+        elif declaration_of(strategy).n == PROPOSALS:
+            rows[strategy] = _row(asked, env, strategy, {"decision.proposals": asked.n})
+        else:
+            rows[strategy] = _row(asked, env, strategy, {"decision.proposals": total})
+    env.close()
+    return Table(asked.env, DEFAULTS[asked.env].agent, total, {BASELINE: baseline, **rows})
+
+
+def _row(asked: Asked, env: gym.Env, strategy: str, budget: dict[str, float]) -> Row:
+    needs = declaration_of(strategy).needs
+    config = RunConfig(
+        env=asked.env,
+        agent=DEFAULTS[asked.env].agent,
+        verifier="oracle" if needs == "oracle" else asked.verifier,
+        strategies=(strategy,),
+        n=max(1, asked.n - N_IS_FOR_THE_REST.get(strategy, 0)),
+        tasks=asked.n_tasks or len(env.unwrapped.task_ids),
+        budget={} if strategy == REFERENCE else budget,
+    )
+    runner = Runner(config, env, load_cast(config, env))
+    with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
+        records = list(runner.episodes(folder))
+    runner.close()
+    information = "" if needs == "nothing" else runner.information
+    print(f"{asked.env} {strategy}: {len(records)} episodes", file=sys.stderr, flush=True)
+    return Row(records, information, "1" if strategy == REFERENCE else f"{next(iter(budget.values()))}")
+
+
+def markdown(table: Table, n: int) -> Iterator[str]:
+    """Yield the lines of a table."""
+    rows = {name: row.records for name, row in table.rows.items()}
+    changes = differences(rows, BASELINE)
+    n_tasks = len(table.rows[BASELINE].records)
+    yield f"### {table.env}"
+    yield ""
+    yield (
+        f"{n_tasks} tasks, agent `{table.agent}`, seed 0. At most {n} proposals per decision, or {table.total} in a decision "
+        f"for methods that simulate whole episodes: {n} times the mean number of decisions of `{BASELINE}`."
+    )
+    yield ""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"|{'---|' * len(COLUMNS)}"
+    for name, row in table.rows.items():
+        cells = _cells(name, row, summarise(row.records), changes.get(name))
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+COLUMNS = (
+    *("strategy", "verifier", "cap", "success", "progress", f"success - {BASELINE}", "won:lost", "p (Holm)"),
+    *(f"progress - {BASELINE}", "proposals", "verifications", "simulations", "steps", "seconds"),
+)
+
+
+def _cells(name: str, row: Row, one: StrategySummary, change: Difference | None) -> Iterator[str]:
+    yield f"`{name}`"
+    yield row.information or "none"
+    yield row.cap
+    yield _with_interval(one.success, one.success_95)
+    yield _with_interval(one.progress, one.progress_95)
+    if change is None:
+        yield from ("", "", "", "")
+    else:
+        yield _with_interval(change.success, change.success_95, "+")
+        yield f"{change.n_better}:{change.n_worse}"
+        yield "" if change.p_holm is None else "<0.001" if change.p_holm < 0.001 else f"{change.p_holm:.3f}"
+        yield _with_interval(change.progress, change.progress_95, "+")
+    for axis in ("proposals", "verifications", "simulations"):
+        yield f"{one.spent[axis]:.1f}"
+    yield "" if one.n_steps is None else f"{one.n_steps:.1f}"
+    yield "" if one.wall_s is None else f"{one.wall_s:.3f}"
+
+
+def _with_interval(value: float | None, interval: Interval | None, sign: str = "") -> str:
+    if value is None or interval is None:
+        return "" if value is None else f"{value:{sign}.3f}"
+    return f"{value:{sign}.3f} [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]"
+
+
+def figures_of(table: Table) -> None:
+    """Print one figure per strategy: its success, beside the baseline's."""
+    base = summarise(table.rows[BASELINE].records)
+    for name, row in table.rows.items():
+        one = summarise(row.records)
+        if one.success is not None:
+            metric = f"{FOLDERS[table.env]}_{name.replace('-', '_')}_{row.information or 'no_verifier'}_success"
+            figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
+
+
+def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:
+    """Run environments side by side."""
+    if n_processes == 1:
+        return [measured(one) for one in asked]
+    with ProcessPoolExecutor(n_processes) as pool:
+        return list(pool.map(measured, asked))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", action="append", choices=sorted(FOLDERS), help="an environment; all by default")
+    parser.add_argument("--strategies", default=",".join(STRATEGIES), help="names, separated by commas")
+    parser.add_argument("--tasks", type=int, help="how many tasks; all by default")
+    parser.add_argument("--n", type=int, default=N, help="proposals per decision")
+    parser.add_argument("--verifier", default="proxy")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="where runs are kept, and gone on with")
+    parser.add_argument("--out", type=Path, help="a file for the table")
+    parser.add_argument("--processes", type=int, default=1, help="environments side by side")
+    given = parser.parse_args(arguments)
+    strategies = tuple(given.strategies.split(","))
+    asked = [
+        Asked(env, strategies, given.n, given.tasks, given.verifier, given.runs) for env in given.env or sorted(FOLDERS)
+    ]
+    found = tables(asked, given.processes)
+    for table in found:
+        figures_of(table)
+    lines = [line for table in found for line in markdown(table, given.n)]
+    if given.out is None:
+        print("\n".join(lines), file=sys.stderr)
+    else:
+        given.out.write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
