@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -38,8 +39,12 @@ FOLDERS = {
     "IAD/BIRD-v0": "bird",
     "IAD/Sketch2Code-v0": "sketch2code",
 }
-N_IS_FOR_THE_REST = {"artis": 1}
-"""Episodes' worth of proposals that a method spends beside its n: ARTIS executes what it rehearsed."""
+VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "iad, no feedback": ("iad", {"feedback": "none"}),
+}
+"""Rows that are a strategy with options: its name and they."""
+EXECUTES = ("artis",)
+"""Methods that propose again when they commit: of n episodes' worth of proposals one is for that."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,9 @@ class Asked:
 
     Attributes:
         env: Its id.
-        strategies: Names; the baseline is run in any case.
+        agent: Who proposes.
+        data_dir: The environment's data.
+        strategies: Names, of variants too; the baseline is run in any case.
         n: Proposals per decision.
         n_tasks: From the start of the split; None for all.
         verifier: For all that ask one.
@@ -56,6 +63,8 @@ class Asked:
     """
 
     env: str
+    agent: str
+    data_dir: Path
     strategies: tuple[str, ...]
     n: int
     n_tasks: int | None
@@ -69,67 +78,68 @@ class Row:
 
     records: list[EpisodeRecord]
     information: str
-    cap: str
+    cap: int
 
 
 @dataclass(frozen=True)
 class Table:
     """One environment's table."""
 
-    env: str
-    agent: str
+    asked: Asked
     total: int
     rows: Mapping[str, Row]
 
 
 def measured(asked: Asked) -> Table:
     """Run what is missing in one environment, the baseline first: its episodes say how many decisions there are."""
-    env = gym.make(asked.env, data_dir=ROOT / "data" / FOLDERS[asked.env])
-    baseline = _row(asked, env, BASELINE, {"decision.proposals": asked.n})
+    env = gym.make(asked.env, data_dir=asked.data_dir)
+    baseline = _row(asked, env, BASELINE, asked.n)
     n_decisions = fmean(record.n_steps for record in baseline.records if record.is_scored)
     total = math.ceil(asked.n * n_decisions)
     rows = {}
-    for strategy in asked.strategies:
-        if strategy == BASELINE:
-            rows[strategy] = baseline
-        elif declaration_of(strategy).n == PROPOSALS:
-            rows[strategy] = _row(asked, env, strategy, {"decision.proposals": asked.n})
-        else:
-            rows[strategy] = _row(asked, env, strategy, {"decision.proposals": total})
+    for name in asked.strategies:
+        strategy, _ = VARIANTS.get(name, (name, {}))
+        cap = 1 if name == REFERENCE else asked.n if declaration_of(strategy).n == PROPOSALS else total
+        rows[name] = baseline if name == BASELINE else _row(asked, env, name, cap)
     env.close()
-    return Table(asked.env, DEFAULTS[asked.env].agent, total, {BASELINE: baseline, **rows})
+    return Table(asked, total, rows if BASELINE in rows else {BASELINE: baseline, **rows})
 
 
-def _row(asked: Asked, env: gym.Env, strategy: str, budget: dict[str, float]) -> Row:
+def _row(asked: Asked, env: gym.Env[Any, Any], name: str, cap: int) -> Row:
+    strategy, options = VARIANTS.get(name, (name, {}))
     needs = declaration_of(strategy).needs
+    inner: Any = env.unwrapped
     config = RunConfig(
         env=asked.env,
-        agent=DEFAULTS[asked.env].agent,
+        agent=asked.agent,
         verifier="oracle" if needs == "oracle" else asked.verifier,
         strategies=(strategy,),
-        n=max(1, asked.n - N_IS_FOR_THE_REST.get(strategy, 0)),
-        tasks=asked.n_tasks or len(env.unwrapped.task_ids),
-        budget={} if strategy == REFERENCE else budget,
+        data_dir=str(asked.data_dir),
+        n=max(1, asked.n - (strategy in EXECUTES)),
+        tasks=asked.n_tasks or len(inner.task_ids),
+        budget={"decision.proposals": cap},
+        **options,
     )
     runner = Runner(config, env, load_cast(config, env))
     with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
         records = list(runner.episodes(folder))
     runner.close()
     information = "" if needs == "nothing" else runner.information
-    print(f"{asked.env} {strategy}: {len(records)} episodes", file=sys.stderr, flush=True)
-    return Row(records, information, "1" if strategy == REFERENCE else f"{next(iter(budget.values()))}")
+    print(f"{asked.env} {name}: {len(records)} episodes", file=sys.stderr, flush=True)
+    return Row(records, information, cap)
 
 
-def markdown(table: Table, n: int) -> Iterator[str]:
+def markdown(table: Table) -> Iterator[str]:
     """Yield the lines of a table."""
     rows = {name: row.records for name, row in table.rows.items()}
     changes = differences(rows, BASELINE)
     n_tasks = len(table.rows[BASELINE].records)
-    yield f"### {table.env}"
+    n = table.asked.n
+    yield f"### {table.asked.env}"
     yield ""
     yield (
-        f"{n_tasks} tasks, agent `{table.agent}`, seed 0. At most {n} proposals per decision, or {table.total} in a decision "
-        f"for methods that simulate whole episodes: {n} times the mean number of decisions of `{BASELINE}`."
+        f"{n_tasks} tasks, agent `{table.asked.agent}`, seed 0. At most {n} proposals per decision; for methods that simulate "
+        f"ahead of the first commit {table.total}, which is {n} times the mean number of decisions of `{BASELINE}`."
     )
     yield ""
     yield f"| {' | '.join(COLUMNS)} |"
@@ -148,8 +158,8 @@ COLUMNS = (
 
 def _cells(name: str, row: Row, one: StrategySummary, change: Difference | None) -> Iterator[str]:
     yield f"`{name}`"
-    yield row.information or "none"
-    yield row.cap
+    yield f"**{row.information}**" if row.information == "oracle" else row.information or "none"
+    yield str(row.cap)
     yield _with_interval(one.success, one.success_95)
     yield _with_interval(one.progress, one.progress_95)
     if change is None:
@@ -168,7 +178,7 @@ def _cells(name: str, row: Row, one: StrategySummary, change: Difference | None)
 def _with_interval(value: float | None, interval: Interval | None, sign: str = "") -> str:
     if value is None or interval is None:
         return "" if value is None else f"{value:{sign}.3f}"
-    return f"{value:{sign}.3f} [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]"
+    return f"{value:{sign}.3f} [{interval.low:{sign}.2f}, {interval.high:{sign}.2f}]"
 
 
 def figures_of(table: Table) -> None:
@@ -177,7 +187,8 @@ def figures_of(table: Table) -> None:
     for name, row in table.rows.items():
         one = summarise(row.records)
         if one.success is not None:
-            metric = f"{FOLDERS[table.env]}_{name.replace('-', '_')}_{row.information or 'no_verifier'}_success"
+            row_name = f"{name} {row.information or 'no verifier'}".replace(",", "").replace("-", "_").replace(" ", "_")
+            metric = f"{FOLDERS[table.asked.env]}_{row_name}_success"
             figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
 
 
@@ -192,8 +203,10 @@ def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--env", action="append", choices=sorted(FOLDERS), help="an environment; all by default")
-    parser.add_argument("--strategies", default=",".join(STRATEGIES), help="names, separated by commas")
+    parser.add_argument("--env", action="append", choices=FOLDERS, help="an environment; all by default")
+    parser.add_argument("--strategies", help="names, separated by commas; all by default")
+    parser.add_argument("--agent", help="who proposes; the environment's keyless agent by default")
+    parser.add_argument("--data-dir", type=Path, help="the environment's data; the bundled ones by default")
     parser.add_argument("--tasks", type=int, help="how many tasks; all by default")
     parser.add_argument("--n", type=int, default=N, help="proposals per decision")
     parser.add_argument("--verifier", default="proxy")
@@ -201,14 +214,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, help="a file for the table")
     parser.add_argument("--processes", type=int, default=1, help="environments side by side")
     given = parser.parse_args(arguments)
-    strategies = tuple(given.strategies.split(","))
+    strategies = (*STRATEGIES, *VARIANTS) if given.strategies is None else tuple(given.strategies.split(","))
     asked = [
-        Asked(env, strategies, given.n, given.tasks, given.verifier, given.runs) for env in given.env or sorted(FOLDERS)
+        Asked(
+            env=env,
+            agent=given.agent or DEFAULTS[env].agent,
+            data_dir=given.data_dir or ROOT / "data" / FOLDERS[env],
+            strategies=strategies,
+            n=given.n,
+            n_tasks=given.tasks,
+            verifier=given.verifier,
+            runs=given.runs,
+        )
+        for env in given.env or FOLDERS
     ]
     found = tables(asked, given.processes)
     for table in found:
         figures_of(table)
-    lines = [line for table in found for line in markdown(table, given.n)]
+    lines = [line for table in found for line in markdown(table)]
     if given.out is None:
         print("\n".join(lines), file=sys.stderr)
     else:
