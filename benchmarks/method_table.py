@@ -138,8 +138,8 @@ def markdown(table: Table) -> Iterator[str]:
     yield f"### {table.asked.env}"
     yield ""
     yield (
-        f"{n_tasks} tasks, agent `{table.asked.agent}`, seed 0. At most {n} proposals per decision; for methods that simulate "
-        f"ahead of the first commit {table.total}, which is {n} times the mean number of decisions of `{BASELINE}`."
+        f"{n_tasks} tasks, agent `{table.asked.agent}`, seed 0. At most {n} proposals per decision; {table.total} for "
+        f"methods that simulate ahead, which is {n} times the mean number of decisions of `{BASELINE}`."
     )
     yield ""
     yield f"| {' | '.join(COLUMNS)} |"
