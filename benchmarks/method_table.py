@@ -43,6 +43,7 @@ VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "iad, no feedback": ("iad", {"feedback": "none"}),
 }
 """Rows that are a strategy with options: its name and they."""
+ALL_TASKS = 1_000_000
 EXECUTES = ("artis",)
 """Methods that propose again when they commit: of n episodes' worth of proposals one is for that."""
 
@@ -92,23 +93,20 @@ class Table:
 
 def measured(asked: Asked) -> Table:
     """Run what is missing in one environment, the baseline first: its episodes say how many decisions there are."""
-    env = gym.make(asked.env, data_dir=asked.data_dir)
-    baseline = _row(asked, env, BASELINE, asked.n)
+    baseline = _row(asked, BASELINE, asked.n)
     n_decisions = fmean(record.n_steps for record in baseline.records if record.is_scored)
     total = math.ceil(asked.n * n_decisions)
     rows = {}
     for name in asked.strategies:
         strategy, _ = VARIANTS.get(name, (name, {}))
         cap = 1 if name == REFERENCE else asked.n if declaration_of(strategy).n == PROPOSALS else total
-        rows[name] = baseline if name == BASELINE else _row(asked, env, name, cap)
-    env.close()
+        rows[name] = baseline if name == BASELINE else _row(asked, name, cap)
     return Table(asked, total, rows if BASELINE in rows else {BASELINE: baseline, **rows})
 
 
-def _row(asked: Asked, env: gym.Env[Any, Any], name: str, cap: int) -> Row:
+def _row(asked: Asked, name: str, cap: int) -> Row:
     strategy, options = VARIANTS.get(name, (name, {}))
     needs = declaration_of(strategy).needs
-    inner: Any = env.unwrapped
     config = RunConfig(
         env=asked.env,
         agent=asked.agent,
@@ -116,11 +114,11 @@ def _row(asked: Asked, env: gym.Env[Any, Any], name: str, cap: int) -> Row:
         strategies=(strategy,),
         data_dir=str(asked.data_dir),
         n=max(1, asked.n - (strategy in EXECUTES)),
-        tasks=asked.n_tasks or len(inner.task_ids),
+        tasks=asked.n_tasks or ALL_TASKS,
         budget={"decision.proposals": cap},
         **options,
     )
-    runner = Runner(config, env, load_cast(config, env))
+    runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_cast)
     with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
         records = list(runner.episodes(folder))
     runner.close()
@@ -132,7 +130,7 @@ def _row(asked: Asked, env: gym.Env[Any, Any], name: str, cap: int) -> Row:
 def markdown(table: Table) -> Iterator[str]:
     """Yield the lines of a table."""
     rows = {name: row.records for name, row in table.rows.items()}
-    changes = differences(rows, BASELINE)
+    changes = differences(rows, {name: BASELINE for name in rows if name != BASELINE})
     n_tasks = len(table.rows[BASELINE].records)
     n = table.asked.n
     yield f"### {table.asked.env}"
