@@ -101,6 +101,7 @@ class Results:
             "data": dict(self.heading.data),
             "agent": config.agent,
             "instruments": self.heading.instruments,
+            "instrument_label": INSTRUMENT,
             "verifier": config.verifier,
             "information": self.heading.information,
             "label": LABELS[self.heading.information],

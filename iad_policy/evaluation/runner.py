@@ -105,8 +105,7 @@ class Runner:
     @property
     def instruments(self) -> tuple[str, ...]:
         """The agents that know gold."""
-        casts = {agent: self._front.cast(agent) for agent in self._config.agents}
-        return tuple(agent for agent, cast in casts.items() if cast.agent_information == "oracle")
+        return tuple(agent for agent, names in self._names.items() if "agent_information" in names)
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -265,6 +264,7 @@ def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
         "verifier": _identity(cast.verifier, config.verifier),
         "roles": _identity(cast.roles, cast.roles.source),
         "information": "" if cast.verifier is None else cast.verifier.information,
+        **({"agent_information": cast.agent_information} if cast.agent_information else {}),
     }
 
 

@@ -16,6 +16,8 @@ from iad_policy.agents import load_agent
 from iad_policy.agents.instruments import Instrument, feedback_responsive, noisy_oracle, over_reflector, stubborn
 from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
+from iad_policy.evaluation.trace import RunTraces
+from iad_policy.evaluation.viewer.shown import run_json
 from tests.iad_policy.quiz import Examiner, Quiz, answer, n_solved, other_answer
 
 N_TRIALS = 500
@@ -186,3 +188,5 @@ def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
         assert (f"*** {agent} is an oracle agent: knows the right action" in done.stdout) == said
         summary = json.loads((out / "summary.json").read_text())
         assert summary["instruments"] == ([agent] if said else [])
+        with RunTraces(out) as run:
+            assert run_json(run)["instruments"] == ((agent,) if said else ())

@@ -56,7 +56,9 @@ def results_of(run: RunTraces) -> Results:
     records = list(run.records.values())
     information = next(iter(_identities(run.config))).get("information", "")
     n_tasks = len({record.task_id for record in records})
-    results = Results(Heading(config, information, n_tasks, run.config.get("data", {})))
+    identity = run.config.get("identity", {})
+    instruments = tuple(agent for agent in config.agents if "agent_information" in identity.get(agent, {}))
+    results = Results(Heading(config, information, n_tasks, run.config.get("data", {}), instruments))
     for record in records:
         results.add(record)
     return results
