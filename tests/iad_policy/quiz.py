@@ -77,11 +77,13 @@ def other_answer(state: State, rng: Random) -> str:
 class Examiner:
     """Accepts a right answer with probability a, a wrong one with probability b; a = 1 and b = 0 is a perfect verifier.
 
-    Each candidate is judged anew, so that equal answers may be judged differently.
+    Each candidate is judged anew, so that equal answers may be judged differently. `in_shades` scores a right answer
+    anywhere from 0 to 1, the same in one state, instead of 1.
     """
 
     a: float = 1.0
     b: float = 0.0
+    in_shades: bool = False
     information: Information = "oracle"
     needs_preview: bool = True
 
@@ -93,7 +95,8 @@ class Examiner:
         assert candidate.preview.gold is not None
         is_right = bool(candidate.preview.gold["success"])
         accepts = Random(f"{state.id} {candidate.id}").random() < (self.a if is_right else self.b)
-        return Verdict(float(accepts), "" if accepts else f"{candidate.action} is not the answer", passed=accepts)
+        score = Random(f"{state.id} shade").random() if accepts and self.in_shades else float(accepts)
+        return Verdict(score, "" if accepts else f"{candidate.action} is not the answer", passed=accepts)
 
 
 def n_solved(agent: Instrument, verifier: Any, n_trials: int, **options: Any) -> int:

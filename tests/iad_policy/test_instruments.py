@@ -4,9 +4,11 @@ import json
 from math import comb
 from pathlib import Path
 from random import Random
+from statistics import NormalDist
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -18,16 +20,19 @@ from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
 from iad_policy.evaluation.trace import RunTraces
 from iad_policy.evaluation.viewer.shown import run_json
-from tests.iad_policy.quiz import Examiner, Quiz, answer, n_solved, other_answer
+from iad_policy.types import Verifier
+from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
+from tests.iad_policy.quiz import N_ANSWERS, Examiner, Quiz, answer, n_solved, other_answer
 
 N_TRIALS = 500
 EPSILON, SIGMA, RHO, BETA = 0.6, 0.25, 0.5, 0.7
-RATES = f"epsilon={EPSILON},sigma={SIGMA},rho={RHO},beta={BETA}"
+RATES = f"epsilon={EPSILON},sigma={SIGMA},rho={RHO}"
 KINDS = {"noisy": noisy_oracle, "responsive": feedback_responsive, "stubborn": stubborn, "over": over_reflector}
 PERFECT = Examiner()
 
 
-def made(kind: str, rates: str = RATES) -> Instrument:
+def made(kind: str, rates: str = "") -> Instrument:
+    rates = rates or (f"{RATES},beta={BETA}" if kind == "over" else RATES)
     return KINDS[kind](Quiz(), rates, gold=answer, mistakes=other_answer)
 
 
@@ -51,7 +56,46 @@ def bon_accepted(n: int, a: float, b: float) -> float:
     return (1 - (1 - accepted) ** n) * right * a / accepted + (1 - accepted) ** (n - 1) * right * (1 - a)
 
 
-CURVES: list[tuple[str, str, dict[str, Any], Examiner, int, float]] = [
+def bon_with_noise(n: int, sd: float) -> float:
+    """With noise on a perfect verifier's scores, the same for equal answers: the right one must beat each wrong one."""
+    z = np.linspace(-8, 8, 4001)
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    below = np.array([NormalDist().cdf((1 + sd * one) / sd) for one in z])
+    reached = 0.0
+    for n_wrong in range(n):
+        share = comb(n, n_wrong) * EPSILON**n_wrong * (1 - EPSILON) ** (n - n_wrong)
+        beats = sum(q * (density * below**k).sum() for k, q in different(n_wrong).items())
+        reached += share * float(beats)
+    return reached
+
+
+def different(n_wrong: int) -> dict[int, float]:
+    """How many different ones there are among so many wrong answers, drawn alike: the chance of each number."""
+    chances = {0: 1.0}
+    for _ in range(n_wrong):
+        step: dict[int, float] = {}
+        for k, chance in chances.items():
+            step[k] = step.get(k, 0.0) + chance * k / (N_ANSWERS - 1)
+            step[k + 1] = step.get(k + 1, 0.0) + chance * (1 - k / (N_ANSWERS - 1))
+        chances = step
+    return chances
+
+
+def sparse(full: float, threshold: float) -> float:
+    """With scores of right answers spread from 0 to 1 and only those above the threshold seen: else the first stays."""
+    return (1 - threshold) * full + threshold * (1 - EPSILON)
+
+
+def last_version(n: int, mended: float, broken: float) -> float:
+    """With the last of n versions committed, whatever it is worth."""
+    right = 1 - EPSILON
+    for _ in range(n - 1):
+        right = right * (1 - broken) + (1 - right) * mended
+    return right
+
+
+SHADES = Examiner(in_shades=True)
+CURVES: list[tuple[str, str, dict[str, Any], Verifier, int, float]] = [
     *[("noisy", "bon", {}, PERFECT, n, bon(n)) for n in (1, 2, 4)],
     *[("noisy", "iad", {}, PERFECT, n, bon(n)) for n in (2, 4)],  # it ignores feedback
     *[("responsive", "bon", {}, PERFECT, n, bon(n)) for n in (2, 4)],
@@ -64,6 +108,12 @@ CURVES: list[tuple[str, str, dict[str, Any], Examiner, int, float]] = [
     ("over", "iad", {"feedback": "judge"}, PERFECT, 4, mended(4, RHO)),  # the incumbent is kept
     *[("noisy", "bon", {}, Examiner(0.8, 0.3), n, bon_accepted(n, 0.8, 0.3)) for n in (2, 4)],
     *[("noisy", "bon", {}, Examiner(0.3, 0.6), n, bon_accepted(n, 0.3, 0.6)) for n in (2, 4)],
+    *[("noisy", "bon", {}, NoisyVerifier(PERFECT, sd), 4, bon_with_noise(4, sd)) for sd in (0.3, 0.6, 1.2)],
+    *[("noisy", "bon", {}, SparseVerifier(SHADES, t), 4, sparse(bon(4), t)) for t in (0.25, 0.5, 0.75)],
+    *[("responsive", "iad", {}, SparseVerifier(SHADES, t), 4, sparse(mended(4, SIGMA), t)) for t in (0.25, 0.75)],
+    *[("over", "self-refine", {}, PERFECT, n, last_version(n, SIGMA, BETA)) for n in (2, 4)],  # a critique of nothing
+    *[("over", "sk2code-feedback", {}, PERFECT, n, last_version(n, RHO, BETA)) for n in (2, 4)],
+    ("responsive", "sk2code-feedback", {}, PERFECT, 4, last_version(4, RHO, 0.0)),
 ]
 CONFIDENCE = 1 - 0.01 / len(CURVES)
 """Of each cell, so that all of them together are inside by chance in 99 of 100 draws of the seeds (Bonferroni)."""
@@ -84,7 +134,7 @@ def fits(n_successes: int, n: int, rate: float, confidence: float = CONFIDENCE) 
     ids=lambda value: str(value) if isinstance(value, str | int) else "",
 )
 def test_a_strategy_reaches_its_closed_form(
-    kind: str, strategy: str, options: dict[str, Any], verifier: Examiner, n: int, expected: float
+    kind: str, strategy: str, options: dict[str, Any], verifier: Verifier, n: int, expected: float
 ) -> None:
     solved = n_solved(made(kind), verifier, N_TRIALS, strategy=strategy, n=n, **options)
     assert fits(solved, N_TRIALS, expected), (solved / N_TRIALS, expected)
@@ -95,6 +145,21 @@ def test_the_criterion_tells_the_forms_apart() -> None:
     assert not fits(solved, N_TRIALS, bon(4))
     assert not fits(solved, N_TRIALS, mended(4, RHO))
     assert not fits(solved, N_TRIALS, mended(3, SIGMA))
+
+
+@pytest.mark.parametrize("strategy", ["bon", "iad"])
+@pytest.mark.parametrize(
+    "verifiers",
+    [
+        [NoisyVerifier(PERFECT, sd) for sd in (0.0, 0.5, 2.0)],
+        [SparseVerifier(SHADES, LEVELS[level]) for level in ("none", "low", "high")],
+    ],
+    ids=["noise", "sparsity"],
+)
+def test_a_worse_verifier_is_worth_less(strategy: str, verifiers: list[Verifier]) -> None:
+    first, *others = [n_solved(made("responsive"), one, N_TRIALS, strategy=strategy, n=4) for one in verifiers]
+    alone = n_solved(made("responsive"), None, N_TRIALS, strategy="single")
+    assert first > others[0] + 15 > others[1] + 30 > alone
 
 
 def test_diversity_is_what_a_vote_needs() -> None:
@@ -189,4 +254,4 @@ def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
         summary = json.loads((out / "summary.json").read_text())
         assert summary["instruments"] == ([agent] if said else [])
         with RunTraces(out) as run:
-            assert run_json(run)["instruments"] == ((agent,) if said else ())
+            assert run_json(run)["instruments"] == ([agent] if said else [])
