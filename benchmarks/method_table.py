@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,7 +28,7 @@ from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.statistics import Interval
-from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of
+from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
 
 BASELINE = "bon"
 N = 8
@@ -43,9 +43,13 @@ VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "iad, no feedback": ("iad", {"feedback": "none"}),
 }
 """Rows that are a strategy with options: its name and they."""
+EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
+"""What n counts for methods that take the n of the table, and how many more episodes they play when they commit; other
+methods that simulate ahead have their own n, and the cap ends them."""
 ALL_TASKS = 1_000_000
-EXECUTES = ("artis",)
-"""Methods that propose again when they commit: of n episodes' worth of proposals one is for that."""
+N_PILOT = 20
+MAX_PILOTS = 5
+SLACK = 1.05
 
 
 @dataclass(frozen=True)
@@ -96,12 +100,36 @@ def measured(asked: Asked) -> Table:
     baseline = _row(asked, BASELINE, asked.n)
     n_decisions = fmean(record.n_steps for record in baseline.records if record.is_scored)
     total = math.ceil(asked.n * n_decisions)
-    rows = {}
-    for name in asked.strategies:
-        strategy, _ = VARIANTS.get(name, (name, {}))
-        cap = 1 if name == REFERENCE else asked.n if declaration_of(strategy).n == PROPOSALS else total
-        rows[name] = baseline if name == BASELINE else _row(asked, name, cap)
+    rows = {
+        name: baseline if name == BASELINE else _row(asked, name, _cap(asked, name, total)) for name in asked.strategies
+    }
     return Table(asked, total, rows if BASELINE in rows else {BASELINE: baseline, **rows})
+
+
+def _cap(asked: Asked, name: str, total: int) -> int:
+    """Return the proposals per decision with which an episode has no more than `total` on average.
+
+    A method that simulates ahead may have them all in one decision. One that does so again and again has less: as much
+    as it takes on the first tasks for the total to come out.
+    """
+    strategy, _ = VARIANTS.get(name, (name, {}))
+    if declaration_of(strategy).n == PROPOSALS:
+        return 1 if name == REFERENCE else asked.n
+    cap = total
+    for _ in range(MAX_PILOTS):
+        pilot = _row(replace(asked, n_tasks=min(N_PILOT, asked.n_tasks or N_PILOT)), name, cap)
+        spent = summarise(pilot.records).spent["proposals"]
+        if spent <= SLACK * total or cap == 1:
+            break
+        cap = max(1, int(cap * total / spent))
+    return cap
+
+
+def _n(asked: Asked, strategy: str) -> int:
+    means = declaration_of(strategy).n
+    if means in EPISODES:
+        return max(1, asked.n - EPISODES[means])
+    return asked.n if means == PROPOSALS else int(options_of(find_strategy(strategy))["n"])
 
 
 def _row(asked: Asked, name: str, cap: int) -> Row:
@@ -113,7 +141,7 @@ def _row(asked: Asked, name: str, cap: int) -> Row:
         verifier="oracle" if needs == "oracle" else asked.verifier,
         strategies=(strategy,),
         data_dir=str(asked.data_dir),
-        n=max(1, asked.n - (strategy in EXECUTES)),
+        n=_n(asked, strategy),
         tasks=asked.n_tasks or ALL_TASKS,
         budget={"decision.proposals": cap},
         **options,
@@ -136,8 +164,8 @@ def markdown(table: Table) -> Iterator[str]:
     yield f"### {table.asked.env}"
     yield ""
     yield (
-        f"{n_tasks} tasks, agent `{table.asked.agent}`, seed 0. At most {n} proposals per decision; {table.total} for "
-        f"methods that simulate ahead, which is {n} times the mean number of decisions of `{BASELINE}`."
+        f"{n_tasks} tasks, agent `{table.asked.agent}`, seed 0. At most {n} proposals per decision; methods that "
+        f"simulate ahead: {table.total} per episode, which is {n} times the mean number of decisions of `{BASELINE}`."
     )
     yield ""
     yield f"| {' | '.join(COLUMNS)} |"

@@ -48,7 +48,7 @@ class Curious:
 
 
 cave = gym.wrappers.TimeLimit(ColossalCave(), 40)
-for strategy in ("single", "bon", "iad"):
+for strategy in ("single", "bon", "iad", "mcts"):
     policy = IADPolicyWrapper("random", cave, strategy=strategy, n=4, verifier=Curious())
     (observation, info), done = cave.reset(seed=0), False
     while not done:

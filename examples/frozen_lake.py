@@ -8,7 +8,7 @@ import gymnasium as gym
 
 from iad_policy import IADPolicyWrapper, Verdict
 
-N_EPISODES = 150
+N_EPISODES = 20
 
 
 def any_way(observation, info, rng):
@@ -35,7 +35,7 @@ class OnTheMap:
 
 
 lake = gym.make(max(name for name in gym.registry if name.startswith("FrozenLake-v")), is_slippery=True)
-for strategy in ("single", "bon", "iad"):
+for strategy in ("single", "bon", "iad", "mcts"):
     policy = IADPolicyWrapper(any_way, lake, strategy=strategy, n=4, verifier=OnTheMap())
     crossed = steps = 0
     for seed in range(N_EPISODES):
