@@ -34,6 +34,11 @@ class Cast:
     verifier: Verifier | None
     roles: Roles
 
+    @property
+    def agent_information(self) -> str:
+        """The agent's label: `oracle` for an instrument that is shown gold, "" for any other."""
+        return str(getattr(self.agent, "information", ""))
+
 
 class Answerer:
     """Answers the requests of one decision.
@@ -123,12 +128,10 @@ class Answerer:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
+            at = self._golden(request.at) if self._cast.agent_information == "oracle" else request.at
             with self._world.guard():
                 candidate = self._cast.agent.propose(
-                    as_told(request.at),
-                    feedback=request.feedback,
-                    temperature=request.temperature,
-                    rng=Random(call.seed),
+                    as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
                 )
             if not isinstance(candidate, Candidate):
                 raise ContractError(
@@ -225,14 +228,11 @@ class Answerer:
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
-        shown = []
-        for candidate in candidates:
-            preview = candidate.preview
-            if preview is not None:
-                gold = self._world.oracle(self._episode.token(preview))
-                candidate = replace(candidate, preview=replace(preview, gold=gold))
-            shown.append(candidate)
-        return shown
+        return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
+
+    def _golden(self, state: State) -> State:
+        """Return a state with gold: for those alone who are labelled `oracle`."""
+        return replace(state, gold=self._world.oracle(self._episode.token(state)))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)

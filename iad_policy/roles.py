@@ -15,6 +15,8 @@ from iad_policy.errors import UnknownName
 from iad_policy.paraphrasing import paraphrase
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
+NO_COMPLAINT = "No complaint; look once more at the task."
+"""The critic's word on a candidate that its verdict says nothing about: it names no error."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
 
@@ -35,7 +37,7 @@ class TemplateRoles:
         if role in ("evaluator", "judge"):
             return "\n".join(f"{_said(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
         if role == "critic":
-            return " ".join(_critique(one) for one in candidates).strip() or "No complaint; look once more at the task."
+            return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
         if role == "summariser":
             return "What was tried:\n" + "\n".join(f"- {text}" for text in texts)
         if role == "reflector":

@@ -90,7 +90,7 @@ class State:
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
         wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
         is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
-        gold: The oracle's findings, only in the preview an `oracle` verifier is given.
+        gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
     """
 
     observation: Any

@@ -108,7 +108,12 @@ class Runner:
     @property
     def heading(self) -> Heading:
         """What stands above the table."""
-        return Heading(self._config, self.information, len(self.tasks), self.data)
+        return Heading(self._config, self.information, len(self.tasks), self.data, self.instruments)
+
+    @property
+    def instruments(self) -> tuple[str, ...]:
+        """The agents that know gold."""
+        return tuple(agent for agent, names in self._names.items() if "agent_information" in names)
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -272,6 +277,7 @@ def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
         "verifier": _identity(cast.verifier, verifier, config),
         "roles": _identity(cast.roles, cast.roles.source, config),
         "information": "" if cast.verifier is None else cast.verifier.information,
+        **({"agent_information": cast.agent_information} if cast.agent_information else {}),
     }
 
 

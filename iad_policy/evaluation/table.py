@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from iad_policy.evaluation.metrics import Difference, StrategySummary
-from iad_policy.evaluation.results import LABELS, Figures, Heading
+from iad_policy.evaluation.results import INSTRUMENT, LABELS, Figures, Heading
 from iad_policy.evaluation.statistics import Interval
 
 NOTHING = "-"
@@ -74,6 +74,7 @@ def _heading(heading: Heading) -> RenderableType:
             (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
         ),
         Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}"),
+        *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
     ]
@@ -82,8 +83,12 @@ def _heading(heading: Heading) -> RenderableType:
 
 def _label(information: str) -> Text:
     if information == "oracle":
-        return Text(f"*** {LABELS[information]} ***", style="bold red")
+        return _alarm(LABELS[information])
     return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
 
 
 def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
