@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.agents import load_object
+from iad_policy.attempts import evaluation_of, summary_of
 from iad_policy.errors import UnknownName
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
@@ -29,12 +30,14 @@ class TemplateRoles:
         if role == "ranker":
             best = max(range(len(candidates)), key=lambda place: score(candidates[place]), default=0)
             return str(best)
-        if role in ("evaluator", "judge"):
+        if role == "evaluator":
+            return "\n".join(map(evaluation_of, candidates)) or evaluation_of(Candidate(None))
+        if role == "judge":
             return "\n".join(f"{_said(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
         if role == "critic":
             return " ".join(_critique(one) for one in candidates).strip() or "No complaint; look once more at the task."
         if role == "summariser":
-            return "What was tried:\n" + "\n".join(f"- {text}" for text in texts)
+            return summary_of(texts)
         if role == "reflector":
             return f"That attempt did not succeed: {'; '.join(texts)}. Do something different this time."
         return "\n".join(texts)  # a paraphraser without a model keeps the words

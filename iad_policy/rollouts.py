@@ -45,15 +45,21 @@ def value_of(candidate: Candidate) -> float:
     return min(1.0, max(0.0, score(candidate)))
 
 
-def roll_out(start: State, *, depth: float = float("inf"), temperature: float | None = None) -> Asking[Rollout]:
+def roll_out(
+    start: State, *, depth: float = float("inf"), temperature: float | None = None, first: Candidate | None = None
+) -> Asking[Rollout]:
     """Propose and simulate, one action at a time, until the episode is over there or `depth` actions were taken.
 
-    When the budget is spent on the way, what there is so far is returned.
+    When the budget is spent on the way, what there is so far is returned. `first` is done first, where it was proposed
+    already: so a strategy keeps a candidate to commit when not even one step could be simulated.
     """
     rollout = Rollout(start)
     with suppress(BudgetExhausted):
         while len(rollout) < depth and not rollout.end.done:
-            (candidate,) = yield from Propose(rollout.end, 1, temperature=temperature)
+            if first is not None and not len(rollout):
+                candidate = first
+            else:
+                (candidate,) = yield from Propose(rollout.end, 1, temperature=temperature)
             there = yield from Simulate(rollout.end, candidate)
             rollout = replace(rollout, candidates=(*rollout.candidates, candidate), states=(*rollout.states, there))
     return rollout

@@ -18,6 +18,7 @@ AGENTS: Mapping[str, str] = {
     "replay": "iad_policy.agents.replay:Replay",
     "scripter": "iad_policy.agents.scripter:Scripter",
     "tracer": "iad_policy.agents.tracer:Tracer",
+    "heeding": "iad_policy.agents.heeding:Heeding",
     "litellm": "iad_policy.agents.language:language_agent",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""

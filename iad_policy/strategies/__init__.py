@@ -21,6 +21,7 @@ STRATEGIES: Mapping[str, str] = {
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
     "chains": "iad_policy.strategies.chains:chains",
+    "artis": "iad_policy.strategies.artis:artis",
 }
 """Name -> "module:function"."""
 

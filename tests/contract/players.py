@@ -132,6 +132,10 @@ STRATEGIES: Mapping[str, dict[str, Any]] = {
     "iad-score": {"strategy": "iad", "stop": "score:0.6"},
     "bon-sc-result": {"strategy": "bon-sc", "by": "result"},
     "chains": {"strategy": "chains", "n": 5, "k": 2},
+    "artis": {"strategy": "artis", "n": 2, "depth": 3},
+    "artis-parallel": {"strategy": "artis", "n": 2, "depth": 2, "mode": "parallel", "every": 2},
+    "artis-alone": {"strategy": "artis", "n": 2, "depth": 2, "verify": False, "summarise": False},
+    "artis-until-pass": {"strategy": "artis", "n": 2, "depth": 2, "until_pass": True},
     "lookahead": {"strategy": look_two_ahead, "n": 2},
     "rehearse": {"strategy": rehearse, "n": 2},
 }

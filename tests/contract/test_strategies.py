@@ -12,7 +12,7 @@ from iad_policy.types import score
 from tests.contract.players import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger
 
-NEEDS_NO_VERIFIER = ("single", "bon-sc", "rehearse")
+NEEDS_NO_VERIFIER = ("single", "bon-sc", "artis-alone", "rehearse")
 CASES = [
     (environment, verifier, name)
     for environment in ENVIRONMENTS
@@ -228,7 +228,7 @@ def _generator(requests: Any) -> Any:
         ({"strategy": "iad", "n": 0}, "n, the proposals per decision"),
         ({"strategy": "bon", "n": -1}, "n, the proposals per decision"),
         ({"strategy": "iad", "gamma": 1}, "delta, feedback, stop, temperature"),
-        ({"strategy": "bom"}, "bon, bon-sc, chains, iad, single"),
+        ({"strategy": "bom"}, "artis, bon, bon-sc, chains, iad, single"),
         ({"strategy": "iad", "feedback": "loud"}, "best-worst, best-worst-judge, judge, none, scalar"),
         ({"strategy": "iad", "stop": "later"}, "finalise, never, score:X"),
         ({"strategy": "iad", "threads": 0}, "threads of 1 or more"),
