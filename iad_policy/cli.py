@@ -25,6 +25,7 @@ from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.table import Heading
+from iad_policy.simulators import PERFECT
 from iad_policy.verifiers import NO_VERIFIER
 
 WIDTH_OF_A_LOG = 100
@@ -59,6 +60,13 @@ Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the 
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
+RolePlayers = Annotated[
+    list[str] | None,
+    typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role: litellm:<model> or template."),
+]
+SimulatorName = Annotated[
+    str, typer.Option("--simulator", help="What simulates: perfect, noisy:F, retrieval[:FILE] or llm:<model>.")
+]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
 Delta = Annotated[float | None, typer.Option(help="How much a candidate must beat the incumbent by.")]
@@ -83,6 +91,8 @@ def compare(
     split: Split = None,
     seed: Seed = 0,
     out: Out = None,
+    role: RolePlayers = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -110,6 +120,8 @@ def run(
     split: Split = None,
     seed: Seed = 0,
     out: Out = None,
+    role: RolePlayers = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -147,7 +159,7 @@ def play(
 
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers and feedback forms."""
+    """List environments, agents, strategies, verifiers, simulators and feedback forms."""
     console = _console()
     environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
     for kind, described in inventory.names(environments).items():
@@ -217,12 +229,13 @@ def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
         env_args=_pairs(given["env_arg"], "--env-arg"),
         split=_split(given["env"], given["split"]),
         budget=_pairs(given["budget"], "--budget"),
+        roles=_pairs(given["role"], "--role"),
         **{name: given[name] for name in _SAME},
     )
 
 
 _SAME = (
-    *("data_dir", "n", "tasks", "seed", "baseline", "feedback"),
+    *("data_dir", "n", "tasks", "seed", "baseline", "simulator", "feedback"),
     *("stop", "delta", "temperature", "threads", "cache"),
 )
 

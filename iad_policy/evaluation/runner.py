@@ -7,8 +7,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.answering import Cast
+from iad_policy.attempts import passes
 from iad_policy.budget import Budget, Meter
+from iad_policy.cast import Cast
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, encode, seed_of
 from iad_policy.errors import BudgetExhausted, IADError
@@ -16,6 +17,7 @@ from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.log import EpisodeLog
+from iad_policy.simulators import PERFECT
 from iad_policy.types import Decision
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
@@ -61,6 +63,7 @@ class Runner:
             "agent": _identity(cast.agent, config.agent),
             "verifier": _identity(cast.verifier, config.verifier),
             "roles": _identity(cast.roles, cast.roles.source),
+            "simulator": _identity(cast.simulator, PERFECT),
             "information": self.information,
         }
         self._budget = Budget(config.budget)
@@ -138,6 +141,7 @@ class Runner:
             strategy=strategy,
             verifier=self._cast.verifier or NO_VERIFIER,
             roles=self._cast.roles,
+            simulator=self._cast.simulator or PERFECT,
             budget=self._budget,
             seed=config.seed,
             threads=config.threads,
@@ -251,6 +255,7 @@ class Course:
             "error_kind": self._error_kind,
             "error": self._error,
             "n_failed_verdicts": sum(map(_n_failed_verdicts, decisions)),
+            **_evaluations(decisions),
             "usage": {role: usage.as_dict() for role, usage in self._policy.spent.items()},
             "progress_by_step": tuple(self._progress),
             "actions": tuple(encode(decision.committed.action) for decision in decisions[:n_steps]),
@@ -270,6 +275,13 @@ def _tasks(env: gym.Env[Any, Any], n: int) -> Sequence[str]:
 def _identity(role: Any, name: str) -> str:
     """Return what names an agent's or verifier's behaviour: its own word for it, else how it was asked for."""
     return str(getattr(role, "identity", "")) or name
+
+
+def _evaluations(decisions: Sequence[Decision]) -> dict[str, int]:
+    """Return how many evaluations could be read, and how many of them passed what they evaluate."""
+    texts = [asked.text for decision in decisions for asked in decision.asked if asked.role == "evaluator"]
+    verdicts = [verdict for verdict in map(passes, texts) if verdict is not None]
+    return {"n_evaluations": len(verdicts), "n_passed": sum(verdicts)}
 
 
 def _n_failed_verdicts(decision: Decision) -> int:

@@ -98,6 +98,8 @@ class Results:
             "data": dict(self.heading.data),
             "agent": config.agent,
             "verifier": config.verifier,
+            "roles": dict(config.roles),
+            "simulator": config.simulator,
             "information": self.heading.information,
             "label": LABELS[self.heading.information],
             "equal_on": config.equal_on(),
@@ -131,6 +133,7 @@ class Board:
         else:
             yield from fitting("", scores, self._summaries)
             yield from fitting("Spent, mean per episode", SPENT, self._summaries)
+        yield from _by_role(self._summaries)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
@@ -159,11 +162,17 @@ def _heading(heading: Heading) -> RenderableType:
     split = f", split {config.split}" if config.split else ""
     lines = [
         Text.assemble((config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, seed {config.seed}{data}"),
-        Text(f"Agent {config.agent}; verifier {config.verifier or 'none'}"),
+        Text(f"Agent {config.agent}; verifier {config.verifier or 'none'}{_others(config)}"),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
     ]
     return Group(*lines)
+
+
+def _others(config: RunConfig) -> str:
+    """Say who simulates, and who plays which role, where that is not the default."""
+    roles = "".join(f"; {role} {player}" for role, player in config.roles.items())
+    return f"{roles}; simulator {config.simulator}"
 
 
 def _label(information: str) -> Text:
@@ -183,6 +192,8 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
         columns.append(
             ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
         )
+    if any(one.evaluation_pass_rate is not None for one in summaries):
+        columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
     if any(one.n_errored for one in summaries):
         columns.append(("errored", lambda one: str(one.n_errored)))
@@ -216,6 +227,19 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     for name, one in rows.items():
         table.add_row(name, *(cell(one) for _, cell in columns))
     return table
+
+
+def _by_role(summaries: Mapping[str, StrategySummary]) -> Iterable[RenderableType]:
+    """Say what each role was asked and cost, where any role but the agent and the verifier was."""
+    for name, one in summaries.items():
+        said = [
+            f"{role} {spent.get('asks', spent.get('simulations', 0.0)):.1f} calls, {spent.get('tokens', 0.0):,.0f} tokens"
+            for role, spent in one.spent_by_role.items()
+            if role not in ("agent", "verifier")
+        ]
+        if said:
+            yield Text(f"{name}, by role, mean per episode: {'; '.join(said)}")
+            yield ""
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:

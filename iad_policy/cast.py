@@ -1,0 +1,16 @@
+"""Who answers a strategy's questions."""
+
+from dataclasses import dataclass
+
+from iad_policy.simulators import Simulator
+from iad_policy.types import Agent, Roles, Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who answers: the base agent, the verifier (if there is one), the roles, and the simulator of a run."""
+
+    agent: Agent
+    verifier: Verifier | None
+    roles: Roles
+    simulator: Simulator | None = None
