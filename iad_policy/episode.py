@@ -113,7 +113,7 @@ class Episode:
             notes=at.notes,
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
-            id=_next_id(at.id, candidate.key, draw, outcome.observation),
+            id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
         )
         self._ahead.add(state.id)
@@ -142,11 +142,11 @@ class Episode:
         name = self.state.id
         token = self._tokens.get(name)
         if token is None:
-            token = self.simulator.begin(self.state)
+            token = self.simulator.begin(self.world, self.state)
             self._keep(name, token)
         for action, draw in state.path:
-            outcome = self.simulator.simulate(token, action, draw)
-            token, name = outcome.token, _next_id(name, self.world.key(action), draw, outcome.observation)
+            outcome = self.simulator.simulate(self.world, token, action, draw)
+            token, name = outcome.token, next_id(name, self.world.key(action), draw, outcome.observation)
         if name != state.id:
             raise ReplayError(
                 f"expected the simulated observation known for {state.path}, got another one: the environment or its "
@@ -185,6 +185,7 @@ class Episode:
         if record is None:
             step = {
                 "kind": "step",
+                "state": self.state.id,
                 "seen": seen,
                 "observation": put_observation(self.state.observation, self.log),
                 "reward": reward,
@@ -199,5 +200,6 @@ class Episode:
             )
 
 
-def _next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+    """Return the id of the state that a simulated action leads to."""
     return digest(parent, action_key, draw, observation)

@@ -60,11 +60,7 @@ class AssignedRoles:
             if role not in ROLES:
                 raise UnknownName("role", role, ROLES)
         self.players, self.others = dict(players), others
-
-    @property
-    def source(self) -> str:
-        """Where answers come from: all players."""
-        return ", ".join([self.others.source, *(f"{role} {one.source}" for role, one in self.players.items())])
+        self.source = ", ".join([others.source, *(f"{role} {one.source}" for role, one in players.items())])
 
     @property
     def identity(self) -> str:

@@ -37,7 +37,7 @@ class IADPolicyWrapper:
             function `f(observation, info) -> action`.
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
-        n: Proposals per decision, for strategies that have it.
+        n: Proposals per decision, or what else the strategy declares, for strategies that have it.
         verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
             the environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.
@@ -86,7 +86,7 @@ class IADPolicyWrapper:
         base, judge = load_agent(agent, env), _verifier(verifier, env)
         self._cast = Cast(base, judge, load_roles(roles, env, base, judge))
         self._world = adapt(env)
-        self._simulator = load_simulator(simulator, self._world)
+        self._simulator = load_simulator(simulator, env)
         require_no_gold(self._simulator, base, judge)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))

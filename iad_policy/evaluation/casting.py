@@ -2,14 +2,16 @@
 
 import os
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import gymnasium as gym
 
-from iad_policy.adapters import adapt
 from iad_policy.agents import load_agent
 from iad_policy.cast import Cast
 from iad_policy.evaluation.config import RunConfig
+from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
 from iad_policy.roles import ROLES, load_roles, player_of
 from iad_policy.simulators import load_simulator, require_no_gold
@@ -26,22 +28,37 @@ def cache_path() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "completions.sqlite"
 
 
-def load_cast(config: RunConfig, env: gym.Env[Any, Any]) -> Cast:
-    """Return the agent, verifier, roles and simulator that a configuration names.
+def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
+    """Return an agent, and the verifier, roles and simulator that a configuration names.
 
     Raises:
         UnknownName: No such agent, verifier, role or simulator.
         SimulationError: A verifier that reads gold with a simulator that isn't perfect.
         ValueError: The cache's file is something else.
     """
-    agent = load_agent(config.agent, env)
+    loaded = load_agent(agent, env)
     verifier = load_verifier(config.verifier, env) if config.verifier else None
-    roles = load_roles(config.roles, env, agent, verifier)
-    simulator = load_simulator(config.simulator, adapt(env))
-    require_no_gold(simulator, agent, verifier)
+    roles = load_roles(config.roles, env, loaded, verifier)
+    simulator = load_simulator(config.simulator, env)
+    require_no_gold(simulator, loaded, verifier)
     if config.cache:
-        asked: tuple[Any, ...] = (agent, verifier, simulator, *(player_of(roles, role) for role in ROLES))
+        asked: tuple[Any, ...] = (loaded, verifier, simulator, *(player_of(roles, role) for role in ROLES))
         for one in asked:
-            if hasattr(one, "model") and not isinstance(one.model, CachedModel):
-                one.model = CachedModel(one.model, cache_path())
-    return Cast(agent, verifier, roles, simulator)
+            if hasattr(one, "model"):
+                one.model = _cached(one.model, cache_path())
+    return Cast(loaded, verifier, roles, simulator)
+
+
+_caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()
+_caches_lock = Lock()
+
+
+def _cached(model: LanguageModel, path: Path) -> CachedModel:
+    """Return the model behind its cache, the same for all workers: each would open the file for itself."""
+    if isinstance(model, CachedModel):
+        return model
+    with _caches_lock:
+        found = _caches.get((id(model), path))  # it holds the model, so the number is not given again while it is there
+        if found is None:
+            found = _caches[id(model), path] = CachedModel(model, path)
+        return found

@@ -14,8 +14,9 @@ from rich.text import Text
 
 from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.results import Heading, Results
 from iad_policy.evaluation.runner import Runner, RunStopped
-from iad_policy.evaluation.table import Board, Heading, Results
+from iad_policy.evaluation.table import Board
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000

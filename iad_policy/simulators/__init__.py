@@ -7,6 +7,8 @@ runs, a guard makes stepping, resetting and restoring it an error.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import gymnasium as gym
+
 from iad_policy.adapters import World
 from iad_policy.agents import load_object
 from iad_policy.errors import SimulationError, UnknownName
@@ -19,33 +21,33 @@ SIMULATORS: Mapping[str, str] = {
     "retrieval": "iad_policy.simulators.retrieval:retrieval_simulator",
     "llm": "iad_policy.simulators.llm:LanguageSimulator",
 }
-"""Name -> "module:factory"; a factory is called with the world and, for `name:argument`, the argument."""
+"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 
 
 class Simulator(Protocol):
-    """Says what an action would lead to."""
+    """Says what an action would lead to; it may look at the world it is given, which can't be moved meanwhile."""
 
     identity: str
     """Names all that its outcomes depend on, for the key of an episode."""
     is_perfect: bool
     """Whether it is the environment's own simulation, whose tokens the oracle can read."""
 
-    def begin(self, state: State) -> Any:
+    def begin(self, world: World, state: State) -> Any:
         """Return a token of a real state."""
         ...
 
-    def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
         """Return what the action would lead to, with a token of that; pure in its arguments."""
         ...
 
 
-def load_simulator(simulator: str | Simulator, world: World) -> Simulator:
+def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simulator:
     """Return a simulator.
 
     Args:
         simulator: A name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`, `"llm:gpt-4o-mini"`, `"module:Class"`), or an
             object with `begin` and `simulate`.
-        world: The environment it stands for.
+        env: The environment it stands for.
 
     Raises:
         UnknownName: No such name.
@@ -54,9 +56,9 @@ def load_simulator(simulator: str | Simulator, world: World) -> Simulator:
     if isinstance(simulator, str):
         name, _, argument = simulator.partition(":")
         if name in SIMULATORS:
-            simulator = load_object(SIMULATORS[name])(world, *([argument] if argument else []))
+            simulator = load_object(SIMULATORS[name])(env, *([argument] if argument else []))
         elif "." in name and argument:
-            simulator = load_object(simulator)(world)
+            simulator = load_object(simulator)(env)
         else:
             raise UnknownName("simulator", simulator, [*SIMULATORS, "llm:<model>", "package.module:Class"])
     for attribute in ("begin", "simulate", "identity", "is_perfect"):

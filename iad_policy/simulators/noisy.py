@@ -5,6 +5,8 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
+import gymnasium as gym
+
 from iad_policy.adapters import World
 from iad_policy.defaults import defaults_of
 from iad_policy.digest import digest, seed_of
@@ -37,7 +39,7 @@ class NoisySimulator:
     is drawn from the state, the action and the draw, so it is pure.
 
     Args:
-        world: The environment.
+        env: The environment; unused, as it is looked at in every simulation.
         fidelity: The probability of a true outcome, 0-1: one for all, as in `noisy:0.8`, or by outcome type, as in
             `noisy:success=0.9,failure=0.5,end=1`. `failure` stands for all classes of failure without one of their
             own; what is not named is 1.
@@ -45,49 +47,49 @@ class NoisySimulator:
 
     is_perfect = False
 
-    def __init__(self, world: World, fidelity: float | str | Mapping[str, float] = "") -> None:
-        self._world = world
+    def __init__(self, env: gym.Env[Any, Any] | None = None, fidelity: float | str | Mapping[str, float] = "") -> None:
         self._fidelity = _read(fidelity)
-        self._stand_ins = defaults_of(world.env).stand_ins
         said = ",".join(f"{kind}={value:g}" if kind else f"{value:g}" for kind, value in self._fidelity.items())
         self.identity = f"noisy:{said}"
 
-    def begin(self, state: State) -> _Token:
+    def begin(self, world: World, state: State) -> _Token:
         """Return a token of the real state."""
-        return _Token(self._world.snapshot(), state.id or digest(state.observation), state.info, state.done)
+        return _Token(world.snapshot(), state.id or digest(state.observation), state.info, state.done)
 
-    def simulate(self, token: _Token, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: _Token, action: Any, draw: int) -> Outcome:
         """Return the true outcome, or another action's."""
-        outcome = self._world.simulate(token.inner, action, draw)
-        name = digest(token.name, self._world.key(action), draw)
+        outcome = world.simulate(token.inner, action, draw)
+        name = digest(token.name, world.key(action), draw)
         rng = Random(seed_of("noisy", name))
         if not token.done and rng.random() >= self._of(type_of(outcome.info, outcome.done)):
-            outcome = self._instead(token, action, draw, outcome, rng=rng)
+            outcome = _instead(world, token, action, draw, outcome, rng=rng)
         return outcome._replace(token=_Token(outcome.token, name, outcome.info, outcome.done))
 
     def _of(self, kind: str) -> float:
         name = kind if kind in self._fidelity or not is_failure(kind) else FAILURE
         return self._fidelity.get(name, self._fidelity.get("", 1.0))
 
-    def _instead(self, token: _Token, action: Any, draw: int, true: Outcome, *, rng: Random) -> Outcome:
-        kind, differing = type_of(true.info, true.done), None
-        for other in islice(self._others(token.info, action, rng), MAX_TRIES):
-            outcome = self._world.simulate(token.inner, other, draw)
-            if type_of(outcome.info, outcome.done) != kind:
-                return outcome
-            if differing is None and outcome.key != true.key:
-                differing = outcome
-        return differing or true
 
-    def _others(self, info: Mapping[str, Any], action: Any, rng: Random) -> Iterator[Any]:
-        listed = [one for one in info.get("available_actions", ()) if not str(one).endswith("[...]")]
-        if not listed:
-            drawable = {key: info[key] for key in ("action_mask",) if key in info}
-            listed = [self._world.legal_action(drawable, rng.getrandbits(32)) for _ in range(N_DRAWN)]
-        others = [*listed, *self._stand_ins, *_garbled(action)]
-        rng.shuffle(others)
-        own = self._world.key(action)
-        yield from (other for other in others if self._world.key(other) != own)
+def _instead(world: World, token: _Token, action: Any, draw: int, true: Outcome, *, rng: Random) -> Outcome:
+    kind, differing = type_of(true.info, true.done), None
+    for other in islice(_others(world, token.info, action, rng), MAX_TRIES):
+        outcome = world.simulate(token.inner, other, draw)
+        if type_of(outcome.info, outcome.done) != kind:
+            return outcome
+        if differing is None and outcome.key != true.key:
+            differing = outcome
+    return differing or true
+
+
+def _others(world: World, info: Mapping[str, Any], action: Any, rng: Random) -> Iterator[Any]:
+    listed = [one for one in info.get("available_actions", ()) if not str(one).endswith("[...]")]
+    if not listed:
+        drawable = {key: info[key] for key in ("action_mask",) if key in info}
+        listed = [world.legal_action(drawable, rng.getrandbits(32)) for _ in range(N_DRAWN)]
+    others = [*listed, *defaults_of(world.env).stand_ins, *_garbled(action)]
+    rng.shuffle(others)
+    own = world.key(action)
+    yield from (other for other in others if world.key(other) != own)
 
 
 def _garbled(action: Any) -> list[str]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import gymnasium as gym
+
 from iad_policy.adapters import World
 from iad_policy.types import Outcome, State
 
@@ -12,13 +14,13 @@ class PerfectSimulator:
     identity = "perfect"
     is_perfect = True
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
+        pass
 
-    def begin(self, state: State) -> Any:
+    def begin(self, world: World, state: State) -> Any:
         """Return the environment's snapshot: it is in the real state."""
-        return self._world.snapshot()
+        return world.snapshot()
 
-    def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
         """Return the environment's outcome."""
-        return self._world.simulate(token, action, draw)
+        return world.simulate(token, action, draw)
