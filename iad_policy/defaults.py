@@ -34,7 +34,7 @@ DEFAULTS = {
         "shopper",
         proxy="iad_policy.verifiers.webshop:InstructionVerifier",
         prompts="webshop",
-        stand_ins=("click[nothing]",),
+        stand_ins=("click[nothing]", "search[gift]"),
     ),
     "IAD/InterCodeBash-v0": Defaults(
         "scripter",
