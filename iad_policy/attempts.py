@@ -31,14 +31,17 @@ class Attempt:
     """One simulated attempt.
 
     Attributes:
-        first: Its first candidate, proposed in the real state.
         rollout: What was simulated; empty where the budget ended before.
         evaluation: The evaluator's words; empty without any.
     """
 
-    first: Candidate
     rollout: Rollout
     evaluation: str = ""
+
+    @property
+    def first(self) -> Candidate | None:
+        """Its first candidate, proposed in the real state; None where not even that was granted."""
+        return next(iter(self.rollout.candidates), self.rollout.untried)
 
     @property
     def has_passed(self) -> bool:

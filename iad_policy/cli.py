@@ -4,7 +4,7 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -18,6 +18,7 @@ import iad_envs
 from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.agentboard import write_agentboard
 from iad_policy.evaluation.casting import load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
@@ -25,6 +26,8 @@ from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.results import Heading
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
+from iad_policy.evaluation.trace import RunTraces
+from iad_policy.evaluation.viewer.report import write_report
 from iad_policy.simulators import PERFECT
 from iad_policy.verifiers import NO_VERIFIER
 
@@ -73,13 +76,8 @@ Split = Annotated[str | None, typer.Option(help="The split the tasks are from, b
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
-RolePlayers = Annotated[
-    list[str] | None,
-    typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role: litellm:<model> or template."),
-]
-SimulatorName = Annotated[
-    str, typer.Option("--simulator", help="What simulates: perfect, noisy:F, retrieval[:FILE] or llm:<model>.")
-]
+Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role.")]
+SimulatorName = Annotated[str, typer.Option("--simulator", help="perfect, noisy:F, retrieval[:FILE] or llm:<model>.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
 Delta = Annotated[float | None, typer.Option(help="How much a candidate must beat the incumbent by.")]
@@ -105,7 +103,7 @@ def compare(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
-    role: RolePlayers = None,
+    role: Roles = None,
     simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
@@ -135,7 +133,7 @@ def run(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
-    role: RolePlayers = None,
+    role: Roles = None,
     simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
@@ -152,6 +150,24 @@ def run(
     """Run one strategy."""
     given = locals()
     _run({**given, "baseline": ""}, strategy)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    agentboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
+    ] = None,
+) -> None:
+    """Write report.html of runs anew, and AgentBoard's files on request."""
+    console = _console()
+    with _clear_errors(BAD_INPUT):
+        for folder in runs:
+            console.print(f"Report: {write_report(folder)}", highlight=False, markup=False, soft_wrap=True)
+        if agentboard is not None:
+            with ExitStack() as stack:
+                write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
+            console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()

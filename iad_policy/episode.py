@@ -91,6 +91,7 @@ class Episode:
                 None if parent is None else self.world.key(action),
                 observation,
             ),
+            is_random=self.world.is_random,
         )
         self._tokens.clear()
         self._ahead.clear()
@@ -100,7 +101,9 @@ class Episode:
     def known(self, at: State, action_key: str, draw: int) -> State | None:
         """Return the state after a simulated action, if it was simulated in this decision already."""
         state = self._simulated.get((at.id, action_key, draw))
-        return state if state is None or state.notes == at.notes else replace(state, notes=at.notes)
+        if state is None or (state.notes == at.notes and state.wording == at.wording):
+            return state
+        return replace(state, notes=at.notes, wording=at.wording)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""
@@ -111,10 +114,12 @@ class Episode:
             path=(*at.path, Move(candidate.action, draw)),
             history=(*at.history, Turn(at.observation, candidate.action, at.info)),
             notes=at.notes,
+            wording=at.wording,
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
             id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
+            is_random=self.world.is_random,
         )
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state

@@ -33,9 +33,9 @@ def artis(
 ) -> Asking[None]:
     """Attempt the rest of the episode n times in simulation, then execute it once with a summary of the attempts.
 
-    ARTIS (section 1.4 of docs/strategies.md). In its sequential form an attempt is told of all before it with their
-    evaluations (eq. 2), in its parallel form they are independent (eq. 3); there are always n, and none ends the
-    simulating early. The unit is one user turn there, and the episode here, or the next `every` actions.
+    This is ARTIS: in its sequential form an attempt is told of all before it with their evaluations (eq. 2), in its
+    parallel form they are independent (eq. 3); there are always n, and none ends the simulating early. Its unit is one
+    user turn with all that is done in it; here it is the episode, or the next `every` actions.
 
     Args:
         here: Where the episode begins.
@@ -73,37 +73,44 @@ def artis(
 
 def _one_after_another(here: State, n: int, attempt: _Attempting, *, until_pass: bool) -> Asking[list[Attempt]]:
     attempts: list[Attempt] = []
-    with suppress(BudgetExhausted):
-        while len(attempts) < n and not (until_pass and attempts and attempts[-1].has_passed):
-            attempts.append((yield from attempt(here.noted(*_told(attempts)))))
+    for _ in range(n):
+        made = yield from attempt(here.noted(*_told(attempts)))
+        if made.first is None:
+            break
+        attempts.append(made)
+        if until_pass and made.has_passed:
+            break
     return attempts
 
 
 def _side_by_side(here: State, n: int, attempt: _Attempting) -> Asking[list[Attempt]]:
     attempts = yield from All([attempt(here) for _ in range(n)])
-    return [one for one in attempts if one is not None]
+    return [one for one in attempts if one.first is not None]
 
 
 def _execute(
-    here: State, advice: list[str], incumbent: Candidate, *, every: int | None, temperature: float | None
+    here: State, advice: list[str], incumbent: Candidate | None, *, every: int | None, temperature: float | None
 ) -> Asking[State]:
     for _ in count() if every is None else range(every):
-        candidate = incumbent
-        with suppress(BudgetExhausted):  # in the decision that simulated; later ones are owed a proposal
+        try:
             (candidate,) = yield from Propose(here.noted(*advice), 1, temperature=temperature)
+        except BudgetExhausted:  # only in the decision that simulated: every later one is owed a proposal
+            if incumbent is None:
+                raise
+            candidate = incumbent
         here = yield from Commit(candidate)
         if here.done:
             break
     return here
 
 
-def _incumbent(attempts: list[Attempt]) -> Candidate:
-    return next((one.first for one in attempts if one.has_passed), attempts[0].first)
+def _incumbent(attempts: list[Attempt]) -> Candidate | None:
+    passed = [attempt for attempt in attempts if attempt.has_passed]
+    return next((attempt.first for attempt in (*passed, *attempts)), None)
 
 
 def _attempt(here: State, *, depth: int, verify: bool, evaluate: bool, temperature: float | None) -> Asking[Attempt]:
-    (first,) = yield from Propose(here, 1, temperature=temperature)
-    attempt = Attempt(first, (yield from roll_out(here, depth=depth, temperature=temperature, first=first)))
+    attempt = Attempt((yield from roll_out(here, depth=depth, temperature=temperature)))
     with suppress(BudgetExhausted):
         if evaluate and len(attempt.rollout):
             attempt = replace(attempt, evaluation=(yield from _evaluation(here, attempt.rollout, verify)))

@@ -12,7 +12,7 @@ from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, S
 from iad_policy.attempts import REAL, evaluation_of, passes, plan_of, steps, summary_of
 from iad_policy.errors import BudgetExhausted
 from iad_policy.strategies import load_strategy
-from iad_policy.types import Turn
+from iad_policy.types import Move, Turn
 
 START = State("start", {}, id="start")
 GENERATOR = Generator[Any, Any, Any]
@@ -79,7 +79,7 @@ class Rehearsal:
     def _simulate(self, request: Simulate) -> State:
         at = request.at
         history = (*at.history, Turn(at.observation, request.candidate.action))
-        path = (*at.path, (request.candidate.action, 0))
+        path = (*at.path, Move(request.candidate.action, 0))
         return replace(at, observation="there", history=history, path=path, done=len(path) >= self._length)
 
     def _verify(self, request: Verify) -> list[Candidate]:
