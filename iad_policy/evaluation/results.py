@@ -151,6 +151,8 @@ class Results:
             "instruments": self.heading.instruments,
             "instrument_label": INSTRUMENT,
             "verifier": config.verifier,
+            "roles": dict(config.roles),
+            "simulator": config.simulator,
             "information": self.heading.information,
             "label": LABELS[self.heading.information],
             "equal_on": config.equal_on(),

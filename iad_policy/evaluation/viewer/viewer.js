@@ -181,7 +181,6 @@ function head(run) {
     h("p", {}, `Budget: ${run.equal_on}.`),
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
-    run.instruments?.length ? h("p", { className: "banner" }, `${run.instruments.join(", ")}: agents that know gold; instruments, not results`) : null,
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete: these are the figures so far."),
     h("h2", {}, "Scores"), scores(run),
     Object.keys(run.differences).length ? [h("h2", {}, "Differences on the same tasks"), differences(run)] : null,
