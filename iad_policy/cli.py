@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -17,6 +17,7 @@ import iad_envs
 from iad_policy.digest import digest
 from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.agentboard import write_agentboard
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
@@ -25,6 +26,9 @@ from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.suite import NAME, read_suite
+from iad_policy.evaluation.trace import RunTraces
+from iad_policy.evaluation.viewer.report import write_report
+from iad_policy.simulators import PERFECT
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -64,12 +68,21 @@ VerifierName = Annotated[
     str | None,
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
-N = Annotated[str, typer.Option("--n", metavar="N[,N...]", help="Proposals per decision.")]
+N = Annotated[
+    str,
+    typer.Option(
+        "--n",
+        metavar="N[,N...]",
+        help="Proposals per decision; docs/strategies.md says what else a strategy counts by it.",
+    ),
+]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
+Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role.")]
+SimulatorName = Annotated[str, typer.Option("--simulator", help="perfect, noisy:F, retrieval[:FILE] or llm:<model>.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
 Delta = Annotated[float | None, typer.Option(help="How much a candidate must beat the incumbent by.")]
@@ -97,6 +110,8 @@ def compare(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -126,6 +141,8 @@ def run(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -140,6 +157,24 @@ def run(
 ) -> None:
     """Run one strategy."""
     _run(locals())
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    agentboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
+    ] = None,
+) -> None:
+    """Write report.html of runs anew, and AgentBoard's files on request."""
+    console = _console()
+    with _clear_errors(BAD_INPUT):
+        for folder in runs:
+            console.print(f"Report: {write_report(folder)}", highlight=False, markup=False, soft_wrap=True)
+        if agentboard is not None:
+            with ExitStack() as stack:
+                write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
+            console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -163,7 +198,7 @@ def play(
 
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers and feedback forms."""
+    """List environments, agents, strategies, verifiers, simulators and feedback forms."""
     console = _console()
     environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
     for kind, described in inventory.names(environments).items():
@@ -247,14 +282,14 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     for name in ("strategies", "strategy"):
         if name in given:
             asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
-    for name, option, part in (("env_arg", "--env-arg", "env_args"), ("budget", "--budget", "budget")):
+    for name, part in (("env_arg", "env_args"), ("budget", "budget"), ("role", "roles")):
         if name in given:
-            asked[part] = _pairs(given[name], option)
+            asked[part] = _pairs(given[name], f"--{name.replace('_', '-')}")
     return asked
 
 
 _SAME = (
-    *("env", "verifier", "split", "data_dir", "tasks", "baseline", "feedback"),
+    *("env", "verifier", "split", "data_dir", "tasks", "baseline", "simulator", "feedback"),
     *("stop", "delta", "temperature", "threads", "workers", "cache"),
 )
 

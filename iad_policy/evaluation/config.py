@@ -1,7 +1,7 @@
 """What a run is: everything that its answers depend on, as it was asked for."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,7 +10,8 @@ from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
 from iad_policy.feedback import load_feedback
 from iad_policy.requests import Asking
-from iad_policy.strategies import STRATEGIES, Strategy, load_strategy, options_of
+from iad_policy.simulators import PERFECT
+from iad_policy.strategies import STRATEGIES, Strategy, declaration_of, load_strategy, options_of
 from iad_policy.strategies.stop import load_stop
 from iad_policy.types import State
 
@@ -50,11 +51,13 @@ class RunConfig:
         strategies: Names, in the order of the table.
         env_args: Further arguments of `gym.make`.
         data_dir: The environment's data folder; None for the default. Data are told apart by content, not place.
-        n: Proposals per decision, for strategies that have it.
+        n: Proposals per decision, or what else a strategy declares, for strategies that have it.
         tasks: How many, from the start of the split; fewer where it has fewer.
         split: The split, where the environment has splits.
         seed: Of every sample.
         baseline: The strategy that others are compared with; "" for `bon-sc` where it runs, else the first.
+        roles: Who plays single roles, by name, such as `{"evaluator": "litellm:<model>"}`.
+        simulator: What answers simulations and previews.
         feedback: A feedback form's name, for strategies that have it; None for the strategy's own.
         stop: A stop rule's name, likewise.
         delta: What a new candidate must score above the incumbent, likewise.
@@ -80,6 +83,8 @@ class RunConfig:
     split: str | None = None
     seed: int | tuple[int, ...] = 0
     baseline: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    simulator: str = PERFECT
     feedback: str | None = None
     stop: str | None = None
     delta: float | None = None
@@ -203,18 +208,36 @@ class RunConfig:
         return f"{environment.lower()}-{'-'.join(self.strategies[:4])}-{digest(fixed, str(self.data_dir))[:8]}"
 
     def equal_on(self) -> str:
-        """Say on which axis the strategies' budgets are equal."""
-        equal = [name for name in self.strategies if self.has_n(name)]
-        others = [name for name in self.strategies if name not in equal]
-        said = (
-            f"equal on proposals per decision: n = {', '.join(map(str, self.ns))}"
-            if equal
-            else "one proposal per decision"
-        )
-        if equal and others:
-            said += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+        """Say on which axis the strategies' budgets are equal, or that they are not."""
+        counted: dict[str, list[str]] = {}
+        for name in self.strategies:
+            if self.has_n(name):
+                counted.setdefault(declaration_of(self.own.get(name, name)).n_means(self.options(name)), []).append(
+                    name
+                )
+        said = self._counted(counted)
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
         return f"{said}; {limits}" if limits else said
+
+    @property
+    def _n_said(self) -> str:
+        return ", ".join(map(str, self.ns))
+
+    def _counted(self, counted: Mapping[str, Sequence[str]]) -> str:
+        """Say what n counts, given the strategies by what it counts for them."""
+        if not counted:
+            return "one proposal per decision"
+        others = [name for name in self.strategies if not any(name in names for names in counted.values())]
+        if len(counted) == 1:
+            said = f"equal on {next(iter(counted))}: n = {self._n_said}"
+        else:
+            meanings = "; ".join(f"{means} for {', '.join(names)}" for means, names in counted.items())
+            said = f"not equal: n = {self._n_said} counts {meanings}"
+        return (
+            f"{said}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+            if others
+            else said
+        )
 
     def _optional(self) -> dict[str, Any]:
         named = {"feedback": self.feedback, "stop": self.stop, "delta": self.delta, "temperature": self.temperature}

@@ -37,6 +37,8 @@ class EpisodeRecord:
         error: Its message.
         information: The verifier's label, "" without a verifier.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
+        n_evaluations: Simulated attempts that the evaluator gave a verdict on.
+        n_passed: Of these, those that it passed.
         wall_s: Seconds from reset to end, as it was run last.
         usage: What was spent, by role and axis.
         progress_by_step: Progress after the reset and after each step.
@@ -63,6 +65,8 @@ class EpisodeRecord:
     error: str = ""
     information: str = ""
     n_failed_verdicts: int = 0
+    n_evaluations: int = 0
+    n_passed: int = 0
     wall_s: float = 0.0
     usage: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     progress_by_step: tuple[float | None, ...] = ()

@@ -1,7 +1,7 @@
 """What the episodes of a run come to."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -21,6 +21,7 @@ LABELS = {
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
+INSTRUMENT = "oracle agent: knows the right action of each step; an instrument, not a result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,14 @@ class Heading:
         information: The verifier's label, "" without one.
         n_tasks: Tasks that are run.
         data: Name and digest of the data, if the environment has any.
+        instruments: The agents that know gold.
     """
 
     config: RunConfig
     information: str
     n_tasks: int
     data: Mapping[str, str]
+    instruments: tuple[str, ...] = ()
 
 
 class Figures(NamedTuple):
@@ -145,7 +148,11 @@ class Results:
             "n_tasks": self.heading.n_tasks,
             "data": dict(self.heading.data),
             "agent": config.agent,
+            "instruments": self.heading.instruments,
+            "instrument_label": INSTRUMENT,
             "verifier": config.verifier,
+            "roles": dict(config.roles),
+            "simulator": config.simulator,
             "information": self.heading.information,
             "label": LABELS[self.heading.information],
             "equal_on": config.equal_on(),
@@ -166,10 +173,16 @@ def read_results(folder: Path | str) -> Results:
     if not path.exists():
         raise FileNotFoundError(f"expected the folder of a run, got {folder} without {CONFIG}; name another folder")
     recorded = json.loads(path.read_text(encoding="utf-8"))
-    config, records = RunConfig.of(recorded), read_episodes(folder).values()
-    information = next(iter(recorded["identity"].values()))["information"]
+    return results_of(recorded, list(read_episodes(folder).values()))
+
+
+def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
+    """Return the results of a run, given the content of its `config.json` and its episodes so far."""
+    config, identity = RunConfig.of(recorded), recorded["identity"]
+    information = identity[config.agents[0]]["information"]
     n_tasks = len({record.task_id for record in records})
-    results = Results(Heading(config, information, n_tasks, recorded["data"]))
+    instruments = tuple(agent for agent in config.agents if "agent_information" in identity[agent])
+    results = Results(Heading(config, information, n_tasks, recorded["data"], instruments))
     for record in records:
         results.add(record)
     return results

@@ -18,6 +18,7 @@ from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.results import Results
 from iad_policy.evaluation.runner import Runner, RunStopped
 from iad_policy.evaluation.table import Board
+from iad_policy.evaluation.viewer.report import write_report
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000
@@ -59,9 +60,12 @@ def run_session(runner: Runner, out: Path, console: Console, *, is_fresh: bool =
             status, said = INTERRUPTED, "interrupted; give the same command to go on"
         with _impatience_ignored():
             figures = results.figures()
+            report: Path | None = None
             try:
                 folder.write_summary(results.as_json(figures))
-            except StorageError as unwritten:
+                if results.n_episodes and status != FAILED:
+                    report = write_report(folder.path)
+            except OSError as unwritten:
                 status, said = FAILED, str(unwritten)
             if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
                 console.print(Board(results.heading, figures))
@@ -70,6 +74,8 @@ def run_session(runner: Runner, out: Path, console: Console, *, is_fresh: bool =
         elif said:
             said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
             console.print(Text(said, style="bold yellow"))
+        if report is not None:
+            console.print(f"Every step: {report}", highlight=False, markup=False, soft_wrap=True)
         console.print(f"Run folder: {folder.path}", highlight=False, markup=False, soft_wrap=True)
     return status
 

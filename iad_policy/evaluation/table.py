@@ -10,8 +10,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.metrics import Difference, StrategySummary
-from iad_policy.evaluation.results import LABELS, Figures, Heading
+from iad_policy.evaluation.results import INSTRUMENT, LABELS, Figures, Heading
 from iad_policy.evaluation.statistics import Interval
 
 NOTHING = "-"
@@ -38,7 +39,8 @@ class Board:
         yield ""
         scores = _score_columns(list(self._summaries.values()))
         roles = _roles(self._summaries)
-        spent = [*SPENT, USD] if roles else SPENT
+        has_price = any(one.spent["tokens"] or one.spent["n_unpriced"] for one in self._summaries.values())
+        spent = [*SPENT, USD] if has_price else SPENT
         together = fitting("", [*scores, *spent], self._summaries)
         if len(together) == 1:
             yield from together
@@ -46,7 +48,7 @@ class Board:
             yield from fitting("", scores, self._summaries)
             yield from fitting("Spent, mean per episode", spent, self._summaries)
         if roles:
-            yield from fitting("Spent on language models by role, mean per episode", LEDGER, roles)
+            yield from fitting("Spent by role, mean per episode", LEDGER, roles)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
@@ -77,17 +79,28 @@ def _heading(heading: Heading) -> RenderableType:
         Text.assemble(
             (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
         ),
-        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}"),
+        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}{_others(config)}"),
+        *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
     ]
     return Group(*lines)
 
 
+def _others(config: RunConfig) -> str:
+    """Say who plays which role, where that was asked for, and who simulates."""
+    roles = "".join(f"; {role} {player}" for role, player in config.roles.items())
+    return f"{roles}; simulator {config.simulator}"
+
+
 def _label(information: str) -> Text:
     if information == "oracle":
-        return Text(f"*** {LABELS[information]} ***", style="bold red")
+        return _alarm(LABELS[information])
     return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
 
 
 def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
@@ -101,6 +114,8 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
         columns.append(
             ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
         )
+    if any(one.evaluation_pass_rate is not None for one in summaries):
+        columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
     if any(one.n_errored for one in summaries):
         columns.append(("errored", lambda one: str(one.n_errored)))
@@ -120,7 +135,9 @@ SPENT: Columns[StrategySummary] = [
 
 USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
 
+PRICED = ("prompt_tokens", "completion_tokens", "n_unpriced")
 LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: _figure(_calls(one), 1)),
     ("prompt\ntokens", lambda one: f"{one.get('prompt_tokens', 0):,.0f}"),
     ("completion\ntokens", lambda one: f"{one.get('completion_tokens', 0):,.0f}"),
     ("usd", lambda one: _usd(one)),
@@ -146,12 +163,12 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
 
 
 def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
-    """Return what was spent by each role of each row that asked a language model."""
+    """Return what each role of each row spent, where it is not in the table already: what asks language models."""
     return {
-        f"{name}: {role}": axes
+        f"{name}: {role}": spent
         for name, one in summaries.items()
-        for role, axes in one.by_role.items()
-        if axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
+        for role, spent in one.spent_by_role.items()
+        if role not in ("agent", "verifier") or any(spent.get(axis) for axis in PRICED)
     }
 
 
@@ -161,6 +178,11 @@ def _usd(spent: Mapping[str, float]) -> str:
     if is_unpriced:
         return f"{usd:.4f} + unpriced" if usd else "unpriced"
     return f"{usd:.4f}"
+
+
+def _calls(spent: Mapping[str, float]) -> float:
+    """Return how often a role was asked, whatever for; counts of another axis than its own are 0."""
+    return sum(spent.get(axis, 0.0) for axis in ("proposals", "verifications", "asks")) or spent.get("simulations", 0.0)
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
@@ -178,8 +200,9 @@ def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
         said = ", ".join(f"{n} in {name}" for name, n in failed.items())
         yield Text(f"VERDICTS ARE MISSING because the verifier failed: {said}.", style="bold red")
     yield Text(
-        "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success. "
-        "MDE: the smallest true difference that so many tasks show with 80 % power.",
+        "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success "
+        "(several seeds: sign-flip over tasks). MDE: the smallest true difference that so many tasks show with 80 % "
+        "power.",
         style="dim",
     )
 
