@@ -31,10 +31,10 @@ def draw(panels: "Sequence[Panel]", title: str, stem: Path) -> list[Path]:
     figure = Figure(figsize=(WIDTH * n_columns, HEIGHT * n_rows + 0.4), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=9, wrap=True)
-    axes = figure.subplots(n_rows, n_columns, squeeze=False).flat
+    axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
     for panel, ax in zip(panels, axes, strict=False):
         _panel(ax, panel)
-    for ax in list(axes)[len(panels) :]:
+    for ax in axes[len(panels) :]:
         ax.set_axis_off()
     stem.parent.mkdir(parents=True, exist_ok=True)
     written = [stem.with_suffix(suffix) for suffix in (".png", ".svg")]
@@ -56,6 +56,9 @@ def _panel(ax: Any, panel: "Panel") -> None:
     ax.set_title(panel.title, fontsize=9)
     ax.set_xlabel(panel.x, fontsize=8)
     ax.set_ylabel(panel.y, fontsize=8)
+    places = sorted({mark.x for marks in panel.lines.values() for mark in marks})
+    if panel.x in ("n", "rounds"):
+        ax.set_xticks(places)
     if panel.ticks:
         ax.set_xticks(list(panel.ticks), list(panel.ticks.values()))
     ax.tick_params(labelsize=8)
