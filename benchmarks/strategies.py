@@ -1,4 +1,4 @@
-"""What the strategies cost: here the one whose decisions are the largest."""
+"""What the strategies cost: what each adds to a request, and the one whose decisions are the largest."""
 
 import tempfile
 from statistics import median
@@ -7,12 +7,26 @@ from typing import Any
 
 import gymnasium as gym
 from figures import figure
+from instant import N_ROUNDS, overhead_of
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
+from iad_policy.strategies import STRATEGIES
 
 N_TASKS = 21
 N_ITERATIONS = 30
+
+
+def request_overhead() -> None:
+    """Microseconds per request of every strategy, and of the one that takes most, where all answers are instant.
+
+    A request may ask for several items (three candidates): by item is what is added to one call of a model.
+    """
+    found = {name: overhead_of(name) for name in STRATEGIES}
+    for name, one in found.items():
+        figure(f"request_overhead_us_{name}", one.per_request, "us", target=50, n=N_ROUNDS)
+    figure("request_overhead_us", max(one.per_request for one in found.values()), "us", target=50, n=len(found))
+    figure("item_overhead_us", max(one.per_item for one in found.values()), "us", target=50, n=len(found))
 
 
 def mcts_step() -> None:
@@ -39,6 +53,7 @@ def first_decision_s(env: gym.Env[Any, Any], task_id: str, log: str | None = Non
 
 def main() -> None:
     """Measure and print."""
+    request_overhead()
     mcts_step()
 
 
