@@ -1,34 +1,33 @@
 """The command `iad`: the one place that knows environments, policies and the terminal."""
 
-import inspect
 import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import gymnasium as gym
 import typer
-from gymnasium.envs.registration import load_env_creator
 from rich.console import Console
 from rich.table import Table
 
 import iad_envs
-from iad_policy.defaults import DEFAULTS, Defaults
-from iad_policy.errors import IADError, UnknownName
+from iad_policy.digest import digest
+from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation import inventory
 from iad_policy.evaluation.agentboard import write_agentboard
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
+from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
 from iad_policy.evaluation.play import play as play_episode
-from iad_policy.evaluation.results import Heading
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
+from iad_policy.evaluation.suite import NAME, read_suite
 from iad_policy.evaluation.trace import RunTraces
 from iad_policy.evaluation.viewer.report import write_report
-from iad_policy.verifiers import NO_VERIFIER
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -50,6 +49,12 @@ app = typer.Typer(
 )
 
 EnvId = Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")]
+EnvIds = Annotated[
+    list[str] | None, typer.Argument(metavar="[ENV...]", help="The ids of environments, such as IAD/WebShop-v0.")
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option(help="A TOML file with the runs; what is given beside it goes before.")
+]
 EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
 ]
@@ -90,7 +95,9 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the fold
 
 @app.command()
 def compare(
-    env: EnvId,
+    ctx: typer.Context,
+    env: EnvIds = None,
+    config: ConfigFile = None,
     strategies: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(DEFAULT_STRATEGIES),
     baseline: Annotated[str, typer.Option(help="What others are compared with, bon-sc where it runs.")] = "",
     agent: Agent = None,
@@ -113,13 +120,14 @@ def compare(
     fresh: Fresh = False,
 ) -> None:
     """Compare strategies on the same tasks with equal budgets."""
-    given = locals()
-    _run(given, strategies)
+    _run(locals())
 
 
 @app.command()
 def run(
-    env: EnvId,
+    ctx: typer.Context,
+    env: EnvIds = None,
+    config: ConfigFile = None,
     strategy: Annotated[str, typer.Option(help="The strategy's name.")] = "iad",
     agent: Agent = None,
     verifier: VerifierName = None,
@@ -141,8 +149,7 @@ def run(
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
-    given = locals()
-    _run({**given, "baseline": ""}, strategy)
+    _run(locals())
 
 
 @app.command()
@@ -176,9 +183,9 @@ def play(
     console = _console()
     with _clear_errors(BAD_INPUT):
         env_args = _pairs(env_arg, "--env-arg")
-        if "observation_mode" in _parameters(env):
+        if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
-        made = _make(env, env_args, split=_split(env, split), data_dir=data_dir)
+        made = make_env(env, env_args, split=split, data_dir=data_dir)
         play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
 
 
@@ -203,6 +210,7 @@ def doctor() -> None:
     parts = {
         "packages": inventory.check_packages(),
         "data": inventory.check_data(iad_envs.ENVIRONMENTS, gym.make),
+        "cache": inventory.check_cache(cache_path()),
         "keys found": inventory.check_keys(),
     }
     for title, checks in parts.items():
@@ -216,88 +224,67 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-def _run(given: dict[str, Any], strategies: str) -> None:
+def _run(given: dict[str, Any]) -> None:
     console = _console()
     with _clear_errors(BAD_INPUT):
-        config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
-        runner = Runner(config, _maker(config), load_cast)
-    if len(runner.tasks) < config.tasks:
-        console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
-    heading = Heading(config, runner.information, len(runner.tasks), runner.data, runner.instruments)
+        plan = _plan(given)
+        runs = [(folder, config, Runner(config, partial(env_of, config), load_cast)) for folder, config in plan]
     try:
-        with _clear_errors((RunFolderError,)):
-            status = run_session(
-                runner, heading, given["out"] or RUNS / config.name(), console, is_fresh=given["fresh"]
-            )
+        for folder, config, runner in runs:
+            if len(runner.tasks) < config.tasks:
+                console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
+            with _clear_errors((RunFolderError, StorageError)):
+                status = run_session(runner, folder, console, is_fresh=given["fresh"])
+            if status:
+                raise typer.Exit(status)
     finally:
-        runner.close()
-    if status:
-        raise typer.Exit(status)
+        for _, _, runner in runs:
+            runner.close()
 
 
-def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
-    _parameters(given["env"])  # an unknown environment is told first
-    defaults = DEFAULTS.get(_env_id(given["env"]), Defaults())
-    verifier = given["verifier"]
-    if verifier is None and not defaults.proxy:
-        raise ValueError(
-            f"expected a verifier for {given['env']}, which has no proxy verifier, got none; pass --verifier oracle, "
-            "judge:<model> or none"
-        )
-    return RunConfig(
-        env=given["env"],
-        agent=_several(given["agent"] or defaults.agent, str, "--agent"),
-        n=_several(given["n"], int, "--n"),
-        seed=_several(given["seed"], int, "--seed"),
-        verifier="" if verifier == NO_VERIFIER else verifier or "proxy",
-        strategies=strategies,
-        env_args=_pairs(given["env_arg"], "--env-arg"),
-        split=_split(given["env"], given["split"]),
-        budget=_pairs(given["budget"], "--budget"),
-        **{name: given[name] for name in _SAME},
-    )
+def _plan(given: dict[str, Any]) -> list[tuple[Path, RunConfig]]:
+    """Return the runs that are asked for, each with its folder: several get folders in one."""
+    ctx, file = given["ctx"], given["config"]
+    sources = {name: ctx.get_parameter_source(name) for name in given}
+    asked = _asked({name: given[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"})
+    envs = asked.pop("env", None)
+    entries = [
+        {**_asked(given), **entry, **asked, **({} if env is None else {"env": env})}
+        for entry in (read_suite(file) if file else [{}])
+        for env in (envs or [None])
+    ]
+    if any(entry["env"] is None for entry in entries):
+        raise ValueError("expected an environment, got none; name it on the command line, or as env = ... in the file")
+    names = [entry.pop(NAME, None) for entry in entries]
+    configs = [completed(entry) for entry in entries]
+    folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
+    if len(set(folders)) < len(folders):
+        raise ValueError("expected runs that differ, or have a name each, got the same one twice; give them names")
+    if len(configs) == 1:
+        return [(given["out"] or RUNS / folders[0], configs[0])]
+    whole = given["out"] or RUNS / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
+    return [(whole / folder, config) for folder, config in zip(folders, configs, strict=True)]
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given on the command line as parts of a configuration."""
+    asked = {name: given[name] for name in _SAME if name in given}
+    for name, kind in (("agent", str), ("n", int), ("seed", int)):
+        if given.get(name) is not None:
+            asked[name] = _several(given[name], kind, f"--{name}")
+    for name in ("strategies", "strategy"):
+        if name in given:
+            asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
+    for name, option, part in (("env_arg", "--env-arg", "env_args"), ("budget", "--budget", "budget")):
+        if name in given:
+            asked[part] = _pairs(given[name], option)
+    return asked
 
 
 _SAME = (
-    *("data_dir", "tasks", "baseline", "feedback"),
+    *("env", "verifier", "split", "data_dir", "tasks", "baseline", "feedback"),
     *("stop", "delta", "temperature", "threads", "workers", "cache"),
 )
-
-
-def _maker(config: RunConfig) -> Callable[[], gym.Env[Any, Any]]:
-    return lambda: _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-
-
-def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:
-    known = _parameters(env)
-    given = {name: value for name, value in (("split", split), ("data_dir", data_dir)) if value is not None}
-    for name in {**env_args, **given}:
-        if name not in known:
-            raise UnknownName(f"argument of {env}", name, known)
-    for name in ("split", "data_dir"):
-        if name in env_args:
-            raise ValueError(f"expected --env-arg for other arguments, got {name}; use --{name.replace('_', '-')}")
-    return gym.make(env, **{**env_args, **given})
-
-
-def _parameters(env: str) -> dict[str, Any]:
-    """Return the arguments that an environment takes, with their defaults."""
-    try:
-        spec = gym.spec(env)
-    except (gym.error.Error, ModuleNotFoundError):
-        raise UnknownName("environment", env, iad_envs.ENVIRONMENTS) from None
-    entry = spec.entry_point
-    creator = load_env_creator(entry) if isinstance(entry, str) else entry
-    parameters = inspect.signature(creator).parameters if callable(creator) else {}
-    return {name: parameter.default for name, parameter in parameters.items()}
-
-
-def _split(env: str, split: str | None) -> str | None:
-    return _parameters(env).get("split") if split is None else split
-
-
-def _env_id(env: str) -> str:
-    return env.rpartition(":")[2]
 
 
 def _several(given: str, kind: Callable[[str], T], option: str) -> T | tuple[T, ...]:

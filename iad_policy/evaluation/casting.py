@@ -1,5 +1,6 @@
 """Who answers in a run; language models behind one cache, so that a repeated comparison costs nothing."""
 
+import inspect
 import os
 from pathlib import Path
 from threading import Lock
@@ -10,6 +11,7 @@ import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.answering import Cast
+from iad_policy.digest import digest
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
@@ -34,14 +36,32 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
         UnknownName: No such agent or verifier.
         ValueError: The cache's file is something else.
     """
-    loaded = load_agent(agent, env)
-    verifier = load_verifier(config.verifier, env) if config.verifier else None
-    if config.cache:
-        asked: tuple[Any, ...] = (loaded, verifier)
-        for one in asked:
-            if hasattr(one, "model"):
-                one.model = _cached(one.model, cache_path())
+    loaded = load_agent(config.own.get(agent, agent), env)
+    verifier = load_verifier(config.own.get(config.verifier, config.verifier), env) if config.verifier else None
+    asked: tuple[Any, ...] = (loaded, verifier)
+    for one in asked:
+        gate = getattr(getattr(one, "model", None), "gate", None)
+        if gate is not None:
+            gate.widen(config.workers * config.threads)
+        if config.cache and hasattr(one, "model"):
+            one.model = _cached(one.model, cache_path())
     return Cast(loaded, verifier, default_roles(env, loaded, verifier))
+
+
+def identity_of(role: Any, name: str) -> str:
+    """Return what names the behaviour of an agent, a verifier, roles or a strategy of one's own.
+
+    It is their own word for it (`identity`); else, for code that was passed as such, the name and a digest of its
+    source, so that changed code is not answered from an old run; else the name alone.
+    """
+    own = str(getattr(role, "identity", ""))
+    if own:
+        return own
+    code = getattr(role, "function", role)
+    try:
+        return f"{name} {digest(inspect.getsource(code if inspect.isroutine(code) else type(code)))[:16]}"
+    except (OSError, TypeError):  # typed at a prompt, or not written in Python
+        return name
 
 
 _caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeVar
 
 from iad_policy.budget import Budget
 from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
 from iad_policy.feedback import load_feedback
-from iad_policy.strategies import STRATEGIES, declaration_of, load_strategy, options_of
+from iad_policy.requests import Asking
+from iad_policy.strategies import STRATEGIES, Strategy, declaration_of, load_strategy, options_of
 from iad_policy.strategies.stop import load_stop
+from iad_policy.types import State
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
@@ -61,6 +63,7 @@ class RunConfig:
         threads: Requests answered side by side within a decision.
         workers: Episodes run side by side.
         cache: Whether language-model answers are cached.
+        own: Strategies, agents and verifiers that are objects, by the name that they have here.
 
     Raises:
         ValueError: A name or number that makes no sense; the message says which are known.
@@ -85,10 +88,11 @@ class RunConfig:
     threads: int = 1
     workers: int = 1
     cache: bool = True
+    own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in self.strategies:
-            if name not in STRATEGIES:
+            if name not in STRATEGIES and name not in self.own:
                 raise UnknownName("strategy", name, STRATEGIES)
         several = {"strategies": self.strategies, "agents": self.agents, "n": self.ns, "seeds": self.seeds}
         for name, values in several.items():
@@ -140,7 +144,11 @@ class RunConfig:
 
     def has_n(self, strategy: str) -> bool:
         """Say whether a strategy takes a number of proposals per decision."""
-        return "n" in options_of(load_strategy(strategy))
+        return "n" in options_of(self.strategy(strategy))
+
+    def strategy(self, name: str) -> Strategy:
+        """Return a strategy, by its name."""
+        return load_strategy(self.own.get(name, name))
 
     def label(self, arm: Arm) -> str:
         """Return the name of an arm's row: as much of it as tells it apart."""
@@ -168,12 +176,25 @@ class RunConfig:
     def options(self, strategy: str, n: int | None = None) -> dict[str, Any]:
         """Return the options, by name, that one strategy is run with, with `n` proposals per decision."""
         given = {"n": self.ns[0] if n is None else n, **self._optional()}
-        return {name: value for name, value in given.items() if name in options_of(load_strategy(strategy))}
+        return {name: value for name, value in given.items() if name in options_of(self.strategy(strategy))}
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of `config.json`: the budget of the run as a whole stands by itself."""
         whole = {name: limit for name, limit in self.budget.items() if name.startswith("run.")}
-        return {**asdict(self), "budget": self.episode_budget, "run_budget": whole}
+        parts = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
+        return {**parts, "env_args": dict(self.env_args), "budget": self.episode_budget, "run_budget": whole}
+
+    @classmethod
+    def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
+        """Return the configuration that a `config.json` holds; a strategy of one's own is in it by name only."""
+        known = [part.name for part in fields(cls)]
+        parts = {name: value for name, value in recorded.items() if name in known}
+        for name in ("agent", "strategies", "n", "seed"):
+            if isinstance(parts.get(name), list):
+                parts[name] = tuple(parts[name])
+        absent = {name: _absent for name in parts.get("strategies", ()) if name not in STRATEGIES}
+        budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
+        return cls(**{**parts, "budget": budget, "own": absent})
 
     def name(self) -> str:
         """Return a folder name that the same command always gets, and no other."""
@@ -230,3 +251,8 @@ class RunConfig:
 
 def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _absent(here: State, *, n: int = 1, **options: Any) -> Asking[None]:
+    """Stand in for a strategy of somebody's own in a run that is only read."""
+    raise NotImplementedError("expected a strategy, got only its name from a recorded run; pass the strategy itself")

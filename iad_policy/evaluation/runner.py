@@ -11,12 +11,14 @@ from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, seed_of
-from iad_policy.errors import BudgetExhausted, IADError, Interrupted
+from iad_policy.errors import BudgetExhausted, IADError, Interrupted, StorageError
+from iad_policy.evaluation.casting import identity_of
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.course import Course
 from iad_policy.evaluation.crew import Crew
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.results import Heading
 from iad_policy.log import EpisodeLog
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
@@ -92,6 +94,7 @@ class Runner:
         self._front = Seat(config, make_env, load_cast)  # tells what there is; nothing is run in it
         self._id = env_id(self._front.env)
         self._inner: Any = self._front.env.unwrapped
+        self._own = {name: identity_of(config.own[name], name) for name in config.strategies if name in config.own}
         self._names = {agent: _names(self._front.cast(agent), config, agent) for agent in config.agents}
         self._budget = Budget(config.budget)
         self._meter = Meter(self._budget.of("run"))
@@ -108,6 +111,11 @@ class Runner:
         return tuple(agent for agent, names in self._names.items() if "agent_information" in names)
 
     @property
+    def heading(self) -> Heading:
+        """What stands above the table."""
+        return Heading(self._config, self.information, len(self.tasks), self.data, self.instruments)
+
+    @property
     def data(self) -> Mapping[str, str]:
         """The name and digest of the data; empty for an environment that has none."""
         data = getattr(self._inner, "data", None)
@@ -118,7 +126,7 @@ class Runner:
         return {
             **self._config.as_json(),
             "data": self.data,
-            "identity": self._names,
+            "identity": {**self._names, **self._own},
             "iad_version": version("iad"),
         }
 
@@ -148,7 +156,7 @@ class Runner:
         def serve(jobs: Iterator[Job]) -> Iterator[EpisodeRecord]:
             return self._serve(jobs, folder)
 
-        yield from Crew(self._config.workers, serve, self.stop).work(missing)
+        yield from Crew(self._config.workers, serve, self._meter.stopped).work(missing)
         if self._meter.stopped.is_set():
             raise KeyboardInterrupt
 
@@ -163,7 +171,7 @@ class Runner:
             (self._id, config.env_args, config.split, self.data.get("digest")),
             (task, seed),
             self._names[arm.agent],
-            (arm.strategy, config.options(arm.strategy, arm.n), config.episode_budget),
+            (self._own.get(arm.strategy, arm.strategy), config.options(arm.strategy, arm.n), config.episode_budget),
         )
 
     def close(self) -> None:
@@ -184,6 +192,8 @@ class Runner:
                 record = self._run(job, seat, log)
                 folder.add(record)
                 yield record
+                if record.cut.startswith("run."):
+                    raise _spent(record.cut)
                 is_first = not self._meter.total.completion_tokens and record.n_steps == 0
                 if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
                     raise RunStopped(" ".join(record.error.split()), is_failure=True)
@@ -197,7 +207,7 @@ class Runner:
         policy = IADPolicyWrapper(
             cast.agent,
             seat.env,
-            strategy=arm.strategy,
+            strategy=config.own.get(arm.strategy, arm.strategy),
             verifier=cast.verifier or NO_VERIFIER,
             roles=cast.roles,
             budget=self._budget,
@@ -214,7 +224,7 @@ class Runner:
                 course.run(seed_of(job.seed, job.task) % 2**31)
             except BudgetExhausted as spent:
                 course.stop("budget", cut=spent.axis)
-            except Interrupted:
+            except (Interrupted, StorageError):
                 raise
             except Exception as error:
                 self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
@@ -246,9 +256,11 @@ class Runner:
         try:
             self._meter.refuse_if_spent("agent")
         except BudgetExhausted as spent:
-            raise RunStopped(
-                f"the budget {spent.axis} is spent; raise it and give the same command to go on", is_failure=False
-            ) from None
+            raise _spent(spent.axis) from None
+
+
+def _spent(limit: str) -> RunStopped:
+    return RunStopped(f"the budget {limit} is spent; raise it and give the same command to go on", is_failure=False)
 
 
 def _tasks(env: gym.Env[Any, Any], n: int) -> Sequence[str]:
@@ -259,15 +271,16 @@ def _tasks(env: gym.Env[Any, Any], n: int) -> Sequence[str]:
 
 def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
     """Return what names the behaviour of those who answer."""
+    verifier = config.verifier
     return {
-        "agent": _identity(cast.agent, agent),
-        "verifier": _identity(cast.verifier, config.verifier),
-        "roles": _identity(cast.roles, cast.roles.source),
+        "agent": _identity(cast.agent, agent, config),
+        "verifier": _identity(cast.verifier, verifier, config),
+        "roles": _identity(cast.roles, cast.roles.source, config),
         "information": "" if cast.verifier is None else cast.verifier.information,
         **({"agent_information": cast.agent_information} if cast.agent_information else {}),
     }
 
 
-def _identity(role: Any, name: str) -> str:
-    """Return what names an agent's or verifier's behaviour: its own word for it, else how it was asked for."""
-    return str(getattr(role, "identity", "")) or name
+def _identity(role: Any, name: str, config: RunConfig) -> str:
+    """Return the name of what is known by its name, and for an object of one's own also what its code is."""
+    return identity_of(role, name) if name in config.own else str(getattr(role, "identity", "")) or name

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from iad_policy.digest import decode
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import CONFIG, EPISODES, RunFolderError
+from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord
+from iad_policy.evaluation.folder import RunFolderError
+from iad_policy.evaluation.results import CONFIG
 from iad_policy.log import ANSWERS, BLOBS
 from iad_policy.records import usage_of, verdict_of
 from iad_policy.types import NOTHING, Usage, Verdict

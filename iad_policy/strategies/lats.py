@@ -81,7 +81,8 @@ def lats(
                     break
                 if len(notes) < n_reflections and rollout.end.id not in reflected:
                     reflected.add(rollout.end.id)
-                    notes.append((yield from _reflection(here, rollout)))
+                    with suppress(BudgetExhausted):  # a search can go on without
+                        notes.append((yield from _reflection(here, rollout)))
         if best.candidates:
             here = yield from follow(here, best)
         else:
