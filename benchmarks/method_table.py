@@ -39,9 +39,8 @@ FOLDERS = {
     "IAD/BIRD-v0": "bird",
     "IAD/Sketch2Code-v0": "sketch2code",
 }
-VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "iad, no feedback": ("iad", {"feedback": "none"}),
-}
+SILENT = "iad, no feedback"
+VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {SILENT: ("iad", {"feedback": "none"})}
 """Rows that are a strategy with options: its name and they."""
 EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
 """What n counts for methods that take the n of the table, and how many more episodes they play when they commit; other
@@ -208,7 +207,7 @@ def _with_interval(value: float | None, interval: Interval | None, sign: str = "
 
 
 def figures_of(table: Table) -> None:
-    """Print one figure per strategy: its success, beside the baseline's."""
+    """Print one figure per strategy: its success, beside the baseline's; and what IAD gains without feedback."""
     base = summarise(table.rows[BASELINE].records)
     for name, row in table.rows.items():
         one = summarise(row.records)
@@ -216,6 +215,15 @@ def figures_of(table: Table) -> None:
             row_name = f"{name} {row.information or 'no verifier'}".replace(",", "").replace("-", "_").replace(" ", "_")
             metric = f"{FOLDERS[table.asked.env]}_{row_name}_success"
             figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
+
+    if SILENT in table.rows:
+        records = {name: table.rows[name].records for name in (SILENT, BASELINE)}
+        gain = differences(records, {SILENT: BASELINE})[SILENT]
+        if gain.success is not None and gain.success_95 is not None:
+            name = f"{FOLDERS[table.asked.env]}_gain_without_feedback"
+            figure(name, gain.success, "share", n=gain.n_pairs, better="higher")
+            holds = float(gain.success_95.low <= 0 <= gain.success_95.high)
+            figure(f"{name}_interval_holds_0", holds, "share", n=gain.n_pairs, target=1.0, better="higher")
 
 
 def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:
