@@ -29,6 +29,7 @@ from iad_policy.evaluation.metrics import Difference, StrategySummary, differenc
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.statistics import Interval
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
+from iad_policy.verifiers.bird import QueryVerifier
 
 BASELINE = "bon"
 N = 8
@@ -39,7 +40,7 @@ FOLDERS = {
     "IAD/BIRD-v0": "bird",
     "IAD/Sketch2Code-v0": "sketch2code",
 }
-SILENT = "iad, no feedback"
+SILENT = "iad (feedback none)"
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {SILENT: ("iad", {"feedback": "none"})}
 """Rows that are a strategy with options: its name and they."""
 EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
@@ -92,6 +93,14 @@ class Table:
     asked: Asked
     total: int
     rows: Mapping[str, Row]
+
+
+def each_alone(env: gym.Env[Any, Any]) -> QueryVerifier:
+    """Return BIRD's proxy verifier without its vote: `--verifier benchmarks.method_table:each_alone`.
+
+    With it, best-of-N has a vote among all its candidates, while a chain only ever compares two.
+    """
+    return QueryVerifier(env, agreement=0.0)
 
 
 def measured(asked: Asked) -> Table:
@@ -212,7 +221,12 @@ def figures_of(table: Table) -> None:
     for name, row in table.rows.items():
         one = summarise(row.records)
         if one.success is not None:
-            row_name = f"{name} {row.information or 'no verifier'}".replace(",", "").replace("-", "_").replace(" ", "_")
+            row_name = (
+                f"{name} {row.information or 'no verifier'}".replace("(", "")
+                .replace(")", "")
+                .replace("-", "_")
+                .replace(" ", "_")
+            )
             metric = f"{FOLDERS[table.asked.env]}_{row_name}_success"
             figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
 
