@@ -24,7 +24,7 @@ ENVIRONMENTS = [
     ),
 ]
 VERIFIERS = {"IAD/BIRD-v0": QueryVerifier(agreement=0.0)}
-"""That environment's own verifier counts agreement: best-of-N has a vote among all its candidates there, IAD has not."""
+"""That environment's own verifier counts agreement: best-of-N has a vote among all its candidates, IAD has not."""
 
 
 def played(env: gym.Env[Any, Any], n_tasks: int, **options: Any) -> list[tuple[list[Any], bool]]:
