@@ -41,8 +41,11 @@ FOLDERS = {
     "IAD/Sketch2Code-v0": "sketch2code",
 }
 SILENT = "iad (feedback none)"
-VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {SILENT: ("iad", {"feedback": "none"})}
-"""Rows that are a strategy with options: its name and they."""
+VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    SILENT: ("iad", {"feedback": "none"}),
+    "artis (agent heeding)": ("artis", {"agent": "heeding"}),
+}
+"""Rows that are a strategy with other settings: its name and they. Keyless agents read no summaries; `heeding` does."""
 EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
 """What n counts for methods that take the n of the table, and how many more episodes they play when they commit; other
 methods that simulate ahead have their own n, and the cap ends them."""
@@ -145,14 +148,13 @@ def _row(asked: Asked, name: str, cap: int) -> Row:
     needs = declaration_of(strategy).needs
     config = RunConfig(
         env=asked.env,
-        agent=asked.agent,
         verifier="oracle" if needs == "oracle" else asked.verifier,
         strategies=(strategy,),
         data_dir=str(asked.data_dir),
         n=_n(asked, strategy),
         tasks=asked.n_tasks or ALL_TASKS,
         budget={"decision.proposals": cap},
-        **options,
+        **({"agent": asked.agent} | options),
     )
     runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_cast)
     with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:

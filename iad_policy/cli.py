@@ -28,6 +28,7 @@ from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.suite import NAME, read_suite
 from iad_policy.evaluation.trace import RunTraces
 from iad_policy.evaluation.viewer.report import write_report
+from iad_policy.simulators import PERFECT
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -80,6 +81,8 @@ Split = Annotated[str | None, typer.Option(help="The split the tasks are from, b
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
+Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role.")]
+SimulatorName = Annotated[str, typer.Option("--simulator", help="perfect, noisy:F, retrieval[:FILE] or llm:<model>.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
 Delta = Annotated[float | None, typer.Option(help="How much a candidate must beat the incumbent by.")]
@@ -107,6 +110,8 @@ def compare(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -136,6 +141,8 @@ def run(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -191,7 +198,7 @@ def play(
 
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers and feedback forms."""
+    """List environments, agents, strategies, verifiers, simulators and feedback forms."""
     console = _console()
     environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
     for kind, described in inventory.names(environments).items():
@@ -275,14 +282,14 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     for name in ("strategies", "strategy"):
         if name in given:
             asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
-    for name, option, part in (("env_arg", "--env-arg", "env_args"), ("budget", "--budget", "budget")):
+    for name, part in (("env_arg", "env_args"), ("budget", "budget"), ("role", "roles")):
         if name in given:
-            asked[part] = _pairs(given[name], option)
+            asked[part] = _pairs(given[name], f"--{name.replace('_', '-')}")
     return asked
 
 
 _SAME = (
-    *("env", "verifier", "split", "data_dir", "tasks", "baseline", "feedback"),
+    *("env", "verifier", "split", "data_dir", "tasks", "baseline", "simulator", "feedback"),
     *("stop", "delta", "temperature", "threads", "workers", "cache"),
 )
 

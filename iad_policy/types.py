@@ -211,6 +211,13 @@ class Outcome(NamedTuple):
     key: str
 
 
+class Asked(NamedTuple):
+    """A role and what it said."""
+
+    role: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One committed action and how it came about.
@@ -222,6 +229,7 @@ class Decision:
         budget: What the decision spent, by role.
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
         notes: What a reader should know (feedback dropped, overdraft, no usable candidate).
+        asked: What the roles said, in order.
     """
 
     state: State
@@ -230,6 +238,7 @@ class Decision:
     budget: Mapping[str, Usage]
     cut: str = ""
     notes: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     @property
     def usage(self) -> Usage:

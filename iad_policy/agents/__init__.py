@@ -18,6 +18,7 @@ AGENTS: Mapping[str, str] = {
     "replay": "iad_policy.agents.replay:Replay",
     "scripter": "iad_policy.agents.scripter:Scripter",
     "tracer": "iad_policy.agents.tracer:Tracer",
+    "heeding": "iad_policy.agents.heeding:Heeding",
     "litellm": "iad_policy.agents.language:language_agent",
     "noisy-oracle": "iad_policy.agents.instruments:noisy_oracle",
     "feedback-responsive": "iad_policy.agents.instruments:feedback_responsive",

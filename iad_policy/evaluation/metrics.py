@@ -23,6 +23,7 @@ from iad_policy.evaluation.statistics import (
     sign_flip,
     wilson,
 )
+from iad_policy.types import NOTHING
 
 EASY = ("easy", "simple")
 HARD = ("hard", "challenging")
@@ -45,6 +46,8 @@ class StrategySummary:
         grounding: Mean share of accepted steps (AgentBoard).
         success_easy: Rate over easy tasks; so `success_hard`, `progress_easy`, `progress_hard`.
         spent: Means per episode of proposals, verifications, simulations, asks, tokens and dollars.
+        spent_by_role: The same by role, without what is zero.
+        evaluation_pass_rate: Share of evaluations of simulated attempts that say `pass`; None without any.
         n_steps: Mean of committed actions.
         seconds: Mean time inside calls, replayed ones at their recorded time.
         wall_s: Mean time from reset to end as it was run.
@@ -70,6 +73,8 @@ class StrategySummary:
     progress_easy: float | None
     progress_hard: float | None
     spent: Mapping[str, float]
+    spent_by_role: Mapping[str, Mapping[str, float]]
+    evaluation_pass_rate: float | None
     n_steps: float | None
     seconds: float | None
     wall_s: float | None
@@ -189,6 +194,8 @@ def summarise(
         progress_easy=_mean(_known(easy, "progress")),
         progress_hard=_mean(_known(hard, "progress")),
         spent={axis: _mean([float(getattr(usage, axis)) for usage in spent]) or 0.0 for axis in SPENT},
+        spent_by_role=_by_role(scored),
+        evaluation_pass_rate=_pass_rate(scored),
         n_steps=_mean([float(record.n_steps) for record in scored]),
         seconds=_mean([usage.seconds for usage in spent]),
         wall_s=_mean([record.wall_s for record in scored]),
@@ -295,6 +302,18 @@ def _won_and_lost(pairs: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str,
         apart = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
         found["detectable_success"] = _detectable(apart, [a.task_id for a, _ in known])
     return found
+
+
+def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
+    roles = sorted({role for record in records for role in record.usage})
+    total = {role: sum((record.spent_by_role.get(role, NOTHING) for record in records), NOTHING) for role in roles}
+    means = {role: {axis: getattr(usage, axis) / len(records) for axis in SPENT} for role, usage in total.items()}
+    return {role: {axis: mean for axis, mean in axes.items() if mean} for role, axes in means.items()}
+
+
+def _pass_rate(records: Sequence[EpisodeRecord]) -> float | None:
+    n = sum(record.n_evaluations for record in records)
+    return sum(record.n_passed for record in records) / n if n else None
 
 
 def _known(records: Sequence[EpisodeRecord], name: str) -> list[float]:

@@ -151,6 +151,8 @@ class Results:
             "instruments": self.heading.instruments,
             "instrument_label": INSTRUMENT,
             "verifier": config.verifier,
+            "roles": dict(config.roles),
+            "simulator": config.simulator,
             "information": self.heading.information,
             "label": LABELS[self.heading.information],
             "equal_on": config.equal_on(),
@@ -176,10 +178,11 @@ def read_results(folder: Path | str) -> Results:
 
 def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
     """Return the results of a run, given the content of its `config.json` and its episodes so far."""
-    information = next(iter(recorded["identity"].values()))["information"]
+    config, identity = RunConfig.of(recorded), recorded["identity"]
+    information = identity[config.agents[0]]["information"]
     n_tasks = len({record.task_id for record in records})
-    instruments = tuple(agent for agent, names in recorded["identity"].items() if "agent_information" in names)
-    results = Results(Heading(RunConfig.of(recorded), information, n_tasks, recorded["data"], instruments))
+    instruments = tuple(agent for agent in config.agents if "agent_information" in identity[agent])
+    results = Results(Heading(config, information, n_tasks, recorded["data"], instruments))
     for record in records:
         results.add(record)
     return results

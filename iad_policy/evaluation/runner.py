@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
-from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
+from iad_policy.cast import Cast
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, seed_of
 from iad_policy.errors import BudgetExhausted, IADError, Interrupted, StorageError
@@ -106,14 +106,14 @@ class Runner:
         return self._names[self._config.agents[0]]["information"]
 
     @property
-    def instruments(self) -> tuple[str, ...]:
-        """The agents that know gold."""
-        return tuple(agent for agent, names in self._names.items() if "agent_information" in names)
-
-    @property
     def heading(self) -> Heading:
         """What stands above the table."""
         return Heading(self._config, self.information, len(self.tasks), self.data, self.instruments)
+
+    @property
+    def instruments(self) -> tuple[str, ...]:
+        """The agents that know gold."""
+        return tuple(agent for agent, names in self._names.items() if "agent_information" in names)
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -210,6 +210,7 @@ class Runner:
             strategy=config.own.get(arm.strategy, arm.strategy),
             verifier=cast.verifier or NO_VERIFIER,
             roles=cast.roles,
+            simulator=cast.simulator or config.simulator,
             budget=self._budget,
             seed=job.seed,
             threads=config.threads,
@@ -276,6 +277,7 @@ def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
         "agent": _identity(cast.agent, agent, config),
         "verifier": _identity(cast.verifier, verifier, config),
         "roles": _identity(cast.roles, cast.roles.source, config),
+        "simulator": _identity(cast.simulator, config.simulator, config),
         "information": "" if cast.verifier is None else cast.verifier.information,
         **({"agent_information": cast.agent_information} if cast.agent_information else {}),
     }

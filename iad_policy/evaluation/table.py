@@ -10,6 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.metrics import Difference, StrategySummary
 from iad_policy.evaluation.results import INSTRUMENT, LABELS, Figures, Heading
 from iad_policy.evaluation.statistics import Interval
@@ -43,6 +44,7 @@ class Board:
         else:
             yield from fitting("", scores, self._summaries)
             yield from fitting("Spent, mean per episode", SPENT, self._summaries)
+        yield from _by_role(self._summaries)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
@@ -73,12 +75,18 @@ def _heading(heading: Heading) -> RenderableType:
         Text.assemble(
             (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
         ),
-        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}"),
+        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}{_others(config)}"),
         *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
     ]
     return Group(*lines)
+
+
+def _others(config: RunConfig) -> str:
+    """Say who plays which role, where that was asked for, and who simulates."""
+    roles = "".join(f"; {role} {player}" for role, player in config.roles.items())
+    return f"{roles}; simulator {config.simulator}"
 
 
 def _label(information: str) -> Text:
@@ -102,6 +110,8 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
         columns.append(
             ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
         )
+    if any(one.evaluation_pass_rate is not None for one in summaries):
+        columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
     if any(one.n_errored for one in summaries):
         columns.append(("errored", lambda one: str(one.n_errored)))
@@ -135,6 +145,22 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     for name, one in rows.items():
         table.add_row(name, *(cell(one) for _, cell in columns))
     return table
+
+
+def _by_role(summaries: Mapping[str, StrategySummary]) -> Iterable[RenderableType]:
+    """Say what each role was asked and cost, where any but the agent and the verifier was."""
+    for name, one in summaries.items():
+        asked = {role: spent for role, spent in one.spent_by_role.items() if role not in ("agent", "verifier")}
+        said = [
+            f"{role} {_calls(spent):.1f} calls, {spent.get('tokens', 0):,.0f} tokens" for role, spent in asked.items()
+        ]
+        if said:
+            yield Text(f"{name}, by role, mean per episode: {'; '.join(said)}")
+            yield ""
+
+
+def _calls(spent: Mapping[str, float]) -> float:
+    return spent.get("asks", spent.get("simulations", 0.0))
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
