@@ -1,0 +1,126 @@
+"""Serves the shop by a production WSGI server, in a thread of this process, until it is closed."""
+
+import errno
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+LOOPBACK = "127.0.0.1"
+PORT = 3000
+PORTS_TRIED = 50
+THREADS = 8
+MAX_CONNECTIONS = 1000
+MAX_BODY_BYTES = 1 << 22
+CLOSE_S = 10.0
+
+
+class Server:
+    """A site that answers from when it is made until `close`.
+
+    Args:
+        app: What is served.
+        host: The address to bind to.
+        port: 0 takes any free one. One in use is passed over for the next free one.
+        threads: Requests answered side by side.
+
+    Attributes:
+        port: The one taken.
+        address: Of the site, such as `http://127.0.0.1:3000`.
+
+    Raises:
+        OSError: No port is free, or the host is not this machine's.
+    """
+
+    def __init__(self, app: "Flask", *, host: str = LOOPBACK, port: int = 0, threads: int = THREADS) -> None:
+        from waitress.server import create_server
+
+        # A busy server queues, and need not say so at every request.
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+        listening = _bound(host, port)
+        self.port: int = listening.getsockname()[1]
+        self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        self._server: Any = create_server(
+            app,
+            sockets=[listening],
+            threads=threads,
+            connection_limit=MAX_CONNECTIONS,
+            max_request_body_size=MAX_BODY_BYTES,
+            asyncore_use_poll=True,
+            ident="webshop",
+        )
+        self._listening = listening
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._server.run, name="webshop-server", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop answering and free the port; closing twice is harmless."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._server.trigger.pull_trigger(self._close_sockets)
+        self._thread.join(CLOSE_S)
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=CLOSE_S)
+        self._listening.close()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _close_sockets(self) -> None:
+        """Close all that the server's loop waits for, in its own thread; the loop then ends."""
+        for channel in list(self._server._map.values()):
+            with suppress(OSError):
+                channel.close()
+
+
+def serve_until_stopped(server: Server, *, said: Callable[[], None]) -> None:
+    """Wait for SIGINT or SIGTERM, then close the server. For the main thread.
+
+    Args:
+        server: What is served.
+        said: Called when signals are heard, to say so.
+    """
+    stopped = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopped.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        said()
+        stopped.wait()
+    finally:
+        server.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket bound to the port, or to the next free one."""
+    (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    last = min(port + PORTS_TRIED, 65_536) if port else 1
+    for tried in range(port, last):
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind((address[0], tried, *address[2:]))
+            made.listen(1)  # a port that another server listens on is found out only here
+            return made
+        except OSError as error:
+            made.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
+    raise OSError(errno.EADDRINUSE, f"expected a free port from {port} to {last - 1}, found none; pass another port")
