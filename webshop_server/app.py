@@ -1,8 +1,8 @@
 """The shop as a site: the original's routes over the same engine, so that page and text can't disagree.
 
-A page's address holds its whole state but for the instruction and the products seen, which a session keeps. Every link
-is where the engine says that clickable leads. Strings of the text observation and clickables are marked in the pages, by
-`data-seen` (with a number where they are ordered otherwise) and `data-click`. A site knows instructions, no goals.
+A page's address holds its whole state but for the instruction and the products seen, which a session keeps. Every
+link is where the engine says that clickable leads. Strings of the text observation and clickables are marked in the
+pages: by `data-seen` (with a number where they are ordered otherwise) and `data-click`. A site knows no goals.
 """
 
 import random

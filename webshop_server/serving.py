@@ -2,16 +2,20 @@
 
 import errno
 import logging
+import secrets
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from flask import Flask
+from flask import Flask
+
+from webshop_server.api import create_api
+from webshop_server.app import Site, create_app
+from webshop_server.storefront import LocalStorefront
 
 LOOPBACK = "127.0.0.1"
 PORT = 3000
@@ -39,7 +43,7 @@ class Server:
         OSError: No port is free, or the host is not this machine's.
     """
 
-    def __init__(self, app: "Flask", *, host: str = LOOPBACK, port: int = 0, threads: int = THREADS) -> None:
+    def __init__(self, app: Flask, *, host: str = LOOPBACK, port: int = 0, threads: int = THREADS) -> None:
         from waitress.server import create_server
 
         # A busy server queues, and need not say so at every request.
@@ -86,12 +90,51 @@ class Server:
                 channel.close()
 
 
-def serve_until_stopped(server: Server, *, said: Callable[[], None]) -> None:
+def host_shop(
+    front: LocalStorefront,
+    *,
+    split: str | None = None,
+    host: str = LOOPBACK,
+    port: int = PORT,
+    token: str | None = None,
+    data: Mapping[str, str] | None = None,
+) -> Server:
+    """Return a server of a shop's site.
+
+    Args:
+        front: The shop.
+        split: Whose tasks shoppers on the site are given; None for all.
+        host: The address to bind to.
+        port: The port, or the first that is tried.
+        token: Opens the JSON API to those who know it; None leaves it closed.
+        data: Names what the shop sells, for clients of the API.
+    """
+    tasks = [task for task in front.tasks if split in (None, task.split)]
+    api = None if token is None else create_api(front, token=token, data=data or {})
+    return Server(create_app(Site(front.shop, tasks), api=api), host=host, port=port)
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def notice(server: Server, *, asked: int, token: str | None) -> str:
+    """Return what the person who opened the shop should know; `token` is one that was made for them."""
+    lines = [f"The shop is open at {server.address}"]
+    if asked not in (0, server.port):
+        lines.append(f"Port {asked} is in use, so {server.port} was taken.")
+    if token:
+        lines.append(f"Environments get in with IAD_SHOP_TOKEN={token}")
+    return "\n".join([*lines, "Ctrl-C closes it."])
+
+
+def serve_until_stopped(server: Server, say: Callable[[], None]) -> None:
     """Wait for SIGINT or SIGTERM, then close the server. For the main thread.
 
     Args:
         server: What is served.
-        said: Called when signals are heard, to say so.
+        say: Called once signals are heard, to tell that it is served.
     """
     stopped = threading.Event()
 
@@ -100,7 +143,7 @@ def serve_until_stopped(server: Server, *, said: Callable[[], None]) -> None:
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        said()
+        say()
         stopped.wait()
     finally:
         server.close()
