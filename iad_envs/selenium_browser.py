@@ -30,7 +30,10 @@ MORE_FLAGS = (
     "--no-proxy-server",
     "--blink-settings=primaryHoverType=1,availableHoverTypes=1",
 )
-HOLDER = 'exec 3<&0; "$@" </dev/null & trap "" TERM; read -r line <&3; kill -TERM 0; wait; rm -rf "$IAD_PROFILE"; kill -KILL 0'
+HOLDER = (
+    'exec 3<&0; "$@" </dev/null & trap "" TERM; read -r line <&3; '
+    'kill -TERM 0; wait; rm -rf "$IAD_PROFILE"; kill -KILL 0'
+)
 _STARTED = re.compile(rb"started successfully on port (\d+)")
 
 

@@ -202,6 +202,11 @@ class WebShopEnv(IADEnv[str, ShopState]):
         """Say whether the action buys."""
         return parse_action(action) == ("click", "buy now")
 
+    def close(self) -> None:
+        """Close the connection to a hosted shop; using the environment again opens another."""
+        if isinstance(self.storefront, HostedStorefront):
+            self.storefront.close()
+
     def _task(self, task_id: str) -> Task:
         try:
             return self.storefront.task(task_id)

@@ -24,15 +24,16 @@ class WebShopBrowserEnv(WebShopEnv):
     """The tasks of `IAD/WebShop-v0` on the shop's site, in a Chromium that Selenium drives.
 
     ## Description
-    Every step clicks or types in a real page, and what the page then shows is compared with what the engine says. Tasks,
-    actions, rewards and progress are those of `IAD/WebShop-v0`. The site is served by this process on a free port.
+    Every step clicks or types in a real page, and what the page then shows is compared with what the engine says.
+    Tasks, actions, rewards and progress are those of `IAD/WebShop-v0`. The site is served by this process on a free
+    port.
 
     ## Action space
     As `IAD/WebShop-v0`.
 
     ## Observation space
-    `text`: as `IAD/WebShop-v0`; `html`: the page's source; `screenshot`: an image (height, width, 3; uint8) of what is in
-    the window, in which what is wrong with an action is not shown: see `info["facts"]`.
+    `text`: as `IAD/WebShop-v0`; `html`: the page's source; `screenshot`: an image (height, width, 3; uint8) of what is
+    in the window, in which what is wrong with an action is not shown: see `info["facts"]`.
 
     ## Rewards
     As `IAD/WebShop-v0`.
@@ -102,13 +103,14 @@ class WebShopBrowserEnv(WebShopEnv):
         assert isinstance(self.storefront, LocalStorefront)
         self._seen_as = observation_mode
         self._doing: str | None = None
+        self._is_there = False
         self._browsing = RLock()  # simulations may come from several threads, but there is one window
         self.visit = Visit(
             self.storefront.shop,
             self.storefront.tasks,
             chromium=chromium,
             chromedriver=chromedriver,
-            size=tuple(window_size),
+            size=(window_size[0], window_size[1]),
         )
         # Also when nobody closes it: at the latest when the interpreter ends.
         self._end = weakref.finalize(self, self.visit.close)
@@ -143,7 +145,11 @@ class WebShopBrowserEnv(WebShopEnv):
                 self.visit.open(now.state)
             elif not now.complaint:
                 self.visit.act(self._doing, now.state)
-        return super()._arrive(now)
+        self._is_there = True
+        try:
+            return super()._arrive(now)
+        finally:
+            self._is_there = False
 
     def _view(self, state: ShopState, complaint: str) -> View:
         view = super()._view(state, complaint)
@@ -152,7 +158,8 @@ class WebShopBrowserEnv(WebShopEnv):
                 return view._replace(observation=self.visit.site.html(SESSION, state, complaint))
         if self._seen_as == "screenshot":
             with self._browsing:
-                return view._replace(observation=decoded(self.visit.preview(state), "the screenshot"))
+                shot = self.visit.screenshot() if self._is_there else self.visit.preview(state)
+            return view._replace(observation=decoded(shot, "the screenshot"))
         return view
 
     def _reveal(self, view: View, score: Score) -> Any:

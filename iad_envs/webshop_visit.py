@@ -1,7 +1,7 @@
 """A visit to the shop's site in a real browser: acts by clicks and keys, and tells what the page shows.
 
-The site is served by this process on a free port. The engine's state tells what has to be seen after an action; the page
-and the server's session are compared with it at every step.
+The site is served by this process on a free port. The engine's state tells what has to be seen after an action; the
+page and the server's session are compared with it at every step.
 """
 
 import time
@@ -162,9 +162,9 @@ class Visit:
             except _failures() as error:
                 self._lose()
                 if last:
-                    reason = str(error).partition("\n")[0]
+                    given = str(error).partition("\n")[0]
                     raise BrowserGone(
-                        f"expected the browser to go on, it ended twice: {reason:.200}; check that it runs in a terminal"
+                        f"expected the browser to go on, it failed twice ({given:.200}); check that it runs by itself"
                     ) from error
         self._compare(state, found)
 

@@ -6,12 +6,13 @@ with the action's answer: a simulation is one question, a score one more, and re
 
 import http.client
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from webshop_server.engine import ShopState, Step
 from webshop_server.progress import Progress
@@ -39,6 +40,18 @@ class ShopUnavailable(ConnectionError):
     def __init__(self, message: str, *, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class _Line:
+    """A connection of one thread of one process, closed when nobody refers to it any more."""
+
+    def __init__(self, parts: SplitResult) -> None:
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self.connection = kind(parts.netloc, timeout=TIMEOUT_S)
+        self.process = os.getpid()
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 class HostedStorefront:
@@ -116,10 +129,7 @@ class HostedStorefront:
 
     def close(self) -> None:
         """Close this thread's connection; the next question opens another."""
-        connection = getattr(self._threads, "connection", None)
-        self._threads.connection = None
-        if connection is not None:
-            connection.close()
+        self._threads.line = None
 
     def _remember(self, key: tuple[ShopState, str], sight: Sight) -> None:
         with self._lock:
@@ -146,15 +156,13 @@ class HostedStorefront:
         raise AssertionError
 
     def _exchange(self, name: str, body: bytes | None) -> tuple[int, bytes]:
-        connection = getattr(self._threads, "connection", None)
-        if connection is None:
-            kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-            connection = kind(self._parts.netloc, timeout=TIMEOUT_S)
-            self._threads.connection = connection
+        line: _Line | None = getattr(self._threads, "line", None)
+        if line is None or line.process != os.getpid():  # a forked child must not talk on its parent's line
+            line = self._threads.line = _Line(self._parts)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         path = f"{self._parts.path.rstrip('/')}/api/{name}"
-        connection.request("GET" if body is None else "POST", path, body, headers)
-        answer = connection.getresponse()
+        line.connection.request("GET" if body is None else "POST", path, body, headers)
+        answer = line.connection.getresponse()
         return answer.status, answer.read()
 
     def _read(self, name: str, status: int, body: bytes) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import secrets
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FrameType, TracebackType
@@ -23,7 +24,9 @@ PORTS_TRIED = 50
 THREADS = 8
 MAX_CONNECTIONS = 1000
 MAX_BODY_BYTES = 1 << 22
+FINISH_S = 3.0
 CLOSE_S = 10.0
+POLL_S = 0.005
 
 
 class Server:
@@ -60,20 +63,23 @@ class Server:
             asyncore_use_poll=True,
             ident="webshop",
         )
-        self._listening = listening
         self._is_closed = False
         self._thread = threading.Thread(target=self._server.run, name="webshop-server", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Stop answering and free the port; closing twice is harmless."""
+        """Stop listening, finish what is being answered, and free the port; closing twice is harmless."""
         if self._is_closed:
             return
         self._is_closed = True
-        self._server.trigger.pull_trigger(self._close_sockets)
+        until = time.monotonic() + FINISH_S
+        while not self._in_loop(self._close_idle):
+            if time.monotonic() > until:
+                self._in_loop(self._close_all)
+                break
+            time.sleep(POLL_S)
         self._thread.join(CLOSE_S)
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=CLOSE_S)
-        self._listening.close()
 
     def __enter__(self) -> "Server":
         return self
@@ -83,11 +89,39 @@ class Server:
     ) -> None:
         self.close()
 
-    def _close_sockets(self) -> None:
-        """Close all that the server's loop waits for, in its own thread; the loop then ends."""
-        for channel in list(self._server._map.values()):
+    def _in_loop(self, work: Callable[[], bool]) -> bool:
+        """Do some work in the server's own thread and wait for it, so that a closed trigger is never pulled."""
+        is_done = threading.Event()
+        results = []
+
+        def call() -> None:
+            results.append(work())
+            is_done.set()
+
+        self._server.trigger.pull_trigger(call)
+        is_done.wait(CLOSE_S)
+        return bool(results and results[0])
+
+    def _close_idle(self) -> bool:
+        """Close all but what is being answered; with nothing left to wait for, the server's loop ends."""
+        if self._server.accepting:
+            self._server.accepting = False
+            self._server.del_channel()
+            self._server.socket.close()
+        channels = list(self._server.active_channels.values())
+        busy = [channel for channel in channels if channel.requests or channel.total_outbufs_len]
+        for channel in channels:
+            if channel not in busy:
+                channel.handle_close()
+        if not busy:
+            self._server.trigger.close()
+        return not busy
+
+    def _close_all(self) -> bool:
+        for waiting in list(self._server._map.values()):
             with suppress(OSError):
-                channel.close()
+                waiting.close()
+        return True
 
 
 def host_shop(
