@@ -1,18 +1,16 @@
 """A Chromium that Selenium drives: started in a process group of its own, with nothing left when it is closed.
 
-Selenium talks to chromedriver, which talks to the browser by pipes. A shell holds the group: when this process dies,
-however it dies, the shell reads the end of its pipe, ends the others and removes the profile. Nothing is downloaded:
-both programs have to be on this machine.
+Selenium talks to chromedriver, which talks to the browser by pipes. `browser_holder` holds the group, and ends it when
+this process does, however it ends. Nothing is downloaded: both programs have to be on this machine.
 """
 
 import os
 import re
 import shutil
-import signal
 import subprocess
+import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,8 @@ from iad_envs.sketch2code.devtools import FLAGS, MAX_FOLDER, find_chromium
 from iad_envs.sketch2code.errors import BrowserGone, BrowserNotFound
 
 CHROMEDRIVER_VARIABLE = "IAD_CHROMEDRIVER"
-START_S = 60.0
+START_S = 30.0
+END_S = 10.0
 ANSWER_S = 60
 PAGE_S = 30
 POLL_S = 0.005
@@ -30,11 +29,10 @@ MORE_FLAGS = (
     "--no-proxy-server",
     "--blink-settings=primaryHoverType=1,availableHoverTypes=1",
 )
-HOLDER = (
-    'exec 3<&0; "$@" </dev/null & trap "" TERM; read -r line <&3; '
-    'kill -TERM 0; wait; rm -rf "$IAD_PROFILE"; kill -KILL 0'
-)
+HOLDER = Path(__file__).with_name("browser_holder.py")
+_GROUP = re.compile(rb"^group (\d+)$", re.MULTILINE)
 _STARTED = re.compile(rb"started successfully on port (\d+)")
+_ENDED = b"ended with status"
 
 
 def find_chromedriver(chromedriver: str | None = None) -> str:
@@ -98,11 +96,11 @@ class SeleniumBrowser:
         self._log = Path(self.profile) / "chromedriver.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", HOLDER, "iad", driver, "--port=0"],
+                [sys.executable, "-I", "-S", str(HOLDER), self.profile, driver, "--port=0"],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "IAD_PROFILE": self.profile, "TMPDIR": self.profile},
+                env={**os.environ, "TMPDIR": self.profile},
                 start_new_session=True,
             )
         self.driver: Any = None
@@ -119,34 +117,43 @@ class SeleniumBrowser:
 
     @property
     def process_group(self) -> int:
-        """The process group that holds all its processes."""
-        return self._process.pid
+        """The process group that holds the browser and its driver; 0 before there is one."""
+        found = _GROUP.search(self._said())
+        return int(found[1]) if found else 0
 
     def close(self) -> None:
         """End all its processes and remove its profile; closing twice is harmless."""
         if os.getpid() != self._owner:
             return  # a forked copy: the parent's browser is not ours to end
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
         if self._process.stdin is not None:
             self._process.stdin.close()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         if self.driver is not None:
             self.driver.command_executor.close()
-        shutil.rmtree(self.profile, ignore_errors=True)
 
     def _port(self) -> int:
         """Wait for chromedriver to name the port that it found free."""
         until = time.monotonic() + START_S
         while time.monotonic() < until:
-            started = _STARTED.search(self._log.read_bytes())
+            said = self._said()
+            started = _STARTED.search(said)
             if started:
                 return int(started[1])
-            if self._process.poll() is not None:
+            if _ENDED in said or self._process.poll() is not None:
                 break
             time.sleep(POLL_S)
-        said = self._log.read_bytes()[-300:].decode(errors="replace").strip()
-        raise BrowserGone(f"expected chromedriver to start, it did not: {said}; check that it runs in a terminal")
+        given = self._said()[-300:].decode(errors="replace").strip()
+        raise BrowserGone(f"expected chromedriver to start, it did not: {given}; check that it runs in a terminal")
+
+    def _said(self) -> bytes:
+        try:
+            return self._log.read_bytes()
+        except FileNotFoundError:
+            return b""
 
 
 def _driver(server: str, executable: str, profile: str, size: tuple[int, int]) -> Any:
@@ -166,7 +173,9 @@ def _driver(server: str, executable: str, profile: str, size: tuple[int, int]) -
     metrics = {"width": width, "height": height, "pixelRatio": 1, "mobile": False, "touch": False}
     options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
     options.set_capability("timeouts", {"pageLoad": 1000 * PAGE_S, "script": 1000 * PAGE_S})
-    connection = ChromiumRemoteConnection(
-        server, "goog", "chrome", ignore_proxy=True, client_config=ClientConfig(server, timeout=ANSWER_S)
-    )
-    return Remote(command_executor=connection, options=options)
+    # A browser that dies at once is waited for by chromedriver, not by us.
+    config = ClientConfig(server, timeout=int(START_S))
+    connection = ChromiumRemoteConnection(server, "goog", "chrome", ignore_proxy=True, client_config=config)
+    driver = Remote(command_executor=connection, options=options)
+    config.timeout = ANSWER_S
+    return driver

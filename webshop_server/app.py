@@ -191,6 +191,7 @@ def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = PICTURE_AGE_S
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # options come in the order of the page
     app.jinja_env.filters["printable"] = _printable
     app.jinja_env.globals["dict"] = dict
     for method, path, view in (

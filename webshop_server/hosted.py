@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -116,7 +117,7 @@ class HostedStorefront:
         if known is None:
             known = sight_from_json(self._ask("look", state=state_to_json(state), mode=mode))
             self._remember((state, mode), known)
-        return known
+        return known._replace(page=deepcopy(known.page))  # whoever gets it may change it
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
         """Return gold about a state."""
