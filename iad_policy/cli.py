@@ -33,6 +33,7 @@ from iad_policy.simulators import PERFECT
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 RUNS = Path("runs")
+TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 
 BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
@@ -194,6 +195,32 @@ def play(
             env_args = {"observation_mode": "text_rich"} | env_args
         made = make_env(env, env_args, split=split, data_dir=data_dir)
         play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; only this machine reaches this one.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; where it is in use, the next free one.")] = 3000,
+    api: Annotated[bool, typer.Option("--api", help="Also let environments in, by a token.")] = False,
+    split: Split = None,
+    env_arg: EnvArgs = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Host the shop of IAD/WebShop-v0 as a site, until Ctrl-C."""
+    from webshop_server.serving import host_shop, new_token, notice, serve_until_stopped
+
+    console = _console()
+    shop = "IAD/WebShop-v0"
+    with _clear_errors((*BAD_INPUT, OSError)):
+        split = parameters_of(shop).get("split") if split is None else split
+        env: Any = make_env(shop, _pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir).unwrapped
+        token = (os.environ.get(TOKEN_VARIABLE) or new_token()) if api else None
+        data = {"name": env.data.name, "digest": env.data.digest}
+        server = host_shop(env.storefront, split=split, host=host, port=port, token=token, data=data)
+    said = notice(server, asked=port, token=None if os.environ.get(TOKEN_VARIABLE) else token)
+    serve_until_stopped(server, lambda: console.print(said, highlight=False, markup=False, soft_wrap=True))
 
 
 @app.command("list")

@@ -95,7 +95,7 @@ class Shop:
             return Step(state, "no action is possible: the purchase is made")
         name, argument = parse_action(action)
         if name == "search":
-            return self._search(state, argument)
+            return self.search_for(state, argument)
         if name == "click":
             clickables = self.clickables(state)
             if argument in clickables and argument != "search":
@@ -133,6 +133,18 @@ class Shop:
             return ("search",)
         return () if state.kind == "done" else (_BACK, _PREVIOUS)
 
+    def search_for(self, state: ShopState, query: str) -> Step:
+        """Where a search leads, for any query, also one that `search[...]` can't spell."""
+        if not self.search_anywhere and state.kind != "index":
+            return Step(state, "expected a search on the first page only; click[back to search] leads there")
+        if len(query) > MAX_QUERY_LENGTH:
+            return Step(state, f"expected at most {MAX_QUERY_LENGTH} characters to search, got {len(query)}")
+        return Step(ShopState(state.instruction, "results", query, 1, visited=state.visited))
+
+    def links(self, state: ShopState) -> dict[str, ShopState]:
+        """Where every clickable of a page leads."""
+        return {name: self._click(state, name) for name in self.clickables(state) if name != "search"}
+
     def purchase(self, state: ShopState) -> tuple[Product, dict[str, str]]:
         """The product bought and its chosen options (name -> value).
 
@@ -142,13 +154,6 @@ class Shop:
         if state.kind != "done":
             raise ValueError(f"expected a state after click[buy now], got one on the {state.kind} page")
         return self.catalog[state.asin], dict(state.options)
-
-    def _search(self, state: ShopState, query: str) -> Step:
-        if not self.search_anywhere and state.kind != "index":
-            return Step(state, "expected a search on the first page only; click[back to search] leads there")
-        if len(query) > MAX_QUERY_LENGTH:
-            return Step(state, f"expected at most {MAX_QUERY_LENGTH} characters to search, got {len(query)}")
-        return Step(ShopState(state.instruction, "results", query, 1, visited=state.visited))
 
     def _click(self, state: ShopState, clickable: str) -> ShopState:
         if clickable == _BACK:
