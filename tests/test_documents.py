@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_A_TERMINAL = "iad play"
+NEVER_ENDS = "iad serve"
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -75,6 +76,14 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
         "OPENAI_API_KEY": "none",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
+    if command.startswith(NEVER_ENDS):
+        process = subprocess.Popen(words, cwd=official, env=environment, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        said = "".join(iter(process.stdout.readline, "Ctrl-C closes it.\n"))
+        process.terminate()
+        assert (process.communicate(timeout=30)[0], process.returncode) == ("", 0)
+        assert "http://127.0.0.1:" in said
+        return
     with serving() as server:
         environment["OPENAI_API_BASE"] = server.address
         server.script(Reply(completion("Action: click[nothing]")))
