@@ -87,7 +87,7 @@ $(READY): pyproject.toml
 	$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"; \
 	touch $(READY)
 
-# Sketch2Code draws pages in a browser; nothing else needs one.
+# Sketch2Code draws pages in a browser, and one environment shops in it; nothing else needs one.
 $(BROWSER): $(READY)
 	@set -e; \
 	if ! command -v chromium chromium-browser google-chrome chrome >/dev/null && [ -z "$$IAD_CHROMIUM" ]; then \
@@ -96,6 +96,14 @@ $(BROWSER): $(READY)
 			(apt-get update -qq && apt-get install -y -qq chromium fonts-liberation) >/dev/null || echo "No chromium: Sketch2Code will not run." >&2; \
 		else \
 			echo "IAD/Sketch2Code-v0 needs a Chromium: sudo apt-get install chromium fonts-liberation." >&2; \
+		fi; \
+	fi; \
+	if ! command -v chromedriver >/dev/null && [ -z "$$IAD_CHROMEDRIVER" ]; then \
+		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			echo "Installing chromium-driver ..."; \
+			(apt-get update -qq && apt-get install -y -qq chromium-driver) >/dev/null || echo "No chromedriver: its tests are skipped." >&2; \
+		else \
+			echo "IAD/WebShopBrowser-v0 needs chromedriver: sudo apt-get install chromium-driver." >&2; \
 		fi; \
 	fi; \
 	touch $(BROWSER)
