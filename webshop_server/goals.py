@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
-from webshop_server.catalog import Catalog, Product, find_file, load_catalog, read_json
+from webshop_server.catalog import Catalog, Product, load_catalog
+from webshop_server.json_files import find_file, read_json
 
 FROZEN_FILE = "goals.jsonl"
 KINDS = ("synthetic", "human")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from webshop_server.search import ENGINES, Hit, SearchEngine, UnknownEngineError, load_engine
 from webshop_server.search.analyzer import MAX_TOKEN_LENGTH, STOP_WORDS, analyze, tokenize
-from webshop_server.search.bm25 import BM25, stored_length
+from webshop_server.search.bm25 import BM25
+from webshop_server.search.inverting import stored_length
 from webshop_server.search.porter import stem
 
 DOCUMENTS = (
