@@ -12,13 +12,14 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_envs.tasks import DataVersion, data_folder, data_version
-from webshop_server.catalog import Catalog, index_text, load_catalog
+from webshop_server.catalog import Catalog
 from webshop_server.engine import Shop, ShopState, parse_action
 from webshop_server.goals import Goal, Goals, load_goals
 from webshop_server.pages import RENDERERS, render_text, render_text_rich
 from webshop_server.progress import Mode, Progress, advance
 from webshop_server.reward import Scorer
-from webshop_server.search import SearchEngine, load_engine
+from webshop_server.search import SearchEngine
+from webshop_server.stock import PLACES, open_stock
 from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
 MAX_ACTION_CHARS = 1 << 20
@@ -50,11 +51,10 @@ class Store(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def load_store(folder: Path, goals: str | None, search: str, tagger: str) -> Store:
+def load_store(folder: Path, goals: str | None, search: str, tagger: str, catalog: str = "auto") -> Store:
     """Load a data folder once per process."""
-    catalog = load_catalog(folder)
-    engine = load_engine(search, ((product.asin, index_text(product)) for product in catalog))
-    return Store(catalog, load_goals(folder, catalog, goals), engine, Scorer(TAGGERS[tagger]()))
+    products, engine = open_stock(folder, search, catalog=catalog)
+    return Store(products, load_goals(folder, products, goals), engine, Scorer(TAGGERS[tagger]()))
 
 
 class WebShopEnv(IADEnv[str, ShopState]):
@@ -95,7 +95,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
         page_size: Products on a results page (AgentBoard: 3).
         progress: `maximum`; `agentboard` keeps AgentBoard's running-best bug; `off` reports NaN.
         published: The original's silence on invalid actions, and its done page, which shows the score.
-        search: Search engine, by name.
+        search: Search engine: `bm25`, or `lucene`, `dense`, `hybrid` with their extras (docs/search.md).
+        catalog: Where products are: `memory`, `disk` (see `iad index build`), or `auto`, by their number.
         tagger: `light`, or `spacy` (the original's; needs the extra).
         search_anywhere: Searches on every page, as the original; False only on the first, as AgentBoard.
         max_pages: Results pages that can be reached (AgentBoard: 6); None for no limit.
@@ -119,6 +120,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         progress: Mode | Literal["off"] = "maximum",
         published: bool = False,
         search: str = "bm25",
+        catalog: Literal["auto", "memory", "disk"] = "auto",
         tagger: str = "light",
         search_anywhere: bool = True,
         max_pages: int | None = None,
@@ -131,7 +133,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
         _require("progress", progress, ("maximum", "agentboard", "off"))
         _require("tagger", tagger, TAGGERS)
         self._folder = data_folder("webshop", data_dir).resolve()
-        self._store = load_store(self._folder, goals, search, tagger)
+        _require("catalog", catalog, PLACES)
+        self._store = load_store(self._folder, goals, search, tagger, catalog)
         _require("split", split, (*self._store.goals.splits, None))
         self.split = split
         self._task_ids = [goal.goal_id for goal in self._store.goals if split in (None, goal.split)]

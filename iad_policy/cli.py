@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import iad_envs
+from iad_envs.tasks import data_folder
 from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
@@ -26,6 +27,7 @@ from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.table import Heading
 from iad_policy.verifiers import NO_VERIFIER
+from webshop_server.commands import add_commands
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -289,6 +291,8 @@ def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
         typer.echo(f"iad: {error}", err=True)
         raise typer.Exit(2) from None
 
+
+add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), lambda: _clear_errors(BAD_INPUT))
 
 if __name__ == "__main__":
     app()

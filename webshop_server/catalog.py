@@ -66,6 +66,11 @@ class Catalog:
         self.products = tuple(products) if by_asin is None else products
         self._by_asin = {product.asin: product for product in self.products} if by_asin is None else by_asin
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether products are read when they are needed."""
+        return not isinstance(self.products, tuple)
+
     def __len__(self) -> int:
         return len(self.products)
 

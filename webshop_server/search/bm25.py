@@ -94,6 +94,10 @@ class BM25:
         engine._begin(read_postings(folder), ALL_SCORED)
         return engine
 
+    @staticmethod
+    def require() -> None:
+        """Say at once what is not installed: nothing is needed."""
+
     def _begin(self, postings: Postings, all_scored: int) -> None:
         self._postings = postings
         self._scores_all = len(postings.asins) <= all_scored
