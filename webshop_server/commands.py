@@ -91,7 +91,9 @@ def _bar() -> Iterator[Report]:
         def report(doing: str, done: int, total: int) -> None:
             if doing not in tasks:
                 for task in tasks.values():
-                    progress.update(task, completed=progress.tasks[task].total or 1, total=progress.tasks[task].total or 1)
+                    progress.update(
+                        task, completed=progress.tasks[task].total or 1, total=progress.tasks[task].total or 1
+                    )
                 tasks[doing] = progress.add_task(doing, total=total or None)
             progress.update(tasks[doing], completed=done)
 

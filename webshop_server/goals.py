@@ -21,6 +21,7 @@ from typing import Any, overload
 
 from webshop_server.catalog import Catalog, Product
 from webshop_server.json_files import find_file, read_json
+from webshop_server.limits import NO_LIMIT, limit_text, price_limit
 from webshop_server.stock import open_products
 
 FROZEN_FILE = "goals.jsonl"
@@ -29,9 +30,6 @@ DIFFICULTIES = ("easy", "hard", "")
 SPLITS = (("test", 500), ("dev", 1500))
 """Official splits by position after the shuffle: up to 499, up to 1,499; the rest is "train"."""
 SHUFFLE_SEED = 233
-LIMIT_SEED = 233
-NO_LIMIT = 1_000_000.0
-LIMIT_GRID = tuple(10.0 * step for step in range(1, 100))
 MANY_PRODUCTS = 100_000
 """Above it, synthetic goals are made only when it is said how many."""
 HARD_FROM = 6
@@ -184,19 +182,6 @@ def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def price_limit(key: str, price: float) -> float:
-    """A drawn limit in dollars: the larger of two of the first four multiples of 10 above the price.
-
-    `NO_LIMIT` where fewer than two of them (up to 990) are left.
-    """
-    above = [limit for limit in LIMIT_GRID if limit > price][:4]
-    return max(random.Random(f"{LIMIT_SEED}:limit:{key}").sample(above, 2)) if len(above) >= 2 else NO_LIMIT
-
-
-def _limit_text(limit: float) -> str:
-    return "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"
-
-
 def _goal(product: Product, instruction: str, attributes: Sequence[str], options: Sequence[GoalOption]) -> Goal:
     return Goal(
         goal_id="",
@@ -221,7 +206,7 @@ def _synthetic_goals(catalog: Catalog, first: int | None) -> list[Goal]:
         for attribute in product.instruction_attributes:
             counts[attribute] += n_goals[-1]
     order = array("q", range(sum(n_goals)))
-    random.Random(SHUFFLE_SEED).shuffle(order)  # type: ignore[arg-type]
+    random.Random(SHUFFLE_SEED).shuffle(order)
     places = {number: place for place, number in enumerate(order[:first])}
     goals: dict[int, Goal] = {}
     number = 0
@@ -248,7 +233,7 @@ def _instructed(catalog: Catalog) -> Iterator[Product]:
 def _synthetic_goal(product: Product, options: tuple[tuple[str, str], ...]) -> Goal:
     limit = price_limit(product.asin, product.price)
     wanted = ", and ".join(f"{name}: {value}" for name, value in options)
-    text = f"{product.instruction}{f' with {wanted}' if wanted else ''}{_limit_text(limit)}"
+    text = f"{product.instruction}{f' with {wanted}' if wanted else ''}{limit_text(limit)}"
     return replace(_goal(product, text, product.instruction_attributes, options), price_upper=limit)
 
 
@@ -268,7 +253,7 @@ def _human_goals(folder: str | Path, catalog: Catalog) -> list[Goal]:
                 if not attributes:
                     continue
                 limit = price_limit(f"{product.asin}:{index}", product.price)
-                text = annotation["instruction"].strip(".") + _limit_text(limit)
+                text = annotation["instruction"].strip(".") + limit_text(limit)
                 goal = _goal(product, text, attributes, annotation["instruction_options"])
             except (KeyError, TypeError, AttributeError) as error:
                 expected = "instruction, instruction_attributes and instruction_options"

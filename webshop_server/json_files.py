@@ -51,14 +51,14 @@ def read_json(path: Path, kind: type) -> Any:
     return content
 
 
-def read_items(path: Path, read: Read | None = None) -> Iterator[Any]:
+def read_items(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS) -> Iterator[Any]:
     """The items of a JSON file that is a list, one after another; the file may be of any size.
 
     Raises:
         CatalogError: not JSON, or no list.
     """
     with path.open(encoding="utf-8") as file:
-        reader = _Reader(path, file, read)
+        reader = _Reader(path, file, read, chunk)
         reader.open("[", list)
         while reader.peek() != "]":
             yield reader.value()
@@ -66,14 +66,14 @@ def read_items(path: Path, read: Read | None = None) -> Iterator[Any]:
         reader.close()
 
 
-def read_pairs(path: Path, read: Read | None = None) -> Iterator[tuple[str, Any]]:
+def read_pairs(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS) -> Iterator[tuple[str, Any]]:
     """The keys and values of a JSON file that is an object, one pair after another.
 
     Raises:
         CatalogError: not JSON, or no object.
     """
     with path.open(encoding="utf-8") as file:
-        reader = _Reader(path, file, read)
+        reader = _Reader(path, file, read, chunk)
         reader.open("{", dict)
         while reader.peek() != "}":
             key = reader.value()
@@ -88,10 +88,11 @@ def read_pairs(path: Path, read: Read | None = None) -> Iterator[tuple[str, Any]
 class _Reader:
     """A window on a JSON text that moves on value by value."""
 
-    def __init__(self, path: Path, file: TextIO, read: Read | None) -> None:
+    def __init__(self, path: Path, file: TextIO, read: Read | None, chunk: int) -> None:
         self._path = path
         self._file = file
         self._read = read
+        self._chunk = chunk
         self._text = ""
         self._at = 0
 
@@ -143,7 +144,7 @@ class _Reader:
 
     def _more(self) -> bool:
         try:
-            chunk = self._file.read(CHUNK_CHARS)
+            chunk = self._file.read(self._chunk)
         except UnicodeDecodeError as error:
             raise _not_json(self._path, error) from None
         if chunk:

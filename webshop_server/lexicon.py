@@ -1,6 +1,7 @@
 """Invented words with the frequencies of shop texts, and topics that prefer some of them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +30,12 @@ NUMBER_EVERY = 12
 """Every so manyth word by rank is a number."""
 
 FUNCTION_WORDS = (
-    "and the for with to of a is in your you it or this that on from can are be as our by not have will all more up "
-    "we any has at if an no so they also when which other out after into over only just its than each do without use "
-    "one two time about these was their there them then but some such"
-).split()
+    "and", "the", "for", "with", "to", "of", "a", "is", "in", "your", "you", "it", "or", "this", "that", "on", "from",
+    "can", "are", "be", "as", "our", "by", "not", "have", "will", "all", "more", "up", "we", "any", "has", "at", "if",
+    "an", "no", "so", "they", "also", "when", "which", "other", "out", "after", "into", "over", "only", "just", "its",
+    "than", "each", "do", "without", "use", "one", "two", "time", "about", "these", "was", "their", "there", "them",
+    "then", "but", "some", "such",
+)  # fmt: skip
 CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
 
 
@@ -86,7 +89,7 @@ class Lexicon:
 class _Dice:
     """Draws places by their weights, in constant time: the inverse of the distribution, straight between its knots."""
 
-    def __init__(self, weights: NDArray[np.float64]) -> None:
+    def __init__(self, weights: NDArray[np.floating[Any]]) -> None:
         cumulated = np.cumsum(weights)
         self._n = len(weights)
         edges = np.concatenate([[0.0], cumulated / cumulated[-1]])
@@ -97,13 +100,15 @@ class _Dice:
         knot = at.astype(np.int64)
         low = self._knots[knot]
         drawn = low + (at - knot) * (self._knots[knot + 1] - low)
-        return np.minimum(drawn.astype(np.int64), self._n - 1)
+        places: Ints = np.minimum(drawn.astype(np.int64), self._n - 1)
+        return places
 
 
 def _frequencies(n_words: int) -> NDArray[np.float64]:
     last = PER_1000[-1] * (n_words / RANKS[-1]) ** (-1 / GROWTH)
     ranks = np.log(np.arange(1.0, n_words + 1))
-    return np.exp(np.interp(ranks, np.log([*RANKS, n_words]), np.log([*PER_1000, last])))
+    frequencies: NDArray[np.float64] = np.exp(np.interp(ranks, np.log([*RANKS, n_words]), np.log([*PER_1000, last])))
+    return frequencies
 
 
 def _words(n_words: int, rng: np.random.Generator) -> list[str]:

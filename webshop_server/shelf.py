@@ -82,7 +82,8 @@ class _Shelf:
     def __init__(self, path: Path) -> None:
         self._address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         self._local = threading.local()
-        (self.n_products,) = self.rows("SELECT count(*) FROM products").fetchone()
+        (n_products,) = self.rows("SELECT count(*) FROM products").fetchone()
+        self.n_products = int(n_products)
         self.by_asin = lru_cache(maxsize=CACHED_PRODUCTS)(self._by_asin)
 
     def rows(self, question: str, *parameters: Any) -> sqlite3.Cursor:

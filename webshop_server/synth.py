@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from webshop_server.goals import FROZEN_FILE, HARD_FROM, SPLITS, price_limit
+from webshop_server.goals import FROZEN_FILE, HARD_FROM, SPLITS
 from webshop_server.lexicon import Lexicon
+from webshop_server.limits import limit_text, price_limit
 
 __all__ = ["FULL_SIZE", "write_catalog"]
 
@@ -43,8 +44,14 @@ IMAGE = "https://images.example.org/catalogue/products/{}/{}-1500px.jpg"
 SHARE_PICTURED = 0.45
 
 CATEGORIES = ("beauty", "electronics", "garden", "fashion", "grocery")
-COLOURS = "black white blue red green grey pink purple brown navy beige gold silver orange yellow teal".split()
-SIZES = "small|medium|large|x-large|xx-large|one size|6|7|8|9|10|11|12|6 ounce|12 ounce|pack of 2".split("|")
+COLOURS = (
+    *("black", "white", "blue", "red", "green", "grey", "pink", "purple", "brown", "navy", "beige", "gold", "silver"),
+    *("orange", "yellow", "teal"),
+)
+SIZES = (
+    *("small", "medium", "large", "x-large", "xx-large", "one size", "6", "7", "8", "9", "10", "11", "12"),
+    *("6 ounce", "12 ounce", "pack of 2"),
+)
 SIGNS = ("\u201d ", "\u2019s ", " \u2605 ", "\u00ae ", "\u3011", " \u2013 ")
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SCATTER = 1_103_515_247
@@ -224,7 +231,7 @@ def _goal(
         "split": next((name for name, end in SPLITS if number < end), "train"),
         "difficulty": "hard" if len(attributes) + len(options) >= HARD_FROM else "easy",
         "asin": asin,
-        "instruction": f"{instruction}{said}, and price lower than {limit:.2f} dollars",
+        "instruction": f"{instruction}{said}{limit_text(limit)}",
         "attributes": attributes,
         "options": options,
         "price_upper": limit,

@@ -149,4 +149,3 @@ def _kind(name: str) -> tuple[Any, dict[str, str]]:
 def _join(engines: list[SearchEngine]) -> SearchEngine:
     module, _, cls = ENGINES["hybrid"].partition(":")
     return cast(SearchEngine, getattr(import_module(module), cls)(engines))
-

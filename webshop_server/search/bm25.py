@@ -101,6 +101,8 @@ class BM25:
     def _begin(self, postings: Postings, all_scored: int) -> None:
         self._postings = postings
         self._scores_all = len(postings.asins) <= all_scored
+        if self._scores_all:
+            self._saturation = postings.saturations[postings.codes]
         self._term = lru_cache(maxsize=CACHED_TERMS)(self._term_uncached)
         self._local = threading.local()
 
@@ -137,12 +139,13 @@ class BM25:
     def _all(self, known: Sequence[_Term]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """All products that have a term, ascending, and their scores."""
         postings = self._postings
-        documents = np.concatenate([postings.documents[term.start : term.end] for term in known])
-        codes = np.concatenate([postings.codes[term.start : term.end] for term in known])
-        weights = np.array([term.weight for term in known], np.float32)
-        weight = np.repeat(weights, [term.end - term.start for term in known])
+        spans = [(start, end) for start, end, _, _ in known]
+        documents = np.concatenate([postings.documents[start:end] for start, end in spans])
+        saturation = np.concatenate([self._saturation[start:end] for start, end in spans])
+        weights = np.array([weight for _, _, weight, _ in known], np.float32)
+        weight = np.repeat(weights, [end - start for start, end in spans])
         # Terms are rounded to single precision one by one, added in double, and rounded once more.
-        added = weight - weight / postings.saturations[codes]
+        added = weight - weight / saturation
         total = np.bincount(documents, added, len(postings.asins)).astype(np.float32)
         found = np.flatnonzero(total)
         return found, total[found]
@@ -155,7 +158,25 @@ class BM25:
         up in them one by one.
         """
         terms = sorted(known, key=lambda term: term.end - term.start)
-        left = np.cumsum([term.most for term in reversed(terms)])[::-1].tolist() + [0.0]
+        left = [*np.cumsum([term.most for term in reversed(terms)])[::-1].tolist(), 0.0]
+        try:
+            gathered, scores, bar, n_added = self._gathered(terms, left, k)
+        except BaseException:  # also an interrupt: what was added so far must not reach the next query
+            del self._local.totals
+            raise
+        order = np.argsort(gathered)
+        found, scores = gathered[order].astype(np.int64), scores[order]
+        for term, rest in zip(terms[n_added:], left[n_added + 1 :], strict=True):
+            self._look_up(term, found, scores)
+            bar = max(bar, _kth_best(scores, k))
+            kept = scores + rest >= bar * _ROUNDING
+            found, scores = found[kept], scores[kept]
+        return found, scores.astype(np.float32)
+
+    def _gathered(
+        self, terms: Sequence[_Term], left: Sequence[float], k: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], float, int]:
+        """Products that can be among the best, their scores and the k-th best one by the terms added, and how many."""
         totals = self._totals()
         touched: list[NDArray[np.int32]] = []
         bar = 0.0
@@ -169,22 +190,13 @@ class BM25:
             totals[documents] = added
             touched.append(documents[before == 0.0])
             n_added += 1
-            if len(added) >= k and left[n_added]:
-                bar = max(bar, float(np.partition(added, len(added) - k)[len(added) - k]))
+            if left[n_added]:
+                bar = max(bar, _kth_best(added, k))
         found = np.concatenate(touched)
         scores = totals[found]
         totals[found] = 0.0
         kept = scores + left[n_added] >= bar * _ROUNDING
-        found, scores = found[kept], scores[kept]
-        order = np.argsort(found)
-        found, scores = found[order].astype(np.int64), scores[order]
-        for term, rest in zip(terms[n_added:], left[n_added + 1 :], strict=True):
-            self._look_up(term, found, scores)
-            if len(scores) > k:
-                bar = max(bar, float(np.partition(scores, len(scores) - k)[len(scores) - k]))
-                kept = scores + rest >= bar * _ROUNDING
-                found, scores = found[kept], scores[kept]
-        return found, scores.astype(np.float32)
+        return found[kept], scores[kept], bar, n_added
 
     def _totals(self) -> NDArray[np.float64]:
         """Zeros by product, of this thread; who changes them puts them back."""
@@ -209,3 +221,8 @@ class BM25:
         has = documents[place] == found
         codes = postings.codes[term.start : term.end][place[has]]
         scores[has] += term.weight - term.weight / postings.saturations[codes]
+
+
+def _kth_best(scores: NDArray[np.float64], k: int) -> float:
+    """The k-th largest score, 0 where there are fewer."""
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else 0.0

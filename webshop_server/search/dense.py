@@ -46,9 +46,7 @@ class Dense:
         self._index, self._asins = _indexed(documents, self._encoder)
 
     @classmethod
-    def build(
-        cls, documents: Documents, folder: Path, *, n_workers: int = 1, encoder: Encoder | str = ""
-    ) -> None:
+    def build(cls, documents: Documents, folder: Path, *, n_workers: int = 1, encoder: Encoder | str = "") -> None:
         """Write an index to a folder; vectors take a byte a number where there are many."""
         index, asins = _indexed(documents, _encoder(encoder))
         _faiss().write_index(index, str(folder / INDEX))

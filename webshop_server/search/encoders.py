@@ -66,7 +66,8 @@ class HashedEncoder:
         for length in self._LENGTHS:
             parts += [marked[start : start + length] for start in range(len(marked) - length + 1)]
         places = [crc32(part.encode("utf-8", "surrogatepass")) % self._N_BUCKETS for part in parts]
-        return _of_length_one(self._buckets[places].sum(axis=0, keepdims=True))[0]
+        (vector,) = _of_length_one(self._buckets[places].sum(axis=0, keepdims=True))
+        return np.asarray(vector, np.float32)
 
 
 class SentenceEncoder:
@@ -84,7 +85,8 @@ class SentenceEncoder:
             from sentence_transformers import SentenceTransformer
         except ImportError:
             raise ImportError(
-                f"the encoder {model!r} expects sentence-transformers, which is not installed; pip install 'iad[sentence]'"
+                f"the encoder {model!r} expects sentence-transformers, which is not installed; "
+                "pip install 'iad[sentence]'"
             ) from None
         self._model: Any = SentenceTransformer(model, device="cpu")
         self.size = int(self._model.get_sentence_embedding_dimension())
@@ -105,4 +107,4 @@ def load_encoder(name: str = "") -> Encoder:
 
 def _of_length_one(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, np.float32(1))
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)

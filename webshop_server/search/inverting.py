@@ -1,7 +1,7 @@
 """From documents to postings: terms counted document by document, then turned around to be term by term."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,6 @@ __all__ = ["Counted", "Inverter", "count_terms", "stored_length"]
 Ints = NDArray[np.int32]
 
 TURNED_AT_ONCE = 1 << 22
-"""Postings."""
 _N_EXACT_LENGTHS = 24
 
 
@@ -76,10 +75,12 @@ class Inverter:
 
     Args:
         spill: A file for what is collected; by default it is kept in memory.
+        at_once: Postings that are turned around at a time.
     """
 
-    def __init__(self, spill: Path | None = None) -> None:
-        self._rows = _Rows(spill)
+    def __init__(self, spill: Path | None = None, *, at_once: int = TURNED_AT_ONCE) -> None:
+        self._rows = _Rows(spill, at_once)
+        self._at_once = at_once
         self._numbers: dict[str, int] = {}
         self.asins: list[str] = []
         self.lengths: list[int] = []
@@ -90,9 +91,7 @@ class Inverter:
         owners = np.arange(first, first + len(counted.asins), dtype=np.int32)
         known = (numbers.setdefault(term, len(numbers)) for term in counted.terms)
         number = np.fromiter(known, np.int32, len(counted.terms))
-        self._rows.append(
-            np.stack([number[counted.numbers], np.repeat(owners, counted.distinct), counted.frequencies])
-        )
+        self._rows.append(np.stack([number[counted.numbers], np.repeat(owners, counted.distinct), counted.frequencies]))
         self.asins += counted.asins
         self.lengths += counted.lengths
 
@@ -121,7 +120,7 @@ class Inverter:
             codes[place] = codebook.codes(frequency[order], owner[order])
         saturations = codebook.saturations(new)
         peaks = new("peaks", len(terms), np.float32)
-        for span in _spans(starts):
+        for span in _spans(starts, self._at_once):
             _put_in_order(span, starts, documents, codes)
             bounds = starts[span.start : span.stop]
             held = saturations[codes[starts[span.start] : starts[span.stop]]]
@@ -144,8 +143,9 @@ class Inverter:
 class _Rows:
     """Rows of (term, document, frequency) by posting, given back in parts that fit into memory."""
 
-    def __init__(self, spill: Path | None) -> None:
+    def __init__(self, spill: Path | None, at_once: int) -> None:
         self._spill = spill
+        self._at_once = at_once
         self._sizes: list[int] = []
         self._pending: list[Ints] = []
         self._n_pending = 0
@@ -153,7 +153,7 @@ class _Rows:
     def append(self, rows: Ints) -> None:
         self._pending.append(rows)
         self._n_pending += rows.shape[1]
-        if self._spill and self._n_pending >= TURNED_AT_ONCE:
+        if self._spill and self._n_pending >= self._at_once:
             with self._spill.open("ab") as file:
                 np.concatenate(self._pending, axis=1).tofile(file)
             self._sizes.append(self._n_pending)
@@ -222,11 +222,11 @@ def _ranked(texts: list[str]) -> tuple[list[str], Ints]:
     return [texts[place] for place in order], rank
 
 
-def _spans(starts: NDArray[np.int64]) -> Iterator[range]:
-    """Cut the terms into ranges that have about `TURNED_AT_ONCE` postings; a single term may have more."""
+def _spans(starts: NDArray[np.int64], at_once: int) -> Iterator[range]:
+    """Cut the terms into ranges that have at most so many postings; a single term may have more."""
     first = 0
     while first < len(starts) - 1:
-        end = int(np.searchsorted(starts, starts[first] + TURNED_AT_ONCE, "right")) - 1
+        end = int(np.searchsorted(starts, starts[first] + at_once, "right")) - 1
         end = max(end, first + 1)
         yield range(first, end)
         first = end

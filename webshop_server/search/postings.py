@@ -91,4 +91,4 @@ def _mapped(path: Path) -> NDArray[Any]:
         # As a plain view: slices of numpy's own class of mapped arrays take several times longer.
         return np.asarray(np.load(path, mmap_mode="r"))
     except ValueError:  # what is empty can't be mapped
-        return np.load(path)
+        return np.asarray(np.load(path))

@@ -21,7 +21,7 @@ class SortedTexts(Sequence[str]):
     def __init__(self, content: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
         self.content = content
         self.ends = ends
-        self._bytes = _Bytes(memoryview(content), memoryview(ends))
+        self._bytes = _Bytes(content.data, ends.data)
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "SortedTexts":
