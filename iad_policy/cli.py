@@ -3,10 +3,10 @@
 import inspect
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import gymnasium as gym
 import typer
@@ -19,13 +19,16 @@ from iad_envs.tasks import data_folder
 from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.agentboard import write_agentboard
 from iad_policy.evaluation.casting import load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.play import play as play_episode
+from iad_policy.evaluation.results import Heading
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
-from iad_policy.evaluation.table import Heading
+from iad_policy.evaluation.trace import RunTraces
+from iad_policy.evaluation.viewer.report import write_report
 from iad_policy.verifiers import NO_VERIFIER
 from webshop_server.commands import add_commands
 
@@ -37,6 +40,8 @@ BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
     *(ImportError, AttributeError),  # an agent or verifier named as module:Class
 )
+
+T = TypeVar("T")
 
 app = typer.Typer(
     help="Agent environments, and policies that propose, verify and refine before they commit.",
@@ -51,15 +56,26 @@ EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
 ]
 DataDir = Annotated[str | None, typer.Option(help="The folder with the environment's data.")]
-Agent = Annotated[str | None, typer.Option(help="The base agent, by default the environment's keyless one.")]
+Agent = Annotated[
+    str | None,
+    typer.Option(metavar="NAME[,NAME...]", help="The base agent, by default the environment's keyless one."),
+]
 VerifierName = Annotated[
     str | None,
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
-N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
+N = Annotated[
+    str,
+    typer.Option(
+        "--n",
+        metavar="N[,N...]",
+        help="Proposals per decision; docs/strategies.md says what else a strategy counts by it.",
+    ),
+]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
+Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
@@ -68,7 +84,8 @@ Temperature = Annotated[float | None, typer.Option(help="The temperature of prop
 BudgetLimits = Annotated[
     list[str] | None, typer.Option("--budget", metavar="LIMIT=VALUE", help="A limit, such as decision.proposals=3.")
 ]
-Threads = Annotated[int, typer.Option(help="Requests answered side by side; the answers don't depend on it.")]
+Threads = Annotated[int, typer.Option(help="Requests of a decision answered side by side; changes no answer.")]
+Workers = Annotated[int, typer.Option(help="Episodes run side by side; changes no answer.")]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Whether language-model answers are cached.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the folder holds and begin again.")]
 
@@ -80,10 +97,10 @@ def compare(
     baseline: Annotated[str, typer.Option(help="What others are compared with, bon-sc where it runs.")] = "",
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = 3,
+    n: N = "3",
     tasks: Tasks = 100,
     split: Split = None,
-    seed: Seed = 0,
+    seed: Seeds = "0",
     out: Out = None,
     feedback: Feedback = None,
     stop: Stop = None,
@@ -93,6 +110,7 @@ def compare(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
+    workers: Workers = 1,
     cache: Cache = True,
     fresh: Fresh = False,
 ) -> None:
@@ -107,10 +125,10 @@ def run(
     strategy: Annotated[str, typer.Option(help="The strategy's name.")] = "iad",
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = 3,
+    n: N = "3",
     tasks: Tasks = 100,
     split: Split = None,
-    seed: Seed = 0,
+    seed: Seeds = "0",
     out: Out = None,
     feedback: Feedback = None,
     stop: Stop = None,
@@ -120,12 +138,31 @@ def run(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
+    workers: Workers = 1,
     cache: Cache = True,
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
     given = locals()
     _run({**given, "baseline": ""}, strategy)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    agentboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
+    ] = None,
+) -> None:
+    """Write report.html of runs anew, and AgentBoard's files on request."""
+    console = _console()
+    with _clear_errors(BAD_INPUT):
+        for folder in runs:
+            console.print(f"Report: {write_report(folder)}", highlight=False, markup=False, soft_wrap=True)
+        if agentboard is not None:
+            with ExitStack() as stack:
+                write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
+            console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -185,8 +222,7 @@ def _run(given: dict[str, Any], strategies: str) -> None:
     console = _console()
     with _clear_errors(BAD_INPUT):
         config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
-        env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-        runner = Runner(config, env, load_cast(config, env))
+        runner = Runner(config, _maker(config), load_cast)
     if len(runner.tasks) < config.tasks:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
     heading = Heading(config, runner.information, len(runner.tasks), runner.data)
@@ -197,7 +233,6 @@ def _run(given: dict[str, Any], strategies: str) -> None:
             )
     finally:
         runner.close()
-        env.close()
     if status:
         raise typer.Exit(status)
 
@@ -213,7 +248,9 @@ def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
         )
     return RunConfig(
         env=given["env"],
-        agent=given["agent"] or defaults.agent,
+        agent=_several(given["agent"] or defaults.agent, str, "--agent"),
+        n=_several(given["n"], int, "--n"),
+        seed=_several(given["seed"], int, "--seed"),
         verifier="" if verifier == NO_VERIFIER else verifier or "proxy",
         strategies=strategies,
         env_args=_pairs(given["env_arg"], "--env-arg"),
@@ -224,9 +261,13 @@ def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
 
 
 _SAME = (
-    *("data_dir", "n", "tasks", "seed", "baseline", "feedback"),
-    *("stop", "delta", "temperature", "threads", "cache"),
+    *("data_dir", "tasks", "baseline", "feedback"),
+    *("stop", "delta", "temperature", "threads", "workers", "cache"),
 )
+
+
+def _maker(config: RunConfig) -> Callable[[], gym.Env[Any, Any]]:
+    return lambda: _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
 
 
 def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:
@@ -259,6 +300,15 @@ def _split(env: str, split: str | None) -> str | None:
 
 def _env_id(env: str) -> str:
     return env.rpartition(":")[2]
+
+
+def _several(given: str, kind: Callable[[str], T], option: str) -> T | tuple[T, ...]:
+    """Return the values of a list with commas; one value as it is."""
+    try:
+        values = tuple(kind(value.strip()) for value in given.split(","))
+    except ValueError:
+        raise ValueError(f"expected {option} with whole numbers between commas, got {given!r}") from None
+    return values[0] if len(values) == 1 else values
 
 
 def _pairs(given: list[str] | None, option: str) -> dict[str, Any]:

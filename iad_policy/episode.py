@@ -86,6 +86,7 @@ class Episode:
                 None if parent is None else self.world.key(action),
                 observation,
             ),
+            is_random=self.world.is_random,
         )
         self._tokens.clear()
         self._ahead.clear()
@@ -95,7 +96,9 @@ class Episode:
     def known(self, at: State, action_key: str, draw: int) -> State | None:
         """Return the state after a simulated action, if it was simulated in this decision already."""
         state = self._simulated.get((at.id, action_key, draw))
-        return state if state is None or state.notes == at.notes else replace(state, notes=at.notes)
+        if state is None or (state.notes == at.notes and state.wording == at.wording):
+            return state
+        return replace(state, notes=at.notes, wording=at.wording)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""
@@ -106,10 +109,12 @@ class Episode:
             path=(*at.path, Move(candidate.action, draw)),
             history=(*at.history, Turn(at.observation, candidate.action, at.info)),
             notes=at.notes,
+            wording=at.wording,
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
-            id=_next_id(at.id, candidate.key, draw, outcome.observation),
+            id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
+            is_random=self.world.is_random,
         )
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state
@@ -141,7 +146,7 @@ class Episode:
             self._keep(name, token)
         for action, draw in state.path:
             outcome = self.world.simulate(token, action, draw)
-            token, name = outcome.token, _next_id(name, self.world.key(action), draw, outcome.observation)
+            token, name = outcome.token, next_id(name, self.world.key(action), draw, outcome.observation)
         if name != state.id:
             raise ReplayError(
                 f"expected the simulated observation known for {state.path}, got another one: the environment or its "
@@ -180,6 +185,7 @@ class Episode:
         if record is None:
             step = {
                 "kind": "step",
+                "state": self.state.id,
                 "seen": seen,
                 "observation": put_observation(self.state.observation, self.log),
                 "reward": reward,
@@ -194,5 +200,6 @@ class Episode:
             )
 
 
-def _next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+    """Return the id of the state that a simulated action leads to."""
     return digest(parent, action_key, draw, observation)
