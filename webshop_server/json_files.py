@@ -10,6 +10,8 @@ CHUNK_CHARS = 1 << 20
 MAX_VALUE_CHARS = 1 << 26
 """A longer value of the top level is taken for text that is no JSON."""
 
+AFTER_A_VALUE = " \t\n\r,]}"
+
 _BLANK = re.compile(r"[ \t\n\r]*")
 _decode = json.JSONDecoder().raw_decode
 
@@ -137,9 +139,12 @@ class _Reader:
                 if len(self._text) - self._at > MAX_VALUE_CHARS or not self._more():
                     raise _not_json(self._path, error) from None
                 continue
-            # A number at the end of the window may go on after it.
-            if end < len(self._text) or not self._more():
-                self._at = end if end < len(self._text) else len(self._text)
+            # A number at the end of the window may go on after it, with its fraction or exponent too.
+            is_whole = end < len(self._text) and (
+                not isinstance(value, int | float) or self._text[end] in AFTER_A_VALUE
+            )
+            if is_whole or not self._more():
+                self._at = end
                 return value
 
     def _more(self) -> bool:

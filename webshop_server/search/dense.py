@@ -17,7 +17,6 @@ MAX_TEXT_CHARS = 2000
 """Of a product's text, title first, that is encoded."""
 DOCUMENTS_A_BATCH = 1000
 ALL_COMPARED = 50_000
-"""Products up to which a query is compared with every vector; with more, with those of the nearest cells."""
 TRAINED_ON = 50_000
 N_PROBED = 32
 BEYOND = 16
@@ -33,6 +32,8 @@ class Dense:
     Args:
         documents: Pairs of (asin, text).
         encoder: Text to vectors: an encoder, or the name of a sentence encoder; hashed character n-grams by default.
+        all_compared: Products up to which a query is compared with every vector; with more, with those of the nearest
+            cells.
 
     Raises:
         ImportError: faiss, or the encoder's package, is not installed.
@@ -41,14 +42,22 @@ class Dense:
     name = "dense"
     version: ClassVar[str] = f"1-{HashedEncoder.version}"
 
-    def __init__(self, documents: Documents, *, encoder: Encoder | str = "") -> None:
+    def __init__(self, documents: Documents, *, encoder: Encoder | str = "", all_compared: int = ALL_COMPARED) -> None:
         self._encoder = _encoder(encoder)
-        self._index, self._asins = _indexed(documents, self._encoder)
+        self._index, self._asins = _indexed(documents, self._encoder, all_compared)
 
     @classmethod
-    def build(cls, documents: Documents, folder: Path, *, n_workers: int = 1, encoder: Encoder | str = "") -> None:
+    def build(
+        cls,
+        documents: Documents,
+        folder: Path,
+        *,
+        n_workers: int = 1,
+        encoder: Encoder | str = "",
+        all_compared: int = ALL_COMPARED,
+    ) -> None:
         """Write an index to a folder; vectors take a byte a number where there are many."""
-        index, asins = _indexed(documents, _encoder(encoder))
+        index, asins = _indexed(documents, _encoder(encoder), all_compared)
         _faiss().write_index(index, str(folder / INDEX))
         np.save(folder / ASINS, asins)
 
@@ -82,7 +91,7 @@ def _encoder(encoder: Encoder | str) -> Encoder:
     return load_encoder(encoder) if isinstance(encoder, str) else encoder
 
 
-def _indexed(documents: Documents, encoder: Encoder) -> tuple[Any, NDArray[np.str_]]:
+def _indexed(documents: Documents, encoder: Encoder, all_compared: int) -> tuple[Any, NDArray[np.str_]]:
     """Encode documents, and index them as they come: the vectors of many are never in memory as they are."""
     faiss = _faiss()
     asins: list[str] = []
@@ -95,7 +104,7 @@ def _indexed(documents: Documents, encoder: Encoder) -> tuple[Any, NDArray[np.st
             index.add(vectors)
             continue
         held.append(vectors)
-        if len(asins) > ALL_COMPARED:
+        if len(asins) > all_compared:
             index = _cells(np.concatenate(held))
             held = []
     if index is None:
