@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Self
 
 from webshop_server.search import Hit
 
-__all__ = ["Lucene", "NoJava"]
+__all__ = ["Lucene", "NoJava", "any_key"]
 
 K1, B = 0.9, 0.4
 DOCUMENTS_A_BATCH = 1000
+MAX_TERMS = 1 << 20
 INSTALL = "pip install torch (pyserini needs it), then pip install 'iad[lucene]'"
 _KEY = "OPENAI_API_KEY"
 
@@ -31,6 +32,9 @@ class Lucene:
 
     Args:
         documents: Pairs of (asin, text), indexed in a folder that is deleted with the engine.
+
+    Attributes:
+        searcher: pyserini's `LuceneSearcher`.
 
     Raises:
         ImportError: pyserini or a Java runtime is missing.
@@ -50,7 +54,7 @@ class Lucene:
     def build(cls, documents: Iterable[tuple[str, str]], folder: Path, *, n_workers: int = 1) -> None:
         """Write an index to a folder; always with one thread, so that it is the same each time."""
         start_java()
-        with _any_key():
+        with any_key():
             from pyserini.index.lucene import LuceneIndexer
         indexer = LuceneIndexer(str(folder), threads=1)
         left = ({"id": asin, "contents": text} for asin, text in documents)
@@ -67,10 +71,14 @@ class Lucene:
 
     def _begin(self, folder: Path) -> None:
         start_java()
-        with _any_key():
+        with any_key():
             from pyserini.search.lucene import LuceneSearcher
-        self._searcher: Any = LuceneSearcher(str(folder))
-        self._searcher.set_bm25(K1, B)
+        from jnius import autoclass
+
+        # A query of more than 1,024 different words would be an error.
+        autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MAX_TERMS)
+        self.searcher: Any = LuceneSearcher(str(folder))
+        self.searcher.set_bm25(K1, B)
         self._one_at_a_time = threading.Lock()
 
     @staticmethod
@@ -84,7 +92,7 @@ class Lucene:
             return []
         with self._one_at_a_time:
             # Java has no lone surrogates in UTF-8.
-            found = self._searcher.search(query.encode("utf-8", "replace").decode(), k)
+            found = self.searcher.search(query.encode("utf-8", "replace").decode(), k)
             hits = [Hit(hit.docid, float(hit.score)) for hit in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.asin))
 
@@ -119,7 +127,10 @@ def start_java() -> None:
         jars = Path(package.origin).parent.glob("resources/jars/anserini-*-fatjar.jar")
         jnius_config.set_classpath(*map(str, jars))
     try:
-        import jnius  # noqa: F401 (starts the machine)
+        import jnius
+
+        levels = jnius.autoclass("org.apache.logging.log4j.Level")
+        jnius.autoclass("org.apache.logging.log4j.core.config.Configurator").setRootLevel(levels.WARN)
     except Exception as error:  # whatever is wrong with the runtime
         raise NoJava(
             f"the search engine 'lucene' expects a Java runtime (21 or newer), JAVA_HOME={os.environ.get('JAVA_HOME')} "
@@ -128,7 +139,7 @@ def start_java() -> None:
 
 
 @contextmanager
-def _any_key() -> Iterator[None]:
+def any_key() -> Iterator[None]:
     """Let pyserini be imported, which makes a client of OpenAI when it is, although none is ever used."""
     if _KEY in os.environ:
         yield
