@@ -1,7 +1,6 @@
 """Dense search: nearest vectors in FAISS."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webshop_server.search import Hit
+from webshop_server.search.batches import batches
 from webshop_server.search.encoders import Encoder, HashedEncoder, load_encoder
 
 __all__ = ["Dense"]
@@ -97,7 +97,7 @@ def _indexed(documents: Documents, encoder: Encoder, all_compared: int) -> tuple
     asins: list[str] = []
     held: list[NDArray[np.float32]] = []
     index: Any = None
-    for batch in _batches(documents):
+    for batch in batches(documents, DOCUMENTS_A_BATCH):
         vectors = encoder.encode([text[:MAX_TEXT_CHARS] for _, text in batch])
         asins += [asin for asin, _ in batch]
         if index is not None:
@@ -126,12 +126,6 @@ def _cells(vectors: NDArray[np.float32]) -> Any:
     index.nprobe = N_PROBED
     index.add(vectors)
     return index
-
-
-def _batches(documents: Documents) -> Iterator[list[tuple[str, str]]]:
-    left = iter(documents)
-    while batch := list(islice(left, DOCUMENTS_A_BATCH)):
-        yield batch
 
 
 def _faiss() -> Any:

@@ -7,12 +7,12 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ClassVar, Self
 
 from webshop_server.search import Hit
+from webshop_server.search.batches import batches
 
 __all__ = ["Lucene", "NoJava", "any_key"]
 
@@ -57,9 +57,8 @@ class Lucene:
         with any_key():
             from pyserini.index.lucene import LuceneIndexer
         indexer = LuceneIndexer(str(folder), threads=1)
-        left = ({"id": asin, "contents": text} for asin, text in documents)
-        while batch := list(islice(left, DOCUMENTS_A_BATCH)):
-            indexer.add_batch_dict(batch)
+        for batch in batches(documents, DOCUMENTS_A_BATCH):
+            indexer.add_batch_dict([{"id": asin, "contents": text} for asin, text in batch])
         indexer.close()
 
     @classmethod
