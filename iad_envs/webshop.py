@@ -14,14 +14,15 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_envs.tasks import DataVersion, data_folder, data_version
-from webshop_server.catalog import Catalog, index_text, load_catalog
+from webshop_server.catalog import Catalog
 from webshop_server.engine import Shop, ShopState, parse_action
 from webshop_server.goals import Goals, load_goals
 from webshop_server.hosted import HostedStorefront
 from webshop_server.pages import RENDERERS
 from webshop_server.progress import Progress
 from webshop_server.reward import Scorer
-from webshop_server.search import SearchEngine, load_engine
+from webshop_server.search import SearchEngine
+from webshop_server.stock import PLACES, open_stock
 from webshop_server.storefront import PROGRESS_MODES, LocalStorefront, ProgressMode, Sight, Storefront, Task
 from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
@@ -55,11 +56,10 @@ class Store(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def load_store(folder: Path, goals: str | None, search: str, tagger: str) -> Store:
+def load_store(folder: Path, goals: str | None, search: str, tagger: str, catalog: str = "auto") -> Store:
     """Load a data folder once per process."""
-    catalog = load_catalog(folder)
-    engine = load_engine(search, ((product.asin, index_text(product)) for product in catalog))
-    return Store(catalog, load_goals(folder, catalog, goals), engine, Scorer(TAGGERS[tagger]()))
+    products, engine = open_stock(folder, search, catalog=catalog)
+    return Store(products, load_goals(folder, products, goals), engine, Scorer(TAGGERS[tagger]()))
 
 
 @lru_cache(maxsize=8)
@@ -106,7 +106,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
         page_size: Products on a results page (AgentBoard: 3).
         progress: `maximum`; `agentboard` keeps AgentBoard's running-best bug; `off` reports NaN.
         published: The original's silence on invalid actions, and its done page, which shows the score.
-        search: Search engine, by name.
+        search: Search engine: `bm25`, or `lucene`, `dense`, `hybrid` with their extras (docs/search.md).
+        catalog: Where products are: `memory`, `disk` (see `iad index build`), or `auto`, by their number.
         tagger: `light`, or `spacy` (the original's; needs the extra).
         search_anywhere: Searches on every page, as the original; False only on the first, as AgentBoard.
         max_pages: Results pages that can be reached (AgentBoard: 6); None for no limit.
@@ -134,6 +135,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         progress: ProgressMode = "maximum",
         published: bool = False,
         search: str = "bm25",
+        catalog: Literal["auto", "memory", "disk"] = "auto",
         tagger: str = "light",
         search_anywhere: bool = True,
         max_pages: int | None = None,
@@ -153,12 +155,13 @@ class WebShopEnv(IADEnv[str, ShopState]):
             "show_attributes": show_attributes,
             "special_queries": special_queries,
         }
-        data = {"data_dir": data_dir, "goals": goals, "search": search, "tagger": tagger}
+        data = {"data_dir": data_dir, "goals": goals, "search": search, "tagger": tagger, "catalog": catalog}
         self._folder: Path | None = None
         if server is None:
             require_known("tagger", tagger, TAGGERS)
+            require_known("catalog", catalog, PLACES)
             self._folder = data_folder("webshop", data_dir).resolve()
-            store = load_store(self._folder, goals, search, tagger)
+            store = load_store(self._folder, goals, search, tagger, catalog)
             self.storefront: Storefront = LocalStorefront(
                 Shop(store.catalog, store.engine, **shop), store.goals, store.scorer
             )

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import iad_envs
+from iad_envs.tasks import data_folder
 from iad_policy.digest import digest
 from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation import inventory
@@ -29,6 +30,7 @@ from iad_policy.evaluation.suite import NAME, read_suite
 from iad_policy.evaluation.trace import RunTraces
 from iad_policy.evaluation.viewer.report import write_report
 from iad_policy.simulators import PERFECT
+from webshop_server.commands import add_commands
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -360,6 +362,8 @@ def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
         typer.echo(f"iad: {error}", err=True)
         raise typer.Exit(2) from None
 
+
+add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), lambda: _clear_errors(BAD_INPUT))
 
 if __name__ == "__main__":
     app()

@@ -76,6 +76,7 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
     environment = {
         **os.environ,
         "OPENAI_API_KEY": "none",
+        "IAD_INDEX": str(official / "indexes"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     if command.startswith(NEVER_ENDS):

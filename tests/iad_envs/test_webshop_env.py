@@ -15,8 +15,8 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import DataNotFound, UnknownTask
 from iad_envs.webshop import WebShopEnv, load_store
 from tests.contract.shopping import gold_purchase
-from webshop_server.catalog import CatalogError
 from webshop_server.goals import GoalError
+from webshop_server.json_files import CatalogError
 from webshop_server.reward import COLOURS
 
 
