@@ -29,6 +29,7 @@ from iad_policy.evaluation.metrics import Difference, StrategySummary, differenc
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.statistics import Interval
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
+from iad_policy.verifiers.bird import QueryVerifier
 
 BASELINE = "bon"
 N = 8
@@ -39,10 +40,12 @@ FOLDERS = {
     "IAD/BIRD-v0": "bird",
     "IAD/Sketch2Code-v0": "sketch2code",
 }
+SILENT = "iad (feedback none)"
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "iad, no feedback": ("iad", {"feedback": "none"}),
+    SILENT: ("iad", {"feedback": "none"}),
+    "artis (agent heeding)": ("artis", {"agent": "heeding"}),
 }
-"""Rows that are a strategy with options: its name and they."""
+"""Rows that are a strategy with other settings: its name and they. Keyless agents read no summaries; `heeding` does."""
 EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
 """What n counts for methods that take the n of the table, and how many more episodes they play when they commit; other
 methods that simulate ahead have their own n, and the cap ends them."""
@@ -95,6 +98,14 @@ class Table:
     rows: Mapping[str, Row]
 
 
+def each_alone(env: gym.Env[Any, Any]) -> QueryVerifier:
+    """Return BIRD's proxy verifier without its vote: `--verifier benchmarks.method_table:each_alone`.
+
+    With it, best-of-N has a vote among all its candidates, while a chain only ever compares two.
+    """
+    return QueryVerifier(env, agreement=0.0)
+
+
 def measured(asked: Asked) -> Table:
     """Run what is missing in one environment, the baseline first: its episodes say how many decisions there are."""
     baseline = _row(asked, BASELINE, asked.n)
@@ -137,14 +148,13 @@ def _row(asked: Asked, name: str, cap: int) -> Row:
     needs = declaration_of(strategy).needs
     config = RunConfig(
         env=asked.env,
-        agent=asked.agent,
         verifier="oracle" if needs == "oracle" else asked.verifier,
         strategies=(strategy,),
         data_dir=str(asked.data_dir),
         n=_n(asked, strategy),
         tasks=asked.n_tasks or ALL_TASKS,
         budget={"decision.proposals": cap},
-        **options,
+        **({"agent": asked.agent} | options),
     )
     runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_cast)
     with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
@@ -208,14 +218,28 @@ def _with_interval(value: float | None, interval: Interval | None, sign: str = "
 
 
 def figures_of(table: Table) -> None:
-    """Print one figure per strategy: its success, beside the baseline's."""
+    """Print one figure per strategy: its success, beside the baseline's; and what IAD gains without feedback."""
     base = summarise(table.rows[BASELINE].records)
     for name, row in table.rows.items():
         one = summarise(row.records)
         if one.success is not None:
-            row_name = f"{name} {row.information or 'no verifier'}".replace(",", "").replace("-", "_").replace(" ", "_")
+            row_name = (
+                f"{name} {row.information or 'no verifier'}".replace("(", "")
+                .replace(")", "")
+                .replace("-", "_")
+                .replace(" ", "_")
+            )
             metric = f"{FOLDERS[table.asked.env]}_{row_name}_success"
             figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
+
+    if SILENT in table.rows:
+        records = {name: table.rows[name].records for name in (SILENT, BASELINE)}
+        gain = differences(records, {SILENT: BASELINE})[SILENT]
+        if gain.success is not None and gain.success_95 is not None:
+            name = f"{FOLDERS[table.asked.env]}_gain_without_feedback"
+            figure(name, gain.success, "share", n=gain.n_pairs, better="higher")
+            holds = float(gain.success_95.low <= 0 <= gain.success_95.high)
+            figure(f"{name}_interval_holds_0", holds, "share", n=gain.n_pairs, target=1.0, better="higher")
 
 
 def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:

@@ -29,13 +29,16 @@ class Defaults:
     language: str = "iad_policy.agents.language:LanguageAgent"
 
 
+SHOP = Defaults(
+    "shopper",
+    proxy="iad_policy.verifiers.webshop:InstructionVerifier",
+    prompts="webshop",
+    stand_ins=("click[nothing]", "search[gift]"),
+)
+
 DEFAULTS = {
-    "IAD/WebShop-v0": Defaults(
-        "shopper",
-        proxy="iad_policy.verifiers.webshop:InstructionVerifier",
-        prompts="webshop",
-        stand_ins=("click[nothing]", "search[gift]"),
-    ),
+    "IAD/WebShop-v0": SHOP,
+    "IAD/WebShopBrowser-v0": SHOP,
     "IAD/InterCodeBash-v0": Defaults(
         "scripter",
         proxy="iad_policy.verifiers.bash:CommandVerifier",

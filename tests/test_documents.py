@@ -21,6 +21,7 @@ DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in s
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
+NEVER_ENDS = "iad serve"
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -75,8 +76,17 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
     environment = {
         **os.environ,
         "OPENAI_API_KEY": "none",
+        "IAD_INDEX": str(official / "indexes"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
+    if command.startswith(NEVER_ENDS):
+        process = subprocess.Popen(words, cwd=official, env=environment, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        said = "".join(iter(process.stdout.readline, "Ctrl-C closes it.\n"))
+        process.terminate()
+        assert (process.communicate(timeout=30)[0], process.returncode) == ("", 0)
+        assert "http://127.0.0.1:" in said
+        return
     with serving() as server:
         environment["OPENAI_API_BASE"] = server.address
         server.script(Reply(completion("Action: click[nothing]")))

@@ -46,7 +46,7 @@ class StrategySummary:
         success_easy: Rate over easy tasks; so `success_hard`, `progress_easy`, `progress_hard`.
         spent: Means per episode of proposals, verifications, simulations, asks, tokens, dollars (of calls whose price
             is known) and calls whose price is not.
-        spent_by_role: Means per episode of what each role spent, on the axes of a record's usage.
+        by_role: Means per episode of what each role spent, by axis.
         evaluation_pass_rate: Share of evaluations of simulated attempts that say `pass`; None without any.
         n_steps: Mean of committed actions.
         seconds: Mean time inside calls, replayed ones at their recorded time.
@@ -73,7 +73,7 @@ class StrategySummary:
     progress_easy: float | None
     progress_hard: float | None
     spent: Mapping[str, float]
-    spent_by_role: Mapping[str, Mapping[str, float]]
+    by_role: Mapping[str, Mapping[str, float]]
     evaluation_pass_rate: float | None
     n_steps: float | None
     seconds: float | None
@@ -194,7 +194,7 @@ def summarise(
         progress_easy=_mean(_known(easy, "progress")),
         progress_hard=_mean(_known(hard, "progress")),
         spent={axis: _mean([float(getattr(usage, axis)) for usage in spent]) or 0.0 for axis in SPENT},
-        spent_by_role=_by_role(scored),
+        by_role=_by_role(scored),
         evaluation_pass_rate=_pass_rate(scored),
         n_steps=_mean([float(record.n_steps) for record in scored]),
         seconds=_mean([usage.seconds for usage in spent]),

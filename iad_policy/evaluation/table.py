@@ -39,8 +39,7 @@ class Board:
         yield ""
         scores = _score_columns(list(self._summaries.values()))
         roles = _roles(self._summaries)
-        has_price = any(one.spent["tokens"] or one.spent["n_unpriced"] for one in self._summaries.values())
-        spent = [*SPENT, USD] if has_price else SPENT
+        spent = [*SPENT, USD] if roles else SPENT
         together = fitting("", [*scores, *spent], self._summaries)
         if len(together) == 1:
             yield from together
@@ -135,9 +134,8 @@ SPENT: Columns[StrategySummary] = [
 
 USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
 
-PRICED = ("prompt_tokens", "completion_tokens", "n_unpriced")
 LEDGER: Columns[Mapping[str, float]] = [
-    ("calls", lambda one: _figure(_calls(one), 1)),
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
     ("prompt\ntokens", lambda one: f"{one.get('prompt_tokens', 0):,.0f}"),
     ("completion\ntokens", lambda one: f"{one.get('completion_tokens', 0):,.0f}"),
     ("usd", lambda one: _usd(one)),
@@ -163,12 +161,12 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
 
 
 def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
-    """Return what each role of each row spent, where it is not in the table already: what asks language models."""
+    """Return what was spent by each role that was asked, and by agent and verifier where they are language models."""
     return {
-        f"{name}: {role}": spent
+        f"{name}: {role}": axes
         for name, one in summaries.items()
-        for role, spent in one.spent_by_role.items()
-        if role not in ("agent", "verifier") or any(spent.get(axis) for axis in PRICED)
+        for role, axes in one.by_role.items()
+        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
     }
 
 
@@ -178,11 +176,6 @@ def _usd(spent: Mapping[str, float]) -> str:
     if is_unpriced:
         return f"{usd:.4f} + unpriced" if usd else "unpriced"
     return f"{usd:.4f}"
-
-
-def _calls(spent: Mapping[str, float]) -> float:
-    """Return how often a role was asked, whatever for; counts of another axis than its own are 0."""
-    return sum(spent.get(axis, 0.0) for axis in ("proposals", "verifications", "asks")) or spent.get("simulations", 0.0)
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:

@@ -99,6 +99,22 @@ def test_no_common_task_is_no_difference() -> None:
     assert (found.n_pairs, found.success, found.p_holm, found.detectable_success) == (0, None, None, None)
 
 
+def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
+    tasks = [f"t{place}" for place in range(8)]
+    base = [episode(task, 0.0, seed=seed) for task in tasks for seed in range(3)]
+    better = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
+    found = differences({"base": base, "x": better}, {"x": "base"})["x"]
+    once = differences(
+        {"base": [one for one in base if one.seed == 0], "x": [one for one in better if one.seed == 0]}, {"x": "base"}
+    )["x"]
+    assert found.p_mcnemar is None
+    assert found.p_success == found.p_sign_flip == found.p_holm == once.p_mcnemar == pytest.approx(2 / 64)
+    assert found.success_95 == once.success_95
+    assert (found.n_pairs, found.n_better, once.n_better) == (24, 18, 6)
+    assert once.won == tuple(tasks[:6])
+    assert summarise(better).success_95 == summarise([one for one in better if one.seed == 0]).progress_95
+
+
 def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() -> None:
     def spending(usd: float, n_unpriced: int) -> dict[str, dict[str, float]]:
         return {
@@ -111,12 +127,7 @@ def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() 
         "unknown": summarise([episode("a", usage=spending(0.0, 2))]),
         "both": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.0, 2))]),
     }
-    assert summaries["known"].spent_by_role["agent"] == {
-        "proposals": 2,
-        "prompt_tokens": 10,
-        "usd": 0.375,
-        "n_unpriced": 0,
-    }
+    assert summaries["known"].by_role["agent"] == {"proposals": 2, "prompt_tokens": 10, "usd": 0.375, "n_unpriced": 0}
     console = Console(file=StringIO(), width=200)
     console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 2, {}), Figures(summaries, {})))
     assert isinstance(console.file, StringIO)
@@ -135,19 +146,3 @@ def test_kinds_of_errors_are_shown_beside_the_score() -> None:
     console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
     assert isinstance(console.file, StringIO)
     assert "3 of iad (1 crash, 2 timeout)" in console.file.getvalue()
-
-
-def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
-    tasks = [f"t{place}" for place in range(8)]
-    base = [episode(task, 0.0, seed=seed) for task in tasks for seed in range(3)]
-    better = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
-    found = differences({"base": base, "x": better}, {"x": "base"})["x"]
-    once = differences(
-        {"base": [one for one in base if one.seed == 0], "x": [one for one in better if one.seed == 0]}, {"x": "base"}
-    )["x"]
-    assert found.p_mcnemar is None
-    assert found.p_success == found.p_sign_flip == found.p_holm == once.p_mcnemar == pytest.approx(2 / 64)
-    assert found.success_95 == once.success_95
-    assert (found.n_pairs, found.n_better, once.n_better) == (24, 18, 6)
-    assert once.won == tuple(tasks[:6])
-    assert summarise(better).success_95 == summarise([one for one in better if one.seed == 0]).progress_95

@@ -32,7 +32,7 @@ def summary(records: list[EpisodeRecord]) -> dict[str, Any]:
     for strategy in plain["strategies"].values():
         for name in MEASURED:
             strategy.pop(name)
-        for spent in strategy["spent_by_role"].values():
+        for spent in strategy["by_role"].values():
             spent.pop("seconds", None)
     return plain
 

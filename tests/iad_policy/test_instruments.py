@@ -100,6 +100,15 @@ def test_by_name_an_instrument_solves_bundled_tasks_as_often_as_it_should(name: 
     env.close()
 
 
+def test_an_instrument_inside_another_agent_keeps_its_label() -> None:
+    env = gym.make("IAD/BIRD-v0")
+    with IADPolicyWrapper("heeding:noisy-oracle:epsilon=0", env, strategy="single") as policy:
+        env.step(policy.act(*env.reset(seed=0)))
+        assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
+    assert not hasattr(load_agent("heeding", env), "information")
+    env.close()
+
+
 def test_gold_is_shown_to_a_labelled_agent_alone_and_kept_by_nobody() -> None:
     seen = []
 
