@@ -15,7 +15,7 @@ POWER = 0.8
 N_RESAMPLES = 10_000
 MANY = 2_000
 """Values from which on they are resampled by the binful."""
-N_BINS = 48
+N_BINS = 16
 _MAX_CELLS = 5_000_000  # of one block of resampled indices: 40 MB
 
 
