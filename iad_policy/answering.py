@@ -5,39 +5,27 @@ An answering generator yields batches of tasks and is sent their results; the dr
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import count as count_from
 from random import Random
 from typing import Any
 
-from iad_policy.budget import Meter, count
+from iad_policy.budget import SIMULATOR, Meter, count
+from iad_policy.cast import Cast
 from iad_policy.digest import digest
-from iad_policy.episode import Episode
+from iad_policy.episode import Episode, next_id
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.feedback import told
 from iad_policy.log import Line
-from iad_policy.records import (
-    candidate_of,
-    candidate_record,
-    outcome_of,
-    outcome_record,
-    verdict_of,
-    verdict_record,
-)
+from iad_policy.records import candidate_of, candidate_record, outcome_of, outcome_record, verdict_of, verdict_record
 from iad_policy.requests import Ask, Propose, Simulate, Verify
+from iad_policy.roles import player_of
 from iad_policy.tasks import Cut, Item, Result, Task
-from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
+from iad_policy.types import Asked, Candidate, Outcome, State, Verdict, Verifier, score
 from iad_policy.verdicts import verdicts_of
+from iad_policy.wording import as_told, heard
 
 Answering = Generator[list[Task], list[Result], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Cast:
-    """Who answers: the base agent, the verifier (if there is one), and the roles."""
-
-    agent: Agent
-    verifier: Verifier | None
-    roles: Roles
 
 
 class Answerer:
@@ -47,24 +35,27 @@ class Answerer:
         cast: Who answers.
         episode: What lasts longer than the decision.
         meter: The decision's budget.
+        name: Of the decision; its requests are numbered after it.
     """
 
-    def __init__(self, cast: Cast, episode: Episode, meter: Meter) -> None:
+    def __init__(self, cast: Cast, episode: Episode, meter: Meter, *, name: str) -> None:
         self._cast = cast
         self._episode = episode
         self._world = episode.world
+        self._simulator = episode.simulator
+        self._imagines = "agent" if episode.simulator.is_perfect else SIMULATOR
         self._meter = meter
-        self._n_requests = 0
+        self._names = (f"{name}.{place}" for place in count_from(0))
         self._is_owed = True
         self._here: set[str] = set()
         self.candidates: dict[str, Candidate] = {}
         self.cut = ""
         self.notes: dict[str, None] = {}
+        self.asked: list[Asked] = []
 
     def answer(self, request: Any) -> Answering:
         """Return the generator that answers a request."""
-        name = f"{self._episode.n_committed}.{self._n_requests}"
-        self._n_requests += 1
+        name = next(self._names)
         if isinstance(request, Propose):
             return self._propose(request, name)
         if isinstance(request, Verify):
@@ -88,7 +79,7 @@ class Answerer:
             granted = self._overdrawn(granted, axis)
         if granted == 0:
             raise BudgetExhausted(axis)
-        prompt = digest("propose", at.id, at.notes, told(feedback), request.temperature)
+        prompt = digest("propose", *at.named_by(), told(feedback), request.temperature)
         tasks = [
             self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
             for place in range(granted)
@@ -128,12 +119,10 @@ class Answerer:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
+            at = self._golden(request.at) if self._cast.agent_information == "oracle" else request.at
             with self._world.guard():
                 candidate = self._cast.agent.propose(
-                    request.at,
-                    feedback=request.feedback,
-                    temperature=request.temperature,
-                    rng=Random(call.seed),
+                    as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
                 )
             if not isinstance(candidate, Candidate):
                 raise ContractError(
@@ -143,9 +132,10 @@ class Answerer:
             call.report(candidate.usage)
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
-            return [Candidate(candidate.action, candidate.thought, error, key, logprobs=candidate.logprobs)]
+            said = candidate.action, candidate.thought, error, key
+            return [Candidate(*said, logprobs=candidate.logprobs, feedback=request.feedback)]
 
-        item = Item(name, self._question(prompt, call.sample_index))
+        item = Item(name, self._question(prompt, call.sample_index), request.at.id)
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
@@ -154,7 +144,7 @@ class Answerer:
         verified: Iterator[Candidate] = iter(())
         if usable:
             among = [self._named(candidate) for candidate in request.among if not candidate.error]
-            verified = iter((yield from self._verified(request.at, usable, among, name=name)))
+            verified = iter((yield from self._verified(request, usable, among, name=name)))
         results = [
             replace(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
             for candidate in candidates
@@ -170,9 +160,9 @@ class Answerer:
         return replace(candidate, key=key, id=candidate.id or name)
 
     def _verified(
-        self, at: State, usable: list[Candidate], among: list[Candidate], *, name: str
+        self, request: Verify, usable: list[Candidate], among: list[Candidate], *, name: str
     ) -> Generator[list[Task], list[Result], list[Candidate]]:
-        verifier = self._cast.verifier
+        verifier, at, draw = self._cast.verifier, request.at, request.draw
         if verifier is None:
             raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
         granted, axis = self._grant("verifier", "verifications", len(usable), name=name, whole=True)
@@ -180,7 +170,7 @@ class Answerer:
             raise BudgetExhausted(axis)
         if verifier.needs_preview or verifier.information == "oracle":
             try:
-                previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview")
+                previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview", draw=draw)
             except BudgetExhausted:
                 self._meter.charge("verifier", count("verifications", -granted))
                 raise
@@ -190,7 +180,7 @@ class Answerer:
             sides = [([candidate], rest) for candidate, rest in zip(usable, others, strict=True)]
         else:
             sides = [(usable, among)]
-        tasks = [self._verification(verifier, at, side, f"{name}.{place}") for place, side in enumerate(sides)]
+        tasks = [self._verification(verifier, request, side, f"{name}.{place}") for place, side in enumerate(sides)]
         answers = [answer for result in (yield tasks) for answer in result]
         for answer in answers:
             if isinstance(answer, Cut):
@@ -206,11 +196,11 @@ class Answerer:
         return verified
 
     def _verification(
-        self, verifier: Verifier, at: State, sides: tuple[list[Candidate], list[Candidate]], name: str
+        self, verifier: Verifier, request: Verify, sides: tuple[list[Candidate], list[Candidate]], name: str
     ) -> Task:
-        group, among = sides
+        (group, among), at = sides, request.at
         seen = sorted(candidate.key for candidate in (*group, *among))
-        prompt = digest("verify", at.id, at.notes, seen)
+        prompt = digest("verify", at.id, at.notes, seen, request.draw)
         call = self._episode.call(prompt)
 
         def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
@@ -223,20 +213,17 @@ class Answerer:
                 return verdicts_of(verifier, at, *sides)
 
         items = [
-            Item(f"{name}.{place}", self._question(prompt, candidate.key, candidate.thought, call.sample_index))
-            for place, candidate in enumerate(group)
+            Item(f"{name}.{place}", self._question(prompt, one.key, one.thought, call.sample_index), one.id)
+            for place, one in enumerate(group)
         ]
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
-        shown = []
-        for candidate in candidates:
-            preview = candidate.preview
-            if preview is not None:
-                gold = self._world.oracle(self._episode.token(preview))
-                candidate = replace(candidate, preview=replace(preview, gold=gold))
-            shown.append(candidate)
-        return shown
+        return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
+
+    def _golden(self, state: State) -> State:
+        """Return a state with gold: for those alone who are labelled `oracle`."""
+        return replace(state, gold=self._world.oracle(self._episode.token(state)))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)
@@ -254,7 +241,7 @@ class Answerer:
             if self._episode.known(at, candidate.key, draw) is None:
                 new.setdefault(candidate.key, candidate)
         if new:
-            granted, axis = self._grant("agent", "simulations", len(new), name=name, whole=True)
+            granted, axis = self._grant(self._imagines, "simulations", len(new), name=name, whole=True)
             if not granted:
                 raise BudgetExhausted(axis)
             tasks = [
@@ -263,7 +250,7 @@ class Answerer:
             is_cut = False
             for candidate, (answer,) in zip(new.values(), (yield tasks), strict=True):
                 if isinstance(answer, Cut):
-                    self._cut(answer, "agent", "simulations")
+                    self._cut(answer, self._imagines, "simulations")
                     is_cut = True
                 else:
                     self._episode.after(at, candidate, draw, answer.value)
@@ -276,15 +263,21 @@ class Answerer:
         log = self._episode.log
 
         def work(known: Mapping[int, Any]) -> list[Outcome]:
-            return [self._world.simulate(self._episode.token(at), candidate.action, draw)]
+            with self._world.guard():
+                return [self._simulator.simulate(self._world, self._episode.token(at), candidate.action, draw)]
 
         def record(outcome: Outcome) -> Mapping[str, Any]:
-            return {} if log is None else outcome_record(outcome, log, self._world.thumbnail(outcome.token))
+            if log is None:
+                return {}
+            state = next_id(at.id, candidate.key, draw, outcome.observation)
+            picture = self._world.thumbnail(outcome.token) if self._simulator.is_perfect else None
+            return {"state": state, **outcome_record(outcome, log, picture)}
 
         def read(line: Mapping[str, Any]) -> Outcome | None:
             return None if log is None else outcome_of(line, log)
 
-        return Task([Item(name, question)], "agent", self._episode.call(question), work, record, read)
+        item = Item(name, question, candidate.id)
+        return Task([item], self._imagines, self._episode.call(question), work, record, read)
 
     def _ask(self, request: Ask, name: str) -> Answering:
         granted, axis = self._grant(request.role, "asks", 1, name=name)
@@ -292,7 +285,7 @@ class Answerer:
             raise BudgetExhausted(axis)
         prompt = digest("ask", request.role, request.at.id, request.at.notes, request.subject)
         call = self._episode.call(prompt)
-        roles = self._cast.roles
+        roles = player_of(self._cast.roles, request.role)
         self.notes[f"{request.role} answered by {roles.source}"] = None
 
         def work(known: Mapping[int, Any]) -> list[str]:
@@ -305,12 +298,13 @@ class Answerer:
         def record(text: str) -> Mapping[str, Any]:
             return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
 
-        item = Item(f"{name}.0", digest(prompt, call.sample_index))
+        item = Item(f"{name}.0", digest(prompt, call.sample_index), request.at.id)
         ((answer,),) = yield [Task([item], request.role, call, work, record, lambda line: line["text"])]
         if isinstance(answer, Cut):
             self._cut(answer, request.role, "asks")
             raise BudgetExhausted(answer.axis)
-        return answer.value
+        self.asked.append(Asked(request.role, answer.value))
+        return heard(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:
         """Return the digest of a question; only the log asks for it."""
@@ -336,8 +330,7 @@ class Answerer:
         chosen = self.candidates.get(chosen.id, self._named(chosen))
         if not chosen.error:
             return chosen
-        usable = [self.candidates[name] for name in self.candidates if name in self._here]
-        usable = [candidate for candidate in usable if not candidate.error]
+        usable = [one for name, one in self.candidates.items() if name in self._here and not one.error]
         if usable:
             self.notes["the strategy committed no action: its best usable candidate was taken"] = None
             return max(usable, key=score)

@@ -1,41 +1,44 @@
 """The command `iad`: the one place that knows environments, policies and the terminal."""
 
-import inspect
-import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import gymnasium as gym
 import typer
-from gymnasium.envs.registration import load_env_creator
 from rich.console import Console
 from rich.table import Table
 
 import iad_envs
-from iad_policy.defaults import DEFAULTS, Defaults
-from iad_policy.errors import IADError, UnknownName
+from iad_policy.digest import digest
+from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation import inventory
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.agentboard import write_agentboard
+from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
+from iad_policy.evaluation.making import completed, env_of, make_env, pairs, parameters_of
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
-from iad_policy.evaluation.table import Heading
-from iad_policy.verifiers import NO_VERIFIER
+from iad_policy.evaluation.suite import NAME, read_suite
+from iad_policy.evaluation.trace import RunTraces
+from iad_policy.evaluation.viewer.report import write_report
+from iad_policy.simulators import PERFECT
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 RUNS = Path("runs")
-TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 
 BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
     *(ImportError, AttributeError),  # an agent or verifier named as module:Class
 )
+
+T = TypeVar("T")
 
 app = typer.Typer(
     help="Agent environments, and policies that propose, verify and refine before they commit.",
@@ -46,20 +49,39 @@ app = typer.Typer(
 )
 
 EnvId = Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")]
+EnvIds = Annotated[
+    list[str] | None, typer.Argument(metavar="[ENV...]", help="The ids of environments, such as IAD/WebShop-v0.")
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option(help="A TOML file with the runs; what is given beside it goes before.")
+]
 EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
 ]
 DataDir = Annotated[str | None, typer.Option(help="The folder with the environment's data.")]
-Agent = Annotated[str | None, typer.Option(help="The base agent, by default the environment's keyless one.")]
+Agent = Annotated[
+    str | None,
+    typer.Option(metavar="NAME[,NAME...]", help="The base agent, by default the environment's keyless one."),
+]
 VerifierName = Annotated[
     str | None,
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
-N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
+N = Annotated[
+    str,
+    typer.Option(
+        "--n",
+        metavar="N[,N...]",
+        help="Proposals per decision; docs/strategies.md says what else a strategy counts by it.",
+    ),
+]
 Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
+Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
+Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role.")]
+SimulatorName = Annotated[str, typer.Option("--simulator", help="perfect, noisy:F, retrieval[:FILE] or llm:<model>.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
 Delta = Annotated[float | None, typer.Option(help="How much a candidate must beat the incumbent by.")]
@@ -67,23 +89,28 @@ Temperature = Annotated[float | None, typer.Option(help="The temperature of prop
 BudgetLimits = Annotated[
     list[str] | None, typer.Option("--budget", metavar="LIMIT=VALUE", help="A limit, such as decision.proposals=3.")
 ]
-Threads = Annotated[int, typer.Option(help="Requests answered side by side; the answers don't depend on it.")]
+Threads = Annotated[int, typer.Option(help="Requests of a decision answered side by side; changes no answer.")]
+Workers = Annotated[int, typer.Option(help="Episodes run side by side; changes no answer.")]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Whether language-model answers are cached.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the folder holds and begin again.")]
 
 
 @app.command()
 def compare(
-    env: EnvId,
+    ctx: typer.Context,
+    env: EnvIds = None,
+    config: ConfigFile = None,
     strategies: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(DEFAULT_STRATEGIES),
     baseline: Annotated[str, typer.Option(help="What others are compared with, bon-sc where it runs.")] = "",
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = 3,
+    n: N = "3",
     tasks: Tasks = 100,
     split: Split = None,
-    seed: Seed = 0,
+    seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -92,25 +119,29 @@ def compare(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
+    workers: Workers = 1,
     cache: Cache = True,
     fresh: Fresh = False,
 ) -> None:
     """Compare strategies on the same tasks with equal budgets."""
-    given = locals()
-    _run(given, strategies)
+    _run(locals())
 
 
 @app.command()
 def run(
-    env: EnvId,
+    ctx: typer.Context,
+    env: EnvIds = None,
+    config: ConfigFile = None,
     strategy: Annotated[str, typer.Option(help="The strategy's name.")] = "iad",
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = 3,
+    n: N = "3",
     tasks: Tasks = 100,
     split: Split = None,
-    seed: Seed = 0,
+    seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -119,12 +150,30 @@ def run(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
+    workers: Workers = 1,
     cache: Cache = True,
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
-    given = locals()
-    _run({**given, "baseline": ""}, strategy)
+    _run(locals())
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    agentboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
+    ] = None,
+) -> None:
+    """Write report.html of runs anew, and AgentBoard's files on request."""
+    console = _console()
+    with _clear_errors(BAD_INPUT):
+        for folder in runs:
+            console.print(f"Report: {write_report(folder)}", highlight=False, markup=False, soft_wrap=True)
+        if agentboard is not None:
+            with ExitStack() as stack:
+                write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
+            console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -139,10 +188,10 @@ def play(
     """Act in an environment yourself."""
     console = _console()
     with _clear_errors(BAD_INPUT):
-        env_args = _pairs(env_arg, "--env-arg")
-        if "observation_mode" in _parameters(env):
+        env_args = pairs(env_arg, "--env-arg")
+        if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
-        made = _make(env, env_args, split=_split(env, split), data_dir=data_dir)
+        made = make_env(env, env_args, split=split, data_dir=data_dir)
         play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
 
 
@@ -158,23 +207,20 @@ def serve(
     data_dir: DataDir = None,
 ) -> None:
     """Host the shop of IAD/WebShop-v0 as a site, until Ctrl-C."""
-    from webshop_server.serving import host_shop, new_token, notice, serve_until_stopped
+    from webshop_server.serving import open_site, serve_until_stopped
 
     console = _console()
-    shop = "IAD/WebShop-v0"
     with _clear_errors((*BAD_INPUT, OSError)):
-        split = _split(shop, split)
-        env: Any = _make(shop, _pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir).unwrapped
-        token = (os.environ.get(TOKEN_VARIABLE) or new_token()) if api else None
+        made = make_env("IAD/WebShop-v0", pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
+        env: Any = made.unwrapped
         data = {"name": env.data.name, "digest": env.data.digest}
-        server = host_shop(env.storefront, split=split, host=host, port=port, token=token, data=data)
-    said = notice(server, asked=port, token=None if os.environ.get(TOKEN_VARIABLE) else token)
-    serve_until_stopped(server, lambda: console.print(said, highlight=False, markup=False, soft_wrap=True))
+        server, said = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
+    serve_until_stopped(server, partial(console.print, said, highlight=False, markup=False, soft_wrap=True))
 
 
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers and feedback forms."""
+    """List environments, agents, strategies, verifiers, simulators and feedback forms."""
     console = _console()
     environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
     for kind, described in inventory.names(environments).items():
@@ -193,6 +239,7 @@ def doctor() -> None:
     parts = {
         "packages": inventory.check_packages(),
         "data": inventory.check_data(iad_envs.ENVIRONMENTS, gym.make),
+        "cache": inventory.check_cache(cache_path()),
         "keys found": inventory.check_keys(),
     }
     for title, checks in parts.items():
@@ -206,98 +253,76 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-def _run(given: dict[str, Any], strategies: str) -> None:
+def _run(given: dict[str, Any]) -> None:
     console = _console()
     with _clear_errors(BAD_INPUT):
-        config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
-        env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-        runner = Runner(config, env, load_cast(config, env))
-    if len(runner.tasks) < config.tasks:
-        console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
-    heading = Heading(config, runner.information, len(runner.tasks), runner.data)
+        plan = _plan(given)
+        runs = [(folder, config, Runner(config, partial(env_of, config), load_cast)) for folder, config in plan]
     try:
-        with _clear_errors((RunFolderError,)):
-            status = run_session(
-                runner, heading, given["out"] or RUNS / config.name(), console, is_fresh=given["fresh"]
-            )
+        for folder, config, runner in runs:
+            if len(runner.tasks) < config.tasks:
+                console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
+            with _clear_errors((RunFolderError, StorageError)):
+                status = run_session(runner, folder, console, is_fresh=given["fresh"])
+            if status:
+                raise typer.Exit(status)
     finally:
-        runner.close()
-        env.close()
-    if status:
-        raise typer.Exit(status)
+        for _, _, runner in runs:
+            runner.close()
 
 
-def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
-    _parameters(given["env"])  # an unknown environment is told first
-    defaults = DEFAULTS.get(_env_id(given["env"]), Defaults())
-    verifier = given["verifier"]
-    if verifier is None and not defaults.proxy:
-        raise ValueError(
-            f"expected a verifier for {given['env']}, which has no proxy verifier, got none; pass --verifier oracle, "
-            "judge:<model> or none"
-        )
-    return RunConfig(
-        env=given["env"],
-        agent=given["agent"] or defaults.agent,
-        verifier="" if verifier == NO_VERIFIER else verifier or "proxy",
-        strategies=strategies,
-        env_args=_pairs(given["env_arg"], "--env-arg"),
-        split=_split(given["env"], given["split"]),
-        budget=_pairs(given["budget"], "--budget"),
-        **{name: given[name] for name in _SAME},
-    )
+def _plan(given: dict[str, Any]) -> list[tuple[Path, RunConfig]]:
+    """Return the runs that are asked for, each with its folder: several get folders in one."""
+    ctx, file = given["ctx"], given["config"]
+    sources = {name: ctx.get_parameter_source(name) for name in given}
+    asked = _asked({name: given[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"})
+    envs = asked.pop("env", None)
+    entries = [
+        {**_asked(given), **entry, **asked, **({} if env is None else {"env": env})}
+        for entry in (read_suite(file) if file else [{}])
+        for env in (envs or [None])
+    ]
+    if any(entry["env"] is None for entry in entries):
+        raise ValueError("expected an environment, got none; name it on the command line, or as env = ... in the file")
+    names = [entry.pop(NAME, None) for entry in entries]
+    configs = [completed(entry) for entry in entries]
+    folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
+    if len(set(folders)) < len(folders):
+        raise ValueError("expected runs that differ, or have a name each, got the same one twice; give them names")
+    if len(configs) == 1:
+        return [(given["out"] or RUNS / folders[0], configs[0])]
+    whole = given["out"] or RUNS / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
+    return [(whole / folder, config) for folder, config in zip(folders, configs, strict=True)]
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given on the command line as parts of a configuration."""
+    asked = {name: given[name] for name in _SAME if name in given}
+    for name, kind in (("agent", str), ("n", int), ("seed", int)):
+        if given.get(name) is not None:
+            asked[name] = _several(given[name], kind, f"--{name}")
+    for name in ("strategies", "strategy"):
+        if name in given:
+            asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
+    for name, part in (("env_arg", "env_args"), ("budget", "budget"), ("role", "roles")):
+        if name in given:
+            asked[part] = pairs(given[name], f"--{name.replace('_', '-')}")
+    return asked
 
 
 _SAME = (
-    *("data_dir", "n", "tasks", "seed", "baseline", "feedback"),
-    *("stop", "delta", "temperature", "threads", "cache"),
+    *("env", "verifier", "split", "data_dir", "tasks", "baseline", "simulator", "feedback"),
+    *("stop", "delta", "temperature", "threads", "workers", "cache"),
 )
 
 
-def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:
-    known = _parameters(env)
-    given = {name: value for name, value in (("split", split), ("data_dir", data_dir)) if value is not None}
-    for name in {**env_args, **given}:
-        if name not in known:
-            raise UnknownName(f"argument of {env}", name, known)
-    for name in ("split", "data_dir"):
-        if name in env_args:
-            raise ValueError(f"expected --env-arg for other arguments, got {name}; use --{name.replace('_', '-')}")
-    return gym.make(env, **{**env_args, **given})
-
-
-def _parameters(env: str) -> dict[str, Any]:
-    """Return the arguments that an environment takes, with their defaults."""
+def _several(given: str, kind: Callable[[str], T], option: str) -> T | tuple[T, ...]:
+    """Return the values of a list with commas; one value as it is."""
     try:
-        spec = gym.spec(env)
-    except (gym.error.Error, ModuleNotFoundError):
-        raise UnknownName("environment", env, iad_envs.ENVIRONMENTS) from None
-    entry = spec.entry_point
-    creator = load_env_creator(entry) if isinstance(entry, str) else entry
-    parameters = inspect.signature(creator).parameters if callable(creator) else {}
-    return {name: parameter.default for name, parameter in parameters.items()}
-
-
-def _split(env: str, split: str | None) -> str | None:
-    return _parameters(env).get("split") if split is None else split
-
-
-def _env_id(env: str) -> str:
-    return env.rpartition(":")[2]
-
-
-def _pairs(given: list[str] | None, option: str) -> dict[str, Any]:
-    """Return KEY=VALUE texts as a mapping; a value that is JSON is read as such, any other is a text."""
-    pairs: dict[str, Any] = {}
-    for pair in given or ():
-        key, sign, value = pair.partition("=")
-        if not key or not sign:
-            raise ValueError(f"expected {option} KEY=VALUE, got {pair!r}; put an equals sign between them")
-        try:
-            pairs[key] = json.loads(value)
-        except ValueError:
-            pairs[key] = value
-    return pairs
+        values = tuple(kind(value.strip()) for value in given.split(","))
+    except ValueError:
+        raise ValueError(f"expected {option} with whole numbers between commas, got {given!r}") from None
+    return values[0] if len(values) == 1 else values
 
 
 def _console() -> Console:

@@ -12,6 +12,7 @@ from iad_policy.digest import digest, seed_of
 from iad_policy.errors import ContractError, ReplayError
 from iad_policy.log import EpisodeLog, Line
 from iad_policy.records import put_observation
+from iad_policy.simulators import Simulator
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
 
 MAX_TOKENS_KEPT = 256
@@ -22,15 +23,19 @@ class Episode:
     """One episode, as the policy sees it.
 
     Args:
-        world: The environment, to simulate beside.
+        world: The environment.
+        simulator: What simulates beside it.
         task: Names the task in seeds.
         seed: The run's seed.
         meter: The episode's budget.
         log: The episode's part of the answer log, if there is one.
     """
 
-    def __init__(self, world: World, *, task: str, seed: int, meter: Meter, log: EpisodeLog | None) -> None:
+    def __init__(
+        self, world: World, simulator: Simulator, *, task: str, seed: int, meter: Meter, log: EpisodeLog | None
+    ) -> None:
         self.world = world
+        self.simulator = simulator
         self.meter = meter
         self.log = log
         self.state: State | None = None
@@ -86,6 +91,7 @@ class Episode:
                 None if parent is None else self.world.key(action),
                 observation,
             ),
+            is_random=self.world.is_random,
         )
         self._tokens.clear()
         self._ahead.clear()
@@ -95,7 +101,9 @@ class Episode:
     def known(self, at: State, action_key: str, draw: int) -> State | None:
         """Return the state after a simulated action, if it was simulated in this decision already."""
         state = self._simulated.get((at.id, action_key, draw))
-        return state if state is None or state.notes == at.notes else replace(state, notes=at.notes)
+        if state is None or (state.notes == at.notes and state.wording == at.wording):
+            return state
+        return replace(state, notes=at.notes, wording=at.wording)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""
@@ -106,10 +114,12 @@ class Episode:
             path=(*at.path, Move(candidate.action, draw)),
             history=(*at.history, Turn(at.observation, candidate.action, at.info)),
             notes=at.notes,
+            wording=at.wording,
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
-            id=_next_id(at.id, candidate.key, draw, outcome.observation),
+            id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
+            is_random=self.world.is_random,
         )
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state
@@ -118,7 +128,7 @@ class Episode:
         return state
 
     def token(self, state: State) -> Any:
-        """Return the environment's token of a state ahead of the last committed one.
+        """Return the simulator's token of a state ahead of the last committed one.
 
         Raises:
             ContractError: The state lies behind the last commit.
@@ -137,11 +147,11 @@ class Episode:
         name = self.state.id
         token = self._tokens.get(name)
         if token is None:
-            token = self.world.snapshot()
+            token = self.simulator.begin(self.world, self.state)
             self._keep(name, token)
         for action, draw in state.path:
-            outcome = self.world.simulate(token, action, draw)
-            token, name = outcome.token, _next_id(name, self.world.key(action), draw, outcome.observation)
+            outcome = self.simulator.simulate(self.world, token, action, draw)
+            token, name = outcome.token, next_id(name, self.world.key(action), draw, outcome.observation)
         if name != state.id:
             raise ReplayError(
                 f"expected the simulated observation known for {state.path}, got another one: the environment or its "
@@ -180,6 +190,7 @@ class Episode:
         if record is None:
             step = {
                 "kind": "step",
+                "state": self.state.id,
                 "seen": seen,
                 "observation": put_observation(self.state.observation, self.log),
                 "reward": reward,
@@ -194,5 +205,6 @@ class Episode:
             )
 
 
-def _next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+    """Return the id of the state that a simulated action leads to."""
     return digest(parent, action_key, draw, observation)

@@ -2,16 +2,20 @@
 
 IADError
 ├── BudgetExhausted    thrown into a strategy at its yield; a strategy answers with its incumbent
+├── Interrupted        the run was told to stop; nothing is lost, the same command goes on
 ├── GoldError          something that is no oracle verifier reached for gold
 ├── SimulationError    an environment can't be simulated, or not through the wrappers around it
 ├── ContractError      an agent, a verifier or a strategy did what its contract does not allow
 ├── ReplayError        a recorded run does not fit the environment it is replayed in
+├── StorageError       what was done can't be kept: the disk is full, say
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
 ├── MissingExtra       an optional package is not installed; the message names the extra
 └── ModelError         a language model could not answer; `kind` says why
 """
 
 from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
 
 
 class IADError(Exception):
@@ -28,6 +32,13 @@ class BudgetExhausted(IADError):
     def __init__(self, axis: str) -> None:
         super().__init__(f"the budget {axis} is spent; raise its limit or commit what there is")
         self.axis = axis
+
+
+class Interrupted(IADError):
+    """The run was told to stop, so nothing more is asked."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was told to stop; give the same command to go on")
 
 
 class GoldError(IADError, KeyError):
@@ -51,11 +62,24 @@ class ReplayError(IADError):
     """The environment answers a recorded action differently from the record."""
 
 
+class StorageError(IADError, OSError):
+    """A file of a run can't be written; what it held before is still there."""
+
+    def __init__(self, path: Path, cause: OSError) -> None:
+        super().__init__(
+            f"expected to write {path}, got: {cause.strerror or cause}; what was kept before is not lost. Make room, "
+            "and give the same command to go on"
+        )
+
+
 class UnknownName(IADError, ValueError):
     """A name that is in no table."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
-        super().__init__(f"expected a known {kind}, got {given!r}; known: {', '.join(sorted(known))}")
+        names = sorted(known)
+        near = get_close_matches(given, names, n=3)
+        hint = f" (near: {', '.join(near)})" if near else ""
+        super().__init__(f"expected a known {kind}, got {given!r}{hint}; known: {', '.join(names)}")
 
 
 class MissingExtra(IADError, ImportError):

@@ -6,6 +6,7 @@ verifier that looks at all candidates together). A task asks only for the items 
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, wait
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -17,10 +18,17 @@ from iad_policy.types import NOTHING, Usage
 
 
 class Item(NamedTuple):
-    """One thing to be answered: its name (`decision.request.item`) and a digest of the question."""
+    """One thing to be answered.
+
+    Attributes:
+        name: `decision.request.item`.
+        question: A digest of what is asked.
+        about: For readers of the log: the state that a candidate is for, the candidate of a verdict or an outcome.
+    """
 
     name: str
     question: str
+    about: str = ""
 
 
 class Cut(NamedTuple):
@@ -100,12 +108,14 @@ class Performer:
         missing = [position for position in places if position not in recorded] if recorded else places
         if not missing:
             return [recorded[position] for position in places]
+        self._meter.refuse_if_stopped()
         axis = "" if task.is_owed else self._meter.exhausted(task.role)
         if axis:
             self._write([(task.items[position], {"kind": "cut", "axis": axis}, NOTHING) for position in missing])
             return [recorded.get(position, Cut(axis)) for position in places]
         known = {place: answer.value for place, answer in recorded.items() if isinstance(answer, Answer)}
         start = perf_counter()
+        task.call.stopped = self._meter.stopped
         with making(task.call) as call:
             values = task.work(known)
         call.report(Usage(seconds=perf_counter() - start))
@@ -125,11 +135,13 @@ class Performer:
             return found
         for position, item in enumerate(task.items):
             record = self._log.recorded(item.name, item.question)
-            if record is not None:
+            if record is None:
+                continue
+            with suppress(OSError, ValueError):  # where a blob is gone or damaged, it is asked again
                 is_cut = record["kind"] == "cut"
                 found[position] = Cut(record["axis"]) if is_cut else Answer(task.read(record), usage_of(record))
         return found
 
     def _write(self, lines: Sequence[tuple[Item, Mapping[str, Any], Usage]]) -> None:
         if self._log is not None:
-            self._log.write(*(Line(item.name, item.question, record, usage) for item, record, usage in lines))
+            self._log.write(*(Line(*item[:2], record, usage, item.about) for item, record, usage in lines))

@@ -88,7 +88,9 @@ class State:
         done: True when the episode is over here.
         id: Names the state; chained from its parent's.
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
-        gold: The oracle's findings, only in the preview an `oracle` verifier is given.
+        wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
+        is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
+        gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
     """
 
     observation: Any
@@ -100,15 +102,21 @@ class State:
     done: bool = False
     id: str = ""
     key: str = ""
+    wording: str = ""
+    is_random: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def named_by(self) -> tuple[Any, ...]:
         """What a digest of it covers."""
-        return (self.id, self.notes)
+        return (self.id, self.notes, self.wording) if self.wording else (self.id, self.notes)
 
     def noted(self, *texts: str) -> "State":
         """This state with more notes for the agent."""
         return replace(self, notes=(*self.notes, *texts))
+
+    def worded(self, wording: str) -> "State":
+        """This state with the task in other words for the agent; "" for the environment's own."""
+        return replace(self, wording=wording)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +211,13 @@ class Outcome(NamedTuple):
     key: str
 
 
+class Asked(NamedTuple):
+    """A role and what it said."""
+
+    role: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One committed action and how it came about.
@@ -214,6 +229,7 @@ class Decision:
         budget: What the decision spent, by role.
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
         notes: What a reader should know (feedback dropped, overdraft, no usable candidate).
+        asked: What the roles said, in order.
     """
 
     state: State
@@ -222,6 +238,7 @@ class Decision:
     budget: Mapping[str, Usage]
     cut: str = ""
     notes: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -271,6 +288,10 @@ class PublicInfo(dict[str, Any]):
     def __init__(self, info: Mapping[str, Any], gold: frozenset[str]) -> None:
         super().__init__((key, value) for key, value in info.items() if key not in gold)
         self._gold = gold
+
+    def changed(self, values: Mapping[str, Any]) -> "PublicInfo":
+        """Return it with other values of some keys."""
+        return PublicInfo({**self, **values}, self._gold)
 
     def __missing__(self, key: str) -> Any:
         if key in self._gold:

@@ -1,8 +1,9 @@
-"""Voting by result: candidates that come to the same are one vote each for it.
+"""Voting: candidates that are, or come to, the same are one vote each for it, or weigh what they score.
 
 What failed does not vote, and what came to nothing votes only when nothing else is left; of equals the first seen wins.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
+from iad_policy.reading.failures import failure_of
 from iad_policy.requests import Asking, Simulate
 from iad_policy.types import Candidate, State
 
@@ -21,11 +23,10 @@ def result_of(state: State) -> str:
 
 def rank_of(state: State) -> int:
     """Return 0 for a state that an invalid or failed action led to, 1 for one with nothing in it, else 2."""
-    facts: Mapping[str, Any] = state.info.get("facts") or {}
-    findings = facts.get("findings", ())
-    if state.info.get("invalid_action") or any(finding["severity"] == "error" for finding in findings):
+    if failure_of(state):
         return 0
-    return 1 if any(finding["code"] == "empty" for finding in findings) else 2
+    facts: Mapping[str, Any] = state.info.get("facts") or {}
+    return 1 if any(finding["code"] == "empty" for finding in facts.get("findings", ())) else 2
 
 
 def majority(candidates: Sequence[Candidate]) -> Candidate:
@@ -41,6 +42,21 @@ def majority(candidates: Sequence[Candidate]) -> Candidate:
     voters = [candidate for candidate, rank in zip(seen, ranks, strict=True) if rank == max(ranks)]
     votes = Counter(_result(candidate) for candidate in voters)
     return max(voters, key=lambda candidate: votes[_result(candidate)])
+
+
+def heaviest(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the first candidate of the action whose scores add up to most.
+
+    Args:
+        candidates: At least one; those that are no action, were not verified or failed to be weigh nothing, and count
+            only if there are no others.
+    """
+    weights: dict[str, float] = {}
+    for candidate in candidates:
+        if not candidate.error and math.isfinite(candidate.score):
+            weights[candidate.key] = weights.get(candidate.key, 0.0) + candidate.score
+    usable = [candidate for candidate in candidates if not candidate.error]
+    return max(usable or candidates, key=lambda candidate: weights.get(candidate.key, -math.inf))
 
 
 def _result(candidate: Candidate) -> str:

@@ -5,25 +5,29 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium as gym
 
 from iad_policy.adapters import adapt
 from iad_policy.agents import FunctionAgent, load_agent
-from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
+from iad_policy.cast import Cast
 from iad_policy.digest import digest
 from iad_policy.driver import Driver
 from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
-from iad_policy.roles import default_roles
-from iad_policy.strategies import Strategy, load_strategy
+from iad_policy.requests import Asking
+from iad_policy.roles import load_roles
+from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold
+from iad_policy.strategies import Strategy, load_strategy, require_verifier
 from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
+
+T = TypeVar("T")
 
 
 class IADPolicyWrapper:
@@ -36,13 +40,16 @@ class IADPolicyWrapper:
             function `f(observation, info) -> action`.
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
-        n: Proposals per decision, for strategies that have it.
+        n: Proposals per decision, or what else the strategy declares, for strategies that have it.
         verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
             the environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.
         stop: A stop rule's name or the rule, for strategies that have it.
         roles: Answers the critic, judge and other roles; by default the agent's own language model, else the
-            verifier's, else templates.
+            verifier's, else templates. A mapping such as `{"evaluator": "litellm:<model>"}` gives single roles to
+            others.
+        simulator: Answers every simulation and preview: a name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`,
+            `"llm:<model>"`) or an object with `simulate`; all but `perfect` refuse verifiers that read gold.
         budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
         seed: Of every sample.
         threads: How many requests are answered side by side; the answers don't depend on it.
@@ -61,7 +68,8 @@ class IADPolicyWrapper:
         verifier: str | Verifier | None = None,
         feedback: str | FeedbackForm | None = None,
         stop: str | StopRule | None = None,
-        roles: Roles | None = None,
+        roles: Roles | Mapping[str, str | Roles] | None = None,
+        simulator: str | Simulator = PERFECT,
         budget: Budget | Mapping[str, float] | None = None,
         seed: int = 0,
         threads: int = 1,
@@ -79,8 +87,11 @@ class IADPolicyWrapper:
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
         base, judge = load_agent(agent, env), _verifier(verifier, env)
-        self._cast = Cast(base, judge, roles or default_roles(env, base, judge))
+        require_verifier(strategy, judge)
+        self._cast = Cast(base, judge, load_roles(roles, env, base, judge))
         self._world = adapt(env)
+        self._simulator = load_simulator(simulator, env)
+        require_no_gold(self._simulator, base, judge)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
         self._seed = seed
@@ -129,15 +140,26 @@ class IADPolicyWrapper:
         Raises:
             BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
         """
-        if self._episode is None or self._episode.is_done or info.get("step") == 0:
-            self.reset()
-            state = self._start(observation, info)
-        else:
-            state = self._arrived(observation, info, done=False)
+        state = self._at(observation, info)
         decision = self._required_driver().decide(state)
         self.decisions.append(self._annotated(decision))
         self._pending = decision.committed.action
         return self._pending
+
+    def look(self, observation: Any, info: Mapping[str, Any], looking: Callable[[State], Asking[T]]) -> T:
+        """Return what a generator finds that asks, simulates, and commits nothing.
+
+        Args:
+            observation: As `env.reset` or `env.step` returned it.
+            info: Likewise.
+            looking: Given the state, the generator.
+
+        Raises:
+            BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
+            ContractError: It asked for a commit.
+        """
+        state = self._at(observation, info)
+        return self._required_driver().look(state, looking)
 
     def observe(
         self, observation: Any, info: Mapping[str, Any], *, reward: float | None = None, done: bool = False
@@ -170,10 +192,18 @@ class IADPolicyWrapper:
     ) -> None:
         self.close()
 
+    def _at(self, observation: Any, info: Mapping[str, Any]) -> State:
+        """The state that a call is about: a new episode's first, or the one after the last commit."""
+        if self._episode is None or self._episode.is_done or info.get("step") == 0:
+            self.reset()
+            return self._start(observation, info)
+        return self._arrived(observation, info, done=False)
+
     def _start(self, observation: Any, info: Mapping[str, Any]) -> State:
         task = str(info.get("task_id", self._n_episodes))
         meter = Meter(self._budget.of("episode"), parent=self._run_meter)
-        episode = Episode(self._world, task=task, seed=self._seed, meter=meter, log=self._episode_log(task))
+        log = self._episode_log(task)
+        episode = Episode(self._world, self._simulator, task=task, seed=self._seed, meter=meter, log=log)
         self._n_episodes += 1
         self._episode = episode
         self._driver = Driver(

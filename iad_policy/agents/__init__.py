@@ -18,7 +18,12 @@ AGENTS: Mapping[str, str] = {
     "replay": "iad_policy.agents.replay:Replay",
     "scripter": "iad_policy.agents.scripter:Scripter",
     "tracer": "iad_policy.agents.tracer:Tracer",
+    "heeding": "iad_policy.agents.heeding:Heeding",
     "litellm": "iad_policy.agents.language:language_agent",
+    "noisy-oracle": "iad_policy.agents.instruments:noisy_oracle",
+    "feedback-responsive": "iad_policy.agents.instruments:feedback_responsive",
+    "stubborn": "iad_policy.agents.instruments:stubborn",
+    "over-reflector": "iad_policy.agents.instruments:over_reflector",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 
@@ -30,7 +35,7 @@ class FunctionAgent:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+        self.function = function
         try:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):
@@ -43,7 +48,7 @@ class FunctionAgent:
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Call the function."""
         offered = {"feedback": feedback, "temperature": temperature, "rng": rng}
-        answer = self._function(state.observation, state.info, **{name: offered[name] for name in self._keywords})
+        answer = self.function(state.observation, state.info, **{name: offered[name] for name in self._keywords})
         return answer if isinstance(answer, Candidate) else Candidate(answer)
 
 

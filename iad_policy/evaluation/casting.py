@@ -1,16 +1,22 @@
 """Who answers in a run; language models behind one cache, so that a repeated comparison costs nothing."""
 
+import inspect
 import os
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import gymnasium as gym
 
 from iad_policy.agents import load_agent
-from iad_policy.answering import Cast
+from iad_policy.cast import Cast
+from iad_policy.digest import digest
 from iad_policy.evaluation.config import RunConfig
+from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
-from iad_policy.roles import default_roles
+from iad_policy.roles import ROLES, load_roles, player_of
+from iad_policy.simulators import load_simulator, require_no_gold
 from iad_policy.verifiers import load_verifier
 
 CACHE_VARIABLE = "IAD_CACHE"
@@ -24,18 +30,55 @@ def cache_path() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "completions.sqlite"
 
 
-def load_cast(config: RunConfig, env: gym.Env[Any, Any]) -> Cast:
-    """Return the agent, verifier and roles that a configuration names.
+def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
+    """Return an agent, and the verifier, roles and simulator that a configuration names.
 
     Raises:
-        UnknownName: No such agent or verifier.
+        UnknownName: No such agent, verifier, role or simulator.
+        SimulationError: A verifier that reads gold with a simulator that isn't perfect.
         ValueError: The cache's file is something else.
     """
-    agent = load_agent(config.agent, env)
-    verifier = load_verifier(config.verifier, env) if config.verifier else None
-    if config.cache:
-        asked: tuple[Any, ...] = (agent, verifier)
-        for one in asked:
-            if hasattr(one, "model"):
-                one.model = CachedModel(one.model, cache_path())
-    return Cast(agent, verifier, default_roles(env, agent, verifier))
+    loaded = load_agent(config.own.get(agent, agent), env)
+    verifier = load_verifier(config.own.get(config.verifier, config.verifier), env) if config.verifier else None
+    roles = load_roles(config.roles, env, loaded, verifier)
+    simulator = load_simulator(config.simulator, env)
+    require_no_gold(simulator, loaded, verifier)
+    asked: tuple[Any, ...] = (loaded, verifier, simulator, *(player_of(roles, role) for role in ROLES))
+    for one in asked:
+        gate = getattr(getattr(one, "model", None), "gate", None)
+        if gate is not None:
+            gate.widen(config.workers * config.threads)
+        if config.cache and hasattr(one, "model"):
+            one.model = _cached(one.model, cache_path())
+    return Cast(loaded, verifier, roles, simulator)
+
+
+def identity_of(role: Any, name: str) -> str:
+    """Return what names the behaviour of an agent, a verifier, roles or a strategy of one's own.
+
+    It is their own word for it (`identity`); else, for code that was passed as such, the name and a digest of its
+    source, so that changed code is not answered from an old run; else the name alone.
+    """
+    own = str(getattr(role, "identity", ""))
+    if own:
+        return own
+    code = getattr(role, "function", role)
+    try:
+        return f"{name} {digest(inspect.getsource(code if inspect.isroutine(code) else type(code)))[:16]}"
+    except (OSError, TypeError):  # typed at a prompt, or not written in Python
+        return name
+
+
+_caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()
+_caches_lock = Lock()
+
+
+def _cached(model: LanguageModel, path: Path) -> CachedModel:
+    """Return the model behind its cache, the same for all workers: each would open the file for itself."""
+    if isinstance(model, CachedModel):
+        return model
+    with _caches_lock:
+        found = _caches.get((id(model), path))  # it holds the model, so the number is not given again while it is there
+        if found is None:
+            found = _caches[id(model), path] = CachedModel(model, path)
+        return found

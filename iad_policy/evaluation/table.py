@@ -1,9 +1,8 @@
 """The table of a run: what it is, strategy by strategy what was reached and spent, and the differences."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -12,100 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
-from iad_policy.evaluation.statistics import N_RESAMPLES, Interval
+from iad_policy.evaluation.metrics import Difference, StrategySummary
+from iad_policy.evaluation.results import INSTRUMENT, LABELS, Figures, Heading
+from iad_policy.evaluation.statistics import Interval
 
 NOTHING = "-"
-LABELS = {
-    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
-    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
-    "self": "self verifier: a language model judges, seeing what the agent sees",
-    "learned": "learned verifier: a trained value model",
-    "": "no verifier",
-}
-
 T = TypeVar("T")
 Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
 """A heading and how a row fills it, per column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """What stands above the table.
-
-    Attributes:
-        config: The run's configuration.
-        information: The verifier's label, "" without one.
-        n_tasks: Tasks that are run.
-        data: Name and digest of the data, if the environment has any.
-    """
-
-    config: RunConfig
-    information: str
-    n_tasks: int
-    data: Mapping[str, str]
-
-
-class Figures(NamedTuple):
-    """What the episodes come to."""
-
-    summaries: dict[str, StrategySummary]
-    differences: dict[str, Difference]
-
-
-class Results:
-    """The episodes so far, and their figures.
-
-    Args:
-        heading: What the run is.
-    """
-
-    def __init__(self, heading: Heading) -> None:
-        self.heading = heading
-        self.records: dict[str, list[EpisodeRecord]] = {name: [] for name in heading.config.strategies}
-
-    def add(self, record: EpisodeRecord) -> None:
-        """Take in an episode."""
-        self.records[record.strategy].append(record)
-
-    @property
-    def n_episodes(self) -> int:
-        """Episodes so far."""
-        return sum(map(len, self.records.values()))
-
-    @property
-    def n_expected(self) -> int:
-        """Episodes of the whole run."""
-        return self.heading.n_tasks * len(self.records)
-
-    def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
-        """Return every strategy's row, and every other one's difference to the baseline."""
-        config = self.heading.config
-        return Figures(
-            {name: summarise(own, seed=config.seed, n_resamples=n_resamples) for name, own in self.records.items()},
-            differences(self.records, config.compared_with, seed=config.seed, n_resamples=n_resamples),
-        )
-
-    def as_json(self, figures: Figures) -> dict[str, Any]:
-        """Return the content of `summary.json`."""
-        config = self.heading.config
-        return {
-            "env": config.env,
-            "split": config.split,
-            "seed": config.seed,
-            "n_tasks": self.heading.n_tasks,
-            "data": dict(self.heading.data),
-            "agent": config.agent,
-            "verifier": config.verifier,
-            "information": self.heading.information,
-            "label": LABELS[self.heading.information],
-            "equal_on": config.equal_on(),
-            "baseline": config.compared_with,
-            "is_complete": self.n_episodes == self.n_expected,
-            "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
-            "differences": {name: one.as_json() for name, one in figures.differences.items()},
-        }
 
 
 class Board:
@@ -125,12 +38,16 @@ class Board:
         yield _heading(self._heading)
         yield ""
         scores = _score_columns(list(self._summaries.values()))
-        together = fitting("", [*scores, *SPENT], self._summaries)
+        roles = _roles(self._summaries)
+        spent = [*SPENT, USD] if roles else SPENT
+        together = fitting("", [*scores, *spent], self._summaries)
         if len(together) == 1:
             yield from together
         else:
             yield from fitting("", scores, self._summaries)
-            yield from fitting("Spent, mean per episode", SPENT, self._summaries)
+            yield from fitting("Spent, mean per episode", spent, self._summaries)
+        if roles:
+            yield from fitting("Spent by role, mean per episode", LEDGER, roles)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
@@ -158,18 +75,31 @@ def _heading(heading: Heading) -> RenderableType:
     data = f", {heading.data['name']} data {heading.data['digest']}" if heading.data else ""
     split = f", split {config.split}" if config.split else ""
     lines = [
-        Text.assemble((config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, seed {config.seed}{data}"),
-        Text(f"Agent {config.agent}; verifier {config.verifier or 'none'}"),
+        Text.assemble(
+            (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
+        ),
+        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}{_others(config)}"),
+        *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
     ]
     return Group(*lines)
 
 
+def _others(config: RunConfig) -> str:
+    """Say who plays which role, where that was asked for, and who simulates."""
+    roles = "".join(f"; {role} {player}" for role, player in config.roles.items())
+    return f"{roles}; simulator {config.simulator}"
+
+
 def _label(information: str) -> Text:
     if information == "oracle":
-        return Text(f"*** {LABELS[information]} ***", style="bold red")
+        return _alarm(LABELS[information])
     return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
 
 
 def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
@@ -183,6 +113,8 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
         columns.append(
             ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
         )
+    if any(one.evaluation_pass_rate is not None for one in summaries):
+        columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
     if any(one.n_errored for one in summaries):
         columns.append(("errored", lambda one: str(one.n_errored)))
@@ -198,6 +130,16 @@ SPENT: Columns[StrategySummary] = [
     ("tokens", lambda one: f"{one.spent['tokens']:,.0f}"),
     ("steps", lambda one: _figure(one.n_steps, 1)),
     ("seconds", lambda one: _seconds(one.wall_s)),
+]
+
+USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
+
+LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
+    ("prompt\ntokens", lambda one: f"{one.get('prompt_tokens', 0):,.0f}"),
+    ("completion\ntokens", lambda one: f"{one.get('completion_tokens', 0):,.0f}"),
+    ("usd", lambda one: _usd(one)),
+    ("seconds", lambda one: _seconds(one.get("seconds", 0.0))),
 ]
 
 DIFFERENCE: Columns[Difference] = [
@@ -218,10 +160,31 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     return table
 
 
+def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
+    """Return what was spent by each role that was asked, and by agent and verifier where they are language models."""
+    return {
+        f"{name}: {role}": axes
+        for name, one in summaries.items()
+        for role, axes in one.by_role.items()
+        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
+    }
+
+
+def _usd(spent: Mapping[str, float]) -> str:
+    """Return dollars; a price that is not known is no price of 0."""
+    usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
+    if is_unpriced:
+        return f"{usd:.4f} + unpriced" if usd else "unpriced"
+    return f"{usd:.4f}"
+
+
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
-    errored = {name: one.n_errored for name, one in summaries.items() if one.n_errored}
+    errored = {name: one.errors for name, one in summaries.items() if one.n_errored}
     if errored:
-        said = ", ".join(f"{n} of {name}" for name, n in errored.items())
+        said = ", ".join(
+            f"{sum(kinds.values())} of {name} ({', '.join(f'{n} {kind}' for kind, n in kinds.items())})"
+            for name, kinds in errored.items()
+        )
         yield Text(
             f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. The same command tries them again.", style="bold red"
         )
@@ -230,8 +193,9 @@ def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
         said = ", ".join(f"{n} in {name}" for name, n in failed.items())
         yield Text(f"VERDICTS ARE MISSING because the verifier failed: {said}.", style="bold red")
     yield Text(
-        "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success. "
-        "MDE: the smallest true difference that so many tasks show with 80 % power.",
+        "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success "
+        "(several seeds: sign-flip over tasks). MDE: the smallest true difference that so many tasks show with 80 % "
+        "power.",
         style="dim",
     )
 
@@ -273,6 +237,10 @@ def _p_value(value: float | None) -> str:
 
 def _seconds(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def _named(noun: str, values: Sequence[object]) -> str:
+    return f"{noun}{'s' if len(values) > 1 else ''} {', '.join(map(str, values))}"
 
 
 def _count(n: int, noun: str) -> str:

@@ -1,19 +1,21 @@
 """Strategies: how a method decides, one file each, as generators without I/O. See `iad_policy.requests`.
 
-To add one: write its file, and name it in `STRATEGIES`.
+To add one: write its file, and name it in `STRATEGIES`. What `n` counts, and whether it needs a verifier, it declares
+itself where that is not "proposals per decision" and "any verifier": see `declares`.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial, update_wrapper
 from importlib import import_module
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from iad_policy.errors import UnknownName
 from iad_policy.feedback import load_feedback
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.stop import load_stop
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, State, Verifier
 
 STRATEGIES: Mapping[str, str] = {
     "single": "iad_policy.strategies.single:single",
@@ -21,11 +23,73 @@ STRATEGIES: Mapping[str, str] = {
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
     "chains": "iad_policy.strategies.chains:chains",
+    "artis": "iad_policy.strategies.artis:artis",
+    "weighted-bon": "iad_policy.strategies.weighted_bon:weighted_bon",
+    "self-refine": "iad_policy.strategies.self_refine:self_refine",
+    "sk2code-feedback": "iad_policy.strategies.sk2code_feedback:sk2code_feedback",
+    "self-debug": "iad_policy.strategies.self_debug:self_debug",
+    "try-again": "iad_policy.strategies.try_again:try_again",
+    "sequential-revision": "iad_policy.strategies.sequential_revision:sequential_revision",
+    "iad-fb": "iad_policy.strategies.iad_fb:iad_fb",
+    "q-guided": "iad_policy.strategies.q_guided:q_guided",
+    "bon-episode": "iad_policy.strategies.bon_episode:bon_episode",
+    "reflexion": "iad_policy.strategies.reflexion:reflexion",
+    "beam": "iad_policy.strategies.beam:beam",
+    "mcts": "iad_policy.strategies.mcts:mcts",
+    "lats": "iad_policy.strategies.lats:lats",
+    "best-first": "iad_policy.strategies.best_first:best_first",
 }
 """Name -> "module:function"."""
 
 P = ParamSpec("P")
+StrategyT = TypeVar("StrategyT", bound=Callable[..., Any])
 Strategy = Callable[..., Asking[None]]
+PROPOSALS = "proposals per decision"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a table has to say of a method.
+
+    Attributes:
+        n: What `n` counts.
+        n_with: What it counts where an option is given, by the option's name.
+        needs: `nothing` for a method that asks no verifier, `verifier` for one that works with any, `oracle` for one
+            that is only itself with the true reward.
+    """
+
+    n: str = PROPOSALS
+    n_with: Mapping[str, str] = field(default_factory=dict)
+    needs: Literal["nothing", "verifier", "oracle"] = "verifier"
+
+    def n_means(self, options: Mapping[str, Any]) -> str:
+        """Return what `n` counts under the options given."""
+        return next((means for option, means in self.n_with.items() if option in options), self.n)
+
+
+def declares(
+    *,
+    n: str = PROPOSALS,
+    n_with: Mapping[str, str] | None = None,
+    needs: Literal["nothing", "verifier", "oracle"] = "verifier",
+) -> Callable[[StrategyT], StrategyT]:
+    """Attach a `Declaration` to a strategy."""
+
+    def declare(strategy: StrategyT) -> StrategyT:
+        vars(strategy)["declaration"] = Declaration(n, n_with or {}, needs)
+        return strategy
+
+    return declare
+
+
+def declaration_of(strategy: str | Strategy) -> Declaration:
+    """Return what a strategy declares, by its name or as the function.
+
+    Raises:
+        UnknownName: No such strategy.
+    """
+    declared: Declaration = getattr(find_strategy(strategy), "declaration", Declaration())
+    return declared
 
 
 def per_step(
@@ -50,17 +114,13 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         UnknownName: No such strategy, feedback form or stop rule.
         ValueError: An option that it does not have, or `n` below 1.
     """
-    if isinstance(strategy, str):
-        if strategy not in STRATEGIES:
-            raise UnknownName("strategy", strategy, STRATEGIES)
-        module, name = STRATEGIES[strategy].split(":")
-        strategy = getattr(import_module(module), name)
-        assert not isinstance(strategy, str)
+    strategy = find_strategy(strategy)
     known = options_of(strategy)
     if "n" not in known:
         options.pop("n", None)
     elif not isinstance(options.get("n", 1), int) or options.get("n", 1) < 1:
-        raise ValueError(f"expected n, the proposals per decision, to be an integer of 1 or more, got {options['n']!r}")
+        means = declaration_of(strategy).n_means(options)
+        raise ValueError(f"expected n, the {means}, to be an integer of 1 or more, got {options['n']!r}")
     for option in options:
         if option not in known:
             raise ValueError(
@@ -70,6 +130,36 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         if isinstance(options.get(option), str):
             options[option] = load(options[option])
     return partial(strategy, **options)
+
+
+def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> None:
+    """Refuse a verifier that would make a method something else: one that shows the true reward needs the true reward.
+
+    Raises:
+        ValueError: The strategy needs an `oracle` verifier and is given another one, or none.
+    """
+    if declaration_of(strategy).needs == "oracle" and getattr(verifier, "information", "") != "oracle":
+        given = "no verifier" if verifier is None else f"one labelled {verifier.information!r}"
+        name = strategy if isinstance(strategy, str) else strategy.__name__
+        raise ValueError(
+            f"expected a verifier labelled 'oracle' for {name}, which shows the agent the true reward, got {given}; "
+            "pass the verifier 'oracle', or take a strategy that does without"
+        )
+
+
+def find_strategy(strategy: str | Strategy) -> Strategy:
+    """Return a strategy by its name; a function is one already.
+
+    Raises:
+        UnknownName: No such strategy.
+    """
+    if not isinstance(strategy, str):
+        return strategy
+    if strategy not in STRATEGIES:
+        raise UnknownName("strategy", strategy, STRATEGIES)
+    module, name = STRATEGIES[strategy].split(":")
+    found: Strategy = getattr(import_module(module), name)
+    return found
 
 
 def options_of(strategy: Strategy) -> dict[str, Any]:

@@ -17,6 +17,8 @@ VERIFIERS: Mapping[str, str] = {
     "judge": "iad_policy.verifiers.judge:judge",
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",
+    "noisy": "iad_policy.verifiers.corrupted:noisy",
+    "sparse": "iad_policy.verifiers.corrupted:sparse",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 
@@ -44,7 +46,9 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
         elif "." in name and argument:
             verifier = load_object(verifier)(env)
         else:
-            raise UnknownName("verifier", verifier, [*VERIFIERS, "judge:<model>", "package.module:Class"])
+            raise UnknownName(
+                "verifier", verifier, [*VERIFIERS, "judge:<model>", "noisy:<sd>:<verifier>", "package.module:Class"]
+            )
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):
             raise TypeError(

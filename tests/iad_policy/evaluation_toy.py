@@ -7,7 +7,7 @@ from typing import Any
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
-from iad_policy.answering import Cast
+from iad_policy.cast import Cast
 from iad_policy.errors import ModelError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
@@ -126,4 +126,5 @@ def cast(agent: Any = None, verifier: Any = None) -> Cast:
 
 def runner(agent: Any = None, verifier: Any = None, **changes: Any) -> Runner:
     """Return a runner of the toy."""
-    return Runner(config(**changes), DialsEnv(), cast(agent, verifier))
+    here = cast(agent, verifier)
+    return Runner(config(**changes), DialsEnv, lambda *_: here)

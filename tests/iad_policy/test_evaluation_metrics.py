@@ -1,10 +1,16 @@
+import re
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.metrics import differences, progress_curve, summarise
+from iad_policy.evaluation.results import Figures, Heading
+from iad_policy.evaluation.table import Board
 
 
 def episode(task: str, success: float | None = 1.0, **changes: Any) -> EpisodeRecord:
@@ -71,7 +77,7 @@ def test_curves_carry_the_last_value_forward() -> None:
 def test_differences_pair_common_tasks_only() -> None:
     base = [episode("a", 0.0), episode("b", 0.0), episode("c", 1.0), episode("only here", 1.0)]
     own = [episode("a", 1.0), episode("b", 1.0), episode("c", 0.0), episode("failed", 1.0, error_kind="crash")]
-    found = differences({"base": base, "own": own}, "base")["own"]
+    found = differences({"base": base, "own": own}, {"own": "base"})["own"]
     assert found.n_pairs == 3
     assert found.success == pytest.approx(1 / 3)
     assert (found.n_better, found.n_worse) == (2, 1)
@@ -83,11 +89,60 @@ def test_p_values_are_adjusted_for_the_strategies_compared() -> None:
     tasks = [str(place) for place in range(8)]
     base = [episode(task, 0.0) for task in tasks]
     better = [episode(task, 1.0) for task in tasks]
-    found = differences({"base": base, "x": better, "y": better}, "base")
+    found = differences({"base": base, "x": better, "y": better}, {"x": "base", "y": "base"})
     assert found["x"].p_mcnemar == pytest.approx(2 / 256)
     assert found["x"].p_holm == pytest.approx(4 / 256)
 
 
 def test_no_common_task_is_no_difference() -> None:
-    found = differences({"base": [episode("a")], "own": []}, "base")["own"]
+    found = differences({"base": [episode("a")], "own": []}, {"own": "base"})["own"]
     assert (found.n_pairs, found.success, found.p_holm, found.detectable_success) == (0, None, None, None)
+
+
+def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
+    tasks = [f"t{place}" for place in range(8)]
+    base = [episode(task, 0.0, seed=seed) for task in tasks for seed in range(3)]
+    better = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
+    found = differences({"base": base, "x": better}, {"x": "base"})["x"]
+    once = differences(
+        {"base": [one for one in base if one.seed == 0], "x": [one for one in better if one.seed == 0]}, {"x": "base"}
+    )["x"]
+    assert found.p_mcnemar is None
+    assert found.p_success == found.p_sign_flip == found.p_holm == once.p_mcnemar == pytest.approx(2 / 64)
+    assert found.success_95 == once.success_95
+    assert (found.n_pairs, found.n_better, once.n_better) == (24, 18, 6)
+    assert once.won == tuple(tasks[:6])
+    assert summarise(better).success_95 == summarise([one for one in better if one.seed == 0]).progress_95
+
+
+def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() -> None:
+    def spending(usd: float, n_unpriced: int) -> dict[str, dict[str, float]]:
+        return {
+            "agent": {"proposals": 2, "prompt_tokens": 10, "usd": usd, "n_unpriced": n_unpriced},
+            "verifier": {"verifications": 2},
+        }
+
+    summaries = {
+        "known": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.25, 0))]),
+        "unknown": summarise([episode("a", usage=spending(0.0, 2))]),
+        "both": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.0, 2))]),
+    }
+    assert summaries["known"].by_role["agent"] == {"proposals": 2, "prompt_tokens": 10, "usd": 0.375, "n_unpriced": 0}
+    console = Console(file=StringIO(), width=200)
+    console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 2, {}), Figures(summaries, {})))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "known: agent" in shown
+    assert "known: verifier" not in shown
+    for row, said in (("known", "0.3750"), ("unknown", "unpriced"), ("both", "0.2500 + unpriced")):
+        assert re.search(rf"^{row}: agent .* {re.escape(said)} ", shown, re.MULTILINE)
+
+
+def test_kinds_of_errors_are_shown_beside_the_score() -> None:
+    failed = [episode(str(place), error_kind=kind) for place, kind in enumerate(("timeout", "crash", "timeout"))]
+    summaries = {"iad": summarise([*failed, episode("a")])}
+    assert (summaries["iad"].n_errored, summaries["iad"].errors) == (3, {"crash": 1, "timeout": 2})
+    console = Console(file=StringIO(), width=200)
+    console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
+    assert isinstance(console.file, StringIO)
+    assert "3 of iad (1 crash, 2 timeout)" in console.file.getvalue()
