@@ -17,7 +17,7 @@ from iad_envs.tasks import DataVersion, data_folder, data_version
 from webshop_server.catalog import Catalog
 from webshop_server.engine import Shop, ShopState, parse_action
 from webshop_server.goals import Goals, load_goals
-from webshop_server.hosted import HostedStorefront
+from webshop_server.hosted import TOKEN_VARIABLE, HostedStorefront
 from webshop_server.pages import RENDERERS
 from webshop_server.progress import Progress
 from webshop_server.reward import Scorer
@@ -28,7 +28,6 @@ from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
 MAX_ACTION_CHARS = 1 << 20
 MAX_OBSERVATION_CHARS = 1 << 20
-TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 DATA_FILES = ("items_*.json", "goals.jsonl")
 PARTS = (
     "r_type",

@@ -1,6 +1,5 @@
 """The command `iad`: the one place that knows environments, policies and the terminal."""
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +21,7 @@ from iad_policy.evaluation.agentboard import write_agentboard
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
-from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
+from iad_policy.evaluation.making import completed, env_of, make_env, pairs, parameters_of
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
@@ -35,7 +34,6 @@ from webshop_server.commands import add_commands
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 RUNS = Path("runs")
-TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 
 BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
@@ -192,7 +190,7 @@ def play(
     """Act in an environment yourself."""
     console = _console()
     with _clear_errors(BAD_INPUT):
-        env_args = _pairs(env_arg, "--env-arg")
+        env_args = pairs(env_arg, "--env-arg")
         if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
         made = make_env(env, env_args, split=split, data_dir=data_dir)
@@ -211,18 +209,15 @@ def serve(
     data_dir: DataDir = None,
 ) -> None:
     """Host the shop of IAD/WebShop-v0 as a site, until Ctrl-C."""
-    from webshop_server.serving import host_shop, new_token, notice, serve_until_stopped
+    from webshop_server.serving import open_site, serve_until_stopped
 
     console = _console()
-    shop = "IAD/WebShop-v0"
     with _clear_errors((*BAD_INPUT, OSError)):
-        split = parameters_of(shop).get("split") if split is None else split
-        env: Any = make_env(shop, _pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir).unwrapped
-        token = (os.environ.get(TOKEN_VARIABLE) or new_token()) if api else None
+        made = make_env("IAD/WebShop-v0", pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
+        env: Any = made.unwrapped
         data = {"name": env.data.name, "digest": env.data.digest}
-        server = host_shop(env.storefront, split=split, host=host, port=port, token=token, data=data)
-    said = notice(server, asked=port, token=None if os.environ.get(TOKEN_VARIABLE) else token)
-    serve_until_stopped(server, lambda: console.print(said, highlight=False, markup=False, soft_wrap=True))
+        server, said = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
+    serve_until_stopped(server, partial(console.print, said, highlight=False, markup=False, soft_wrap=True))
 
 
 @app.command("list")
@@ -313,7 +308,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
             asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
     for name, part in (("env_arg", "env_args"), ("budget", "budget"), ("role", "roles")):
         if name in given:
-            asked[part] = _pairs(given[name], f"--{name.replace('_', '-')}")
+            asked[part] = pairs(given[name], f"--{name.replace('_', '-')}")
     return asked
 
 
@@ -330,20 +325,6 @@ def _several(given: str, kind: Callable[[str], T], option: str) -> T | tuple[T, 
     except ValueError:
         raise ValueError(f"expected {option} with whole numbers between commas, got {given!r}") from None
     return values[0] if len(values) == 1 else values
-
-
-def _pairs(given: list[str] | None, option: str) -> dict[str, Any]:
-    """Return KEY=VALUE texts as a mapping; a value that is JSON is read as such, any other is a text."""
-    pairs: dict[str, Any] = {}
-    for pair in given or ():
-        key, sign, value = pair.partition("=")
-        if not key or not sign:
-            raise ValueError(f"expected {option} KEY=VALUE, got {pair!r}; put an equals sign between them")
-        try:
-            pairs[key] = json.loads(value)
-        except ValueError:
-            pairs[key] = value
-    return pairs
 
 
 def _console() -> Console:

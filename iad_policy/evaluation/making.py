@@ -1,6 +1,7 @@
 """From what was asked for to a complete configuration and its environments."""
 
 import inspect
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -89,3 +90,21 @@ def parameters_of(env: str) -> dict[str, Any]:
     creator = load_env_creator(entry) if isinstance(entry, str) else entry
     parameters = inspect.signature(creator).parameters if callable(creator) else {}
     return {name: parameter.default for name, parameter in parameters.items()}
+
+
+def pairs(given: list[str] | None, option: str) -> dict[str, Any]:
+    """Return KEY=VALUE texts as a mapping; a value that is JSON is read as such, any other is a text.
+
+    Raises:
+        ValueError: A text without an equals sign.
+    """
+    read: dict[str, Any] = {}
+    for pair in given or ():
+        key, sign, value = pair.partition("=")
+        if not key or not sign:
+            raise ValueError(f"expected {option} KEY=VALUE, got {pair!r}; put an equals sign between them")
+        try:
+            read[key] = json.loads(value)
+        except ValueError:
+            read[key] = value
+    return read
