@@ -51,7 +51,7 @@ class Store(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def load_store(folder: Path, goals: str | None, search: str, tagger: str, catalog: str = "auto") -> Store:
+def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, catalog: str = "auto") -> Store:
     """Load a data folder once per process."""
     products, engine = open_stock(folder, search, catalog=catalog)
     return Store(products, load_goals(folder, products, goals), engine, Scorer(TAGGERS[tagger]()))
@@ -134,7 +134,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         _require("tagger", tagger, TAGGERS)
         self._folder = data_folder("webshop", data_dir).resolve()
         _require("catalog", catalog, PLACES)
-        self._store = load_store(self._folder, goals, search, tagger, catalog)
+        self._store = load_store(self._folder, goals, search, tagger, catalog=catalog)
         _require("split", split, (*self._store.goals.splits, None))
         self.split = split
         self._task_ids = [goal.goal_id for goal in self._store.goals if split in (None, goal.split)]
