@@ -55,7 +55,7 @@ class Store(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def load_store(folder: Path, goals: str | None, search: str, tagger: str, catalog: str = "auto") -> Store:
+def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, catalog: str = "auto") -> Store:
     """Load a data folder once per process."""
     products, engine = open_stock(folder, search, catalog=catalog)
     return Store(products, load_goals(folder, products, goals), engine, Scorer(TAGGERS[tagger]()))
@@ -160,7 +160,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
             require_known("tagger", tagger, TAGGERS)
             require_known("catalog", catalog, PLACES)
             self._folder = data_folder("webshop", data_dir).resolve()
-            store = load_store(self._folder, goals, search, tagger, catalog)
+            store = load_store(self._folder, goals, search, tagger, catalog=catalog)
             self.storefront: Storefront = LocalStorefront(
                 Shop(store.catalog, store.engine, **shop), store.goals, store.scorer
             )
