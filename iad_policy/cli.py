@@ -1,8 +1,8 @@
 """The command `iad`: the one place that knows environments, policies and the terminal."""
 
 import inspect
-import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,21 +15,22 @@ from rich.console import Console
 from rich.table import Table
 
 import iad_envs
-from iad_policy.defaults import DEFAULTS, Defaults
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.asked import asked_for, configured, pairs
 from iad_policy.evaluation.casting import load_cast
-from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.evaluation.config import DEFAULT_STRATEGIES
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.table import Heading
-from iad_policy.verifiers import NO_VERIFIER
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 RUNS = Path("runs")
+DEFAULT_STRATEGY = "iad"
+"""Of `iad run`."""
 
 BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
@@ -37,7 +38,6 @@ BAD_INPUT: tuple[type[Exception], ...] = (
 )
 
 app = typer.Typer(
-    help="Agent environments, and policies that propose, verify and refine before they commit.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -45,17 +45,33 @@ app = typer.Typer(
 )
 
 EnvId = Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")]
+Env = Annotated[
+    str | None, typer.Argument(metavar="ENV", help="The environment's id, by default the preset's.", show_default=False)
+]
 EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
 ]
+AgentArgs = Annotated[
+    list[str] | None, typer.Option("--agent-arg", metavar="KEY=VALUE", help="A further option of the agent.")
+]
+StrategyArgs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strategy-arg", metavar="[STRATEGY.]KEY=VALUE", help="A further option of the strategies, or of one."
+    ),
+]
+PresetName = Annotated[str | None, typer.Option("--preset", help="A paper's settings; other options go before it.")]
 DataDir = Annotated[str | None, typer.Option(help="The folder with the environment's data.")]
 Agent = Annotated[str | None, typer.Option(help="The base agent, by default the environment's keyless one.")]
 VerifierName = Annotated[
     str | None,
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
-N = Annotated[int, typer.Option("--n", help="Proposals per decision.")]
-Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
+N = Annotated[int | None, typer.Option("--n", help="Proposals per decision, by default 3.")]
+Tasks = Annotated[
+    int | None, typer.Option(help="How many tasks, from the start of the split, by default 100; a preset's: all.")
+]
+Subset = Annotated[float | None, typer.Option(help="A share of the split to take tasks from, drawn by the seed.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
@@ -73,13 +89,17 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the fold
 
 @app.command()
 def compare(
-    env: EnvId,
-    strategies: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(DEFAULT_STRATEGIES),
-    baseline: Annotated[str, typer.Option(help="What others are compared with, bon-sc where it runs.")] = "",
+    env: Env = None,
+    strategies: Annotated[
+        str | None, typer.Option(help=f"Names, separated by commas, by default {','.join(DEFAULT_STRATEGIES)}.")
+    ] = None,
+    baseline: Annotated[str | None, typer.Option(help="What others are compared with, bon-sc where it runs.")] = None,
+    preset: PresetName = None,
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = 3,
-    tasks: Tasks = 100,
+    n: N = None,
+    tasks: Tasks = None,
+    subset: Subset = None,
     split: Split = None,
     seed: Seed = 0,
     out: Out = None,
@@ -88,6 +108,8 @@ def compare(
     delta: Delta = None,
     temperature: Temperature = None,
     budget: BudgetLimits = None,
+    strategy_arg: StrategyArgs = None,
+    agent_arg: AgentArgs = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
@@ -96,17 +118,21 @@ def compare(
 ) -> None:
     """Compare strategies on the same tasks with equal budgets."""
     given = locals()
-    _run(given, strategies)
+    _run(given, default=DEFAULT_STRATEGIES)
 
 
 @app.command()
 def run(
-    env: EnvId,
-    strategy: Annotated[str, typer.Option(help="The strategy's name.")] = "iad",
+    env: Env = None,
+    strategy: Annotated[
+        str | None, typer.Option(help=f"The strategy's name, by default {DEFAULT_STRATEGY}, or the preset's method.")
+    ] = None,
+    preset: PresetName = None,
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = 3,
-    tasks: Tasks = 100,
+    n: N = None,
+    tasks: Tasks = None,
+    subset: Subset = None,
     split: Split = None,
     seed: Seed = 0,
     out: Out = None,
@@ -115,6 +141,8 @@ def run(
     delta: Delta = None,
     temperature: Temperature = None,
     budget: BudgetLimits = None,
+    strategy_arg: StrategyArgs = None,
+    agent_arg: AgentArgs = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
@@ -123,7 +151,7 @@ def run(
 ) -> None:
     """Run one strategy."""
     given = locals()
-    _run({**given, "baseline": ""}, strategy)
+    _run({**given, "strategies": given.pop("strategy")}, default=(DEFAULT_STRATEGY,))
 
 
 @app.command()
@@ -138,10 +166,10 @@ def play(
     """Act in an environment yourself."""
     console = _console()
     with _clear_errors(BAD_INPUT):
-        env_args = _pairs(env_arg, "--env-arg")
+        env_args = pairs(env_arg, "--env-arg")
         if "observation_mode" in _parameters(env):
             env_args = {"observation_mode": "text_rich"} | env_args
-        made = _make(env, env_args, split=_split(env, split), data_dir=data_dir)
+        made = _make(env, env_args, split=split or _parameters(env).get("split"), data_dir=data_dir)
         play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
 
 
@@ -179,15 +207,17 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-def _run(given: dict[str, Any], strategies: str) -> None:
+def _run(given: dict[str, Any], *, default: tuple[str, ...]) -> None:
     console = _console()
     with _clear_errors(BAD_INPUT):
-        config = _config(given, tuple(name.strip() for name in strategies.split(",") if name.strip()))
+        settings, lines = asked_for(given, default, environments=tuple(iad_envs.ENVIRONMENTS))
+        parameters = _parameters(settings["env"])  # an unknown environment is told first
+        config = configured(settings, split=parameters.get("split"))
         env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
         runner = Runner(config, env, load_cast(config, env))
-    if len(runner.tasks) < config.tasks:
+    if config.tasks is not None and len(runner.tasks) < config.tasks:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
-    heading = Heading(config, runner.information, len(runner.tasks), runner.data)
+    heading = Heading(config, runner.information, len(runner.tasks), runner.data, lines)
     try:
         with _clear_errors((RunFolderError,)):
             status = run_session(
@@ -198,33 +228,6 @@ def _run(given: dict[str, Any], strategies: str) -> None:
         env.close()
     if status:
         raise typer.Exit(status)
-
-
-def _config(given: dict[str, Any], strategies: tuple[str, ...]) -> RunConfig:
-    _parameters(given["env"])  # an unknown environment is told first
-    defaults = DEFAULTS.get(_env_id(given["env"]), Defaults())
-    verifier = given["verifier"]
-    if verifier is None and not defaults.proxy:
-        raise ValueError(
-            f"expected a verifier for {given['env']}, which has no proxy verifier, got none; pass --verifier oracle, "
-            "judge:<model> or none"
-        )
-    return RunConfig(
-        env=given["env"],
-        agent=given["agent"] or defaults.agent,
-        verifier="" if verifier == NO_VERIFIER else verifier or "proxy",
-        strategies=strategies,
-        env_args=_pairs(given["env_arg"], "--env-arg"),
-        split=_split(given["env"], given["split"]),
-        budget=_pairs(given["budget"], "--budget"),
-        **{name: given[name] for name in _SAME},
-    )
-
-
-_SAME = (
-    *("data_dir", "n", "tasks", "seed", "baseline", "feedback"),
-    *("stop", "delta", "temperature", "threads", "cache"),
-)
 
 
 def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:
@@ -251,28 +254,6 @@ def _parameters(env: str) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in parameters.items()}
 
 
-def _split(env: str, split: str | None) -> str | None:
-    return _parameters(env).get("split") if split is None else split
-
-
-def _env_id(env: str) -> str:
-    return env.rpartition(":")[2]
-
-
-def _pairs(given: list[str] | None, option: str) -> dict[str, Any]:
-    """Return KEY=VALUE texts as a mapping; a value that is JSON is read as such, any other is a text."""
-    pairs: dict[str, Any] = {}
-    for pair in given or ():
-        key, sign, value = pair.partition("=")
-        if not key or not sign:
-            raise ValueError(f"expected {option} KEY=VALUE, got {pair!r}; put an equals sign between them")
-        try:
-            pairs[key] = json.loads(value)
-        except ValueError:
-            pairs[key] = value
-    return pairs
-
-
 def _console() -> Console:
     console = Console()
     if not console.is_terminal and not os.environ.get("COLUMNS"):
@@ -288,6 +269,13 @@ def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
     except kinds as error:
         typer.echo(f"iad: {error}", err=True)
         raise typer.Exit(2) from None
+
+
+@app.callback()
+def _anywhere() -> None:
+    """Agent environments, and policies that propose, verify and refine before they commit."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # module:object finds files beside you, as with python -m
 
 
 if __name__ == "__main__":

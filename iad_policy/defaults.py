@@ -5,8 +5,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object
 from iad_policy.types import Verifier
 
 

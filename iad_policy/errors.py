@@ -12,6 +12,7 @@ IADError
 """
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class IADError(Exception):
@@ -52,10 +53,13 @@ class ReplayError(IADError):
 
 
 class UnknownName(IADError, ValueError):
-    """A name that is in no table."""
+    """A name that is in no table; the message offers the nearest ones."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
-        super().__init__(f"expected a known {kind}, got {given!r}; known: {', '.join(sorted(known))}")
+        names = sorted(known)
+        near = get_close_matches(given, names, n=3) or get_close_matches(given.partition(":")[0], names, n=3)
+        meant = f" did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"expected a known {kind}, got {given!r};{meant} known: {', '.join(names) or 'none'}")
 
 
 class MissingExtra(IADError, ImportError):

@@ -8,8 +8,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")

@@ -6,11 +6,11 @@ from typing import Any, Literal, cast, get_args
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.defaults import defaults_of
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.answers import read_action, read_integer, split_thought
+from iad_policy.names import load_object
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import N_OLD_TURNS, OLD_OBSERVATION_CHARS, shown, state_values
 from iad_policy.types import Candidate, Feedback, State

@@ -31,7 +31,7 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any]) -> Cast:
         UnknownName: No such agent or verifier.
         ValueError: The cache's file is something else.
     """
-    agent = load_agent(config.agent, env)
+    agent = load_agent(config.agent, env, **config.agent_args)
     verifier = load_verifier(config.verifier, env) if config.verifier else None
     if config.cache:
         asked: tuple[Any, ...] = (agent, verifier)

@@ -1,6 +1,7 @@
 """What a run is: everything that its answers depend on, as it was asked for."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -8,15 +9,15 @@ from typing import Any
 from iad_policy.budget import Budget
 from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
-from iad_policy.feedback import load_feedback
-from iad_policy.strategies import STRATEGIES, load_strategy, options_of
-from iad_policy.strategies.stop import load_stop
+from iad_policy.strategies import find_strategy, load_strategy, options_of
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
-FREE = frozenset({"threads", "cache", "data_dir", "run_budget"})
+FREE = frozenset({"threads", "cache", "data_dir", "run_budget", "preset"})
 """Parts that change no answer, so that they may change from one run of a command to the next."""
+NAMED = ("n", "feedback", "stop", "delta", "temperature")
+"""Options of strategies that have a part of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,14 @@ class RunConfig:
         agent: The agent's name.
         verifier: The verifier's name; "" for none.
         strategies: Names, in the order of the table.
+        preset: Where settings came from; the settings themselves stand in the other parts.
+        agent_args: Further options of the agent.
+        strategy_args: Further options of the strategies: `k` of every strategy that has it, `chains.k` of one.
         env_args: Further arguments of `gym.make`.
         data_dir: The environment's data folder; None for the default. Data are told apart by content, not place.
         n: Proposals per decision, for strategies that have it.
-        tasks: How many, from the start of the split; fewer where it has fewer.
+        tasks: How many, from the start of the split; fewer where it has fewer. None for all.
+        subset: A share of the split to draw them from, 0-1, at random by the seed; None for the whole split.
         split: The split, where the environment has splits.
         seed: Of every sample.
         baseline: The strategy that others are compared with; "" for `bon-sc` where it runs, else the first.
@@ -51,10 +56,14 @@ class RunConfig:
     agent: str
     verifier: str = ""
     strategies: tuple[str, ...] = DEFAULT_STRATEGIES
+    preset: str = ""
+    agent_args: Mapping[str, Any] = field(default_factory=dict)
+    strategy_args: Mapping[str, Any] = field(default_factory=dict)
     env_args: Mapping[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
     n: int = 3
-    tasks: int = 100
+    tasks: int | None = 100
+    subset: float | None = None
     split: str | None = None
     seed: int = 0
     baseline: str = ""
@@ -68,15 +77,16 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         for name in self.strategies:
-            if name not in STRATEGIES:
-                raise UnknownName("strategy", name, STRATEGIES)
+            find_strategy(name)
         if not self.strategies or len(set(self.strategies)) < len(self.strategies):
             raise ValueError(
                 f"expected strategies that differ, got {','.join(self.strategies) or 'none'}; name each once"
             )
         for name, value in (("n", self.n), ("tasks", self.tasks), ("threads", self.threads)):
-            if value < 1:
+            if value is not None and value < 1:
                 raise ValueError(f"expected {name} of 1 or more, got {value}")
+        if self.subset is not None and not 0 < self.subset <= 1:
+            raise ValueError(f"expected a subset above 0 and up to 1, a share of the split, got {self.subset}")
         if self.seed < 0:
             raise ValueError(f"expected a seed of 0 or more, got {self.seed}")
         if self.temperature is not None and not self.temperature >= 0:
@@ -86,11 +96,10 @@ class RunConfig:
         if self.baseline and self.baseline not in self.strategies:
             raise UnknownName("baseline among the strategies", self.baseline, self.strategies)
         Budget(self.budget)
-        if self.feedback is not None:
-            load_feedback(self.feedback)
-        if self.stop is not None:
-            load_stop(self.stop)
         self._require_used()
+        self._require_known()
+        for name in self.strategies:
+            load_strategy(name, **self.options(name))
 
     @property
     def compared_with(self) -> str:
@@ -103,8 +112,11 @@ class RunConfig:
         return {name: limit for name, limit in self.budget.items() if not name.startswith("run.")}
 
     def options(self, strategy: str) -> dict[str, Any]:
-        """Return the options, by name, that one strategy is run with."""
-        return {name: value for name, value in self._optional().items() if name in options_of(load_strategy(strategy))}
+        """Return the options, by name, that one strategy is run with: what is said of it alone goes before."""
+        known = options_of(find_strategy(strategy))
+        own = {option: value for whose, option, value in self._strategy_args() if whose == strategy}
+        shared = {option: value for whose, option, value in self._strategy_args() if not whose}
+        return {name: value for name, value in (self._optional() | shared | own).items() if name in known}
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of `config.json`: the budget of the run as a whole stands by itself."""
@@ -115,21 +127,32 @@ class RunConfig:
         """Return a folder name that the same command always gets, and no other."""
         fixed = {key: value for key, value in self.as_json().items() if key not in FREE}
         environment = self.env.rpartition("/")[2].rpartition("-v")[0] or self.env.rpartition("/")[2]
-        return f"{environment.lower()}-{'-'.join(self.strategies[:4])}-{digest(fixed, str(self.data_dir))[:8]}"
+        strategies = re.sub(r"[^\w-]+", "-", "-".join(self.strategies[:4]))
+        return f"{environment.lower()}-{strategies}-{digest(fixed, str(self.data_dir))[:8]}"
 
     def equal_on(self) -> str:
         """Say on which axis the strategies' budgets are equal."""
-        equal = [name for name in self.strategies if "n" in self.options(name)]
-        others = [name for name in self.strategies if name not in equal]
-        said = f"equal on proposals per decision: n = {self.n}" if equal else "one proposal per decision"
-        if equal and others:
-            said += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+        by_n: dict[int, list[str]] = {}
+        for name in self.strategies:
+            by_n.setdefault(self.options(name).get("n", 1), []).append(name)
+        reference = by_n.pop(1, []) if len(by_n) > 1 else []
+        if len(by_n) > 1:
+            of_each = "; ".join(f"n = {n} for {', '.join(names)}" for n, names in by_n.items())
+            said = f"NOT equal: {of_each}"
+        else:
+            ((n, _),) = by_n.items()
+            said = f"equal on proposals per decision: n = {n}" if n > 1 else "one proposal per decision"
+        if reference:
+            said += f"; {', '.join(reference)} {'is' if len(reference) == 1 else 'are'} the reference with 1"
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
         return f"{said}; {limits}" if limits else said
 
     def _optional(self) -> dict[str, Any]:
-        named = {"feedback": self.feedback, "stop": self.stop, "delta": self.delta, "temperature": self.temperature}
-        return {"n": self.n} | {name: value for name, value in named.items() if value is not None}
+        return {name: getattr(self, name) for name in NAMED if getattr(self, name) is not None}
+
+    def _strategy_args(self) -> list[tuple[str, str, Any]]:
+        """Return whose option ("" for all that have it), which, and its value."""
+        return [(*key.rpartition(".")[::2], value) for key, value in self.strategy_args.items()]
 
     def _require_used(self) -> None:
         used = {name for strategy in self.strategies for name in self.options(strategy)} | {"n"}
@@ -139,3 +162,26 @@ class RunConfig:
                     f"expected options of the strategies {', '.join(self.strategies)}, got {name}, which none has; "
                     "leave it out, or add a strategy"
                 )
+
+    def _require_known(self) -> None:
+        """Refuse options of the strategies that none has, or whose value is of another kind than the default's."""
+        options = {name: options_of(find_strategy(name)) for name in self.strategies}
+        for whose, option, value in self._strategy_args():
+            if whose and whose not in options:
+                raise UnknownName("strategy of this run", whose, self.strategies)
+            if not whose and option in NAMED:
+                raise ValueError(
+                    f"expected --{option} for all strategies, or STRATEGY.{option} for one, got the strategy argument "
+                    f"{option}; name the strategy, or use --{option}"
+                )
+            having = [whose] if whose else list(options)
+            known = {name: default for strategy in having for name, default in options[strategy].items()}
+            if option not in known:
+                raise UnknownName(f"option of {', '.join(having)}", option, known)
+            default = known[option]
+            if _is_number(default) and not _is_number(value):
+                raise ValueError(f"expected a number for {option}, as its default {default}, got {value!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

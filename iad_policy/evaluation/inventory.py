@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from iad_policy.agents import AGENTS, load_object
+from iad_policy.agents import AGENTS
 from iad_policy.feedback import FORMS
+from iad_policy.names import load_object
 from iad_policy.strategies import STRATEGIES
 from iad_policy.verifiers import VERIFIERS
 

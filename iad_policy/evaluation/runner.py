@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from random import Random
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +17,8 @@ from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.log import EpisodeLog
+from iad_policy.names import signed
+from iad_policy.strategies import find_strategy
 from iad_policy.types import Decision
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
@@ -67,7 +70,7 @@ class Runner:
         self._meter = Meter(self._budget.of("run"))
         self._log: EpisodeLog | None = None
         self._policies = {strategy: self._policy(strategy) for strategy in config.strategies}
-        self.tasks = _tasks(env, config.tasks)
+        self.tasks = _tasks(env, config)
 
     @property
     def information(self) -> str:
@@ -119,10 +122,10 @@ class Runner:
         """Return the hash of everything that can change an episode's answers."""
         config = self._config
         return digest(
-            (env_id(self._env), config.env_args, config.split, self.data.get("digest")),
+            (signed(env_id(self._env), self._inner), config.env_args, config.split, self.data.get("digest")),
             (task, config.seed),
             self._names,
-            (strategy, config.options(strategy), config.episode_budget),
+            (signed(strategy, find_strategy(strategy)), config.options(strategy), config.episode_budget),
         )
 
     def close(self) -> None:
@@ -261,15 +264,29 @@ class Course:
         self._progress.append(number(info.get("progress")))
 
 
-def _tasks(env: gym.Env[Any, Any], n: int) -> Sequence[str]:
-    """Return the first n task ids; for an environment without any, numbers, which become its seeds."""
+def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
+    """Return the first task ids of the split or its subset.
+
+    For an environment without ids they are numbers, which become its seeds.
+
+    Raises:
+        ValueError: All tasks, or a share of them, of an environment without ids.
+    """
     known = getattr(env.unwrapped, "task_ids", None)
-    return list(map(str, range(n))) if known is None else list(known[:n])
+    if known is None:
+        if config.tasks is None or config.subset is not None:
+            raise ValueError(f"expected a number of tasks for {config.env}, which has no list of them; pass --tasks")
+        return list(map(str, range(config.tasks)))
+    places: Sequence[int] = range(len(known))
+    if config.subset is not None:
+        n_drawn = max(1, round(config.subset * len(known)))
+        places = sorted(Random(seed_of("subset", config.seed)).sample(places, n_drawn))
+    return [known[place] for place in places[: config.tasks]]
 
 
 def _identity(role: Any, name: str) -> str:
     """Return what names an agent's or verifier's behaviour: its own word for it, else how it was asked for."""
-    return str(getattr(role, "identity", "")) or name
+    return str(getattr(role, "identity", "")) or signed(name, role)
 
 
 def _n_failed_verdicts(decision: Decision) -> int:

@@ -39,12 +39,14 @@ class Heading:
         information: The verifier's label, "" without one.
         n_tasks: Tasks that are run.
         data: Name and digest of the data, if the environment has any.
+        notes: Lines on where the settings came from.
     """
 
     config: RunConfig
     information: str
     n_tasks: int
     data: Mapping[str, str]
+    notes: Sequence[str] = ()
 
 
 class Figures(NamedTuple):
@@ -162,6 +164,7 @@ def _heading(heading: Heading) -> RenderableType:
         Text(f"Agent {config.agent}; verifier {config.verifier or 'none'}"),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
+        *map(Text, heading.notes),
     ]
     return Group(*lines)
 
