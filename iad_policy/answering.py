@@ -11,7 +11,7 @@ from typing import Any
 
 from iad_policy.budget import Meter, count
 from iad_policy.digest import digest
-from iad_policy.episode import Episode
+from iad_policy.episode import Episode, next_id
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.feedback import told
 from iad_policy.log import Line
@@ -145,7 +145,7 @@ class Answerer:
             key = "" if error else self._world.key(candidate.action)
             return [Candidate(candidate.action, candidate.thought, error, key, logprobs=candidate.logprobs)]
 
-        item = Item(name, self._question(prompt, call.sample_index))
+        item = Item(name, self._question(prompt, call.sample_index), request.at.id)
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
@@ -223,8 +223,8 @@ class Answerer:
                 return verdicts_of(verifier, at, *sides)
 
         items = [
-            Item(f"{name}.{place}", self._question(prompt, candidate.key, candidate.thought, call.sample_index))
-            for place, candidate in enumerate(group)
+            Item(f"{name}.{place}", self._question(prompt, one.key, one.thought, call.sample_index), one.id)
+            for place, one in enumerate(group)
         ]
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
 
@@ -279,12 +279,16 @@ class Answerer:
             return [self._world.simulate(self._episode.token(at), candidate.action, draw)]
 
         def record(outcome: Outcome) -> Mapping[str, Any]:
-            return {} if log is None else outcome_record(outcome, log, self._world.thumbnail(outcome.token))
+            if log is None:
+                return {}
+            state = next_id(at.id, candidate.key, draw, outcome.observation)
+            return {"state": state, **outcome_record(outcome, log, self._world.thumbnail(outcome.token))}
 
         def read(line: Mapping[str, Any]) -> Outcome | None:
             return None if log is None else outcome_of(line, log)
 
-        return Task([Item(name, question)], "agent", self._episode.call(question), work, record, read)
+        item = Item(name, question, candidate.id)
+        return Task([item], "agent", self._episode.call(question), work, record, read)
 
     def _ask(self, request: Ask, name: str) -> Answering:
         granted, axis = self._grant(request.role, "asks", 1, name=name)
@@ -305,7 +309,7 @@ class Answerer:
         def record(text: str) -> Mapping[str, Any]:
             return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
 
-        item = Item(f"{name}.0", digest(prompt, call.sample_index))
+        item = Item(f"{name}.0", digest(prompt, call.sample_index), request.at.id)
         ((answer,),) = yield [Task([item], request.role, call, work, record, lambda line: line["text"])]
         if isinstance(answer, Cut):
             self._cut(answer, request.role, "asks")

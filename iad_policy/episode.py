@@ -108,7 +108,7 @@ class Episode:
             notes=at.notes,
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
-            id=_next_id(at.id, candidate.key, draw, outcome.observation),
+            id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
         )
         self._ahead.add(state.id)
@@ -141,7 +141,7 @@ class Episode:
             self._keep(name, token)
         for action, draw in state.path:
             outcome = self.world.simulate(token, action, draw)
-            token, name = outcome.token, _next_id(name, self.world.key(action), draw, outcome.observation)
+            token, name = outcome.token, next_id(name, self.world.key(action), draw, outcome.observation)
         if name != state.id:
             raise ReplayError(
                 f"expected the simulated observation known for {state.path}, got another one: the environment or its "
@@ -180,6 +180,7 @@ class Episode:
         if record is None:
             step = {
                 "kind": "step",
+                "state": self.state.id,
                 "seen": seen,
                 "observation": put_observation(self.state.observation, self.log),
                 "reward": reward,
@@ -194,5 +195,6 @@ class Episode:
             )
 
 
-def _next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+    """Return the id of the state that a simulated action leads to."""
     return digest(parent, action_key, draw, observation)

@@ -96,12 +96,13 @@ class AnswerLog:
 
 
 class Line(NamedTuple):
-    """One answer to be written: its item, the digest of what was asked, its record and what it cost."""
+    """One answer to be written: its item, what was asked (a digest), its record, cost, and what it is about."""
 
     item: str
     question: str
     record: Mapping[str, Any]
     usage: Usage = NOTHING
+    about: str = ""
 
 
 class EpisodeLog:
@@ -144,6 +145,8 @@ class EpisodeLog:
 
     def _record(self, line: Line) -> dict[str, Any]:
         record = {"episode": self.key, "item": line.item, "question": line.question, **line.record}
+        if line.about:
+            record["about"] = line.about
         if line.usage:
             record["usage"] = line.usage.as_dict()
         return record

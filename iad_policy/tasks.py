@@ -17,10 +17,17 @@ from iad_policy.types import NOTHING, Usage
 
 
 class Item(NamedTuple):
-    """One thing to be answered: its name (`decision.request.item`) and a digest of the question."""
+    """One thing to be answered.
+
+    Attributes:
+        name: `decision.request.item`.
+        question: A digest of what is asked.
+        about: For readers of the log: the state that a candidate is for, the candidate of a verdict or an outcome.
+    """
 
     name: str
     question: str
+    about: str = ""
 
 
 class Cut(NamedTuple):
@@ -132,4 +139,4 @@ class Performer:
 
     def _write(self, lines: Sequence[tuple[Item, Mapping[str, Any], Usage]]) -> None:
         if self._log is not None:
-            self._log.write(*(Line(item.name, item.question, record, usage) for item, record, usage in lines))
+            self._log.write(*(Line(*item[:2], record, usage, item.about) for item, record, usage in lines))

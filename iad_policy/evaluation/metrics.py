@@ -19,6 +19,7 @@ from iad_policy.evaluation.statistics import (
     holm,
     mcnemar_exact,
     minimum_detectable_effect,
+    sign_flip,
     wilson,
 )
 
@@ -36,8 +37,8 @@ class StrategySummary:
         n_episodes: Scored episodes.
         n_errored: Episodes that failed; left out of the means.
         n_budget: Episodes that a budget ended.
-        success: Rate, with Wilson's interval.
-        progress: Mean, with a bootstrap interval.
+        success: Rate, with Wilson's interval; a bootstrap over tasks where tasks were run with several seeds.
+        progress: Mean, with a bootstrap interval over tasks.
         reward: Likewise.
         grounding: Mean share of accepted steps (AgentBoard).
         success_easy: Rate over easy tasks; so `success_hard`, `progress_easy`, `progress_hard`.
@@ -86,12 +87,16 @@ class Difference:
     Attributes:
         baseline: What is subtracted.
         n_pairs: Common tasks.
-        success: Difference of success rates, with a paired bootstrap interval.
+        success: Difference of success rates, with a paired bootstrap interval over tasks.
         progress: Likewise of progress.
-        n_better: Tasks that only the strategy solved.
-        n_worse: Tasks that only the baseline solved.
-        p_mcnemar: Exact McNemar test on success.
-        p_holm: The same, adjusted for the number of strategies compared.
+        reward: Likewise of reward.
+        won: Tasks that only the strategy solved, once per seed.
+        lost: Tasks that only the baseline solved.
+        p_mcnemar: Exact McNemar test on success; None where tasks were run with several seeds, whose outcomes are no
+            independent pairs.
+        p_sign_flip: Sign-flip test on success, tasks as wholes.
+        p_progress: Sign-flip test on progress.
+        p_holm: `p_mcnemar`, or where there is none `p_sign_flip`, adjusted for the number of strategies compared.
         detectable_success: Smallest true difference that n_pairs tasks would show with 80 % power.
         detectable_progress: Likewise.
     """
@@ -102,16 +107,35 @@ class Difference:
     success_95: Interval | None = None
     progress: float | None = None
     progress_95: Interval | None = None
-    n_better: int = 0
-    n_worse: int = 0
+    reward: float | None = None
+    reward_95: Interval | None = None
+    won: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     p_mcnemar: float | None = None
+    p_sign_flip: float | None = None
+    p_progress: float | None = None
     p_holm: float | None = None
     detectable_success: float | None = None
     detectable_progress: float | None = None
 
+    @property
+    def n_better(self) -> int:
+        """Pairs that only the strategy solved."""
+        return len(self.won)
+
+    @property
+    def n_worse(self) -> int:
+        """Pairs that only the baseline solved."""
+        return len(self.lost)
+
+    @property
+    def p_success(self) -> float | None:
+        """The test on success that suits the pairs."""
+        return self.p_sign_flip if self.p_mcnemar is None else self.p_mcnemar
+
     def as_json(self) -> dict[str, Any]:
         """Return the difference as it stands in `summary.json`."""
-        return asdict(self)
+        return {**asdict(self), "n_better": self.n_better, "n_worse": self.n_worse}
 
 
 def summarise(
@@ -133,16 +157,26 @@ def summarise(
     progress, rewards = _known(scored, "progress"), [record.reward for record in scored]
     spent = [record.spent for record in scored]
     is_rate = bool(successes) and set(successes) <= {0.0, 1.0}
+    is_single = len({record.task_id for record in scored}) == len(scored)
+
+    def interval(name: str) -> Interval | None:
+        known = [record for record in scored if getattr(record, name) is not None]
+        tasks = [record.task_id for record in known]
+        values = _known(known, name)
+        return bootstrap_mean(values, clusters=tasks, seed=seed, n_resamples=n_resamples) if values else None
+
     return StrategySummary(
         n_episodes=len(scored),
         n_errored=sum(record.error_kind != "" for record in every),
         n_budget=sum(record.stop_reason == "budget" for record in every),
         success=_mean(successes),
-        success_95=wilson(int(sum(successes)), len(successes)) if is_rate else None,
+        success_95=(wilson(int(sum(successes)), len(successes)) if is_single else interval("success"))
+        if is_rate
+        else None,
         progress=_mean(progress),
-        progress_95=bootstrap_mean(progress, seed=seed, n_resamples=n_resamples) if progress else None,
+        progress_95=interval("progress"),
         reward=_mean(rewards),
-        reward_95=bootstrap_mean(rewards, seed=seed, n_resamples=n_resamples) if rewards else None,
+        reward_95=interval("reward"),
         grounding=_mean([record.grounding for record in scored]),
         n_easy=len(easy),
         n_hard=len(hard),
@@ -185,8 +219,8 @@ def differences(
             if record.is_scored and (record.task_id, record.seed) in base
         ]
         found[strategy] = _difference(baseline, pairs, seed=seed, n_resamples=n_resamples)
-    tested = [name for name, one in found.items() if one.p_mcnemar is not None]
-    adjusted = holm([found[name].p_mcnemar or 0.0 for name in tested])
+    tested = [name for name, one in found.items() if one.p_success is not None]
+    adjusted = holm([found[name].p_success or 0.0 for name in tested])
     for name, p_holm in zip(tested, adjusted, strict=True):
         found[name] = replace(found[name], p_holm=p_holm)
     return found
@@ -195,31 +229,51 @@ def differences(
 def _difference(
     baseline: str, pairs: list[tuple[EpisodeRecord, EpisodeRecord]], *, seed: int, n_resamples: int
 ) -> Difference:
-    n = len(pairs)
-    values: dict[str, Any] = {"baseline": baseline, "n_pairs": n}
-    success = [a.success - b.success for a, b in pairs if a.success is not None and b.success is not None]
-    if success:
-        n_better, n_worse = sum(one > 0 for one in success), sum(one < 0 for one in success)
-        values |= {
-            "success": _mean(success),
-            "success_95": bootstrap_mean(success, seed=seed, n_resamples=n_resamples),
-            "n_better": n_better,
-            "n_worse": n_worse,
-            "p_mcnemar": mcnemar_exact(n_better, n_worse),
-            "detectable_success": minimum_detectable_effect(
-                discordance(n_better + n_worse, len(success)), len(success)
-            ),
-        }
-    progress = [a.progress - b.progress for a, b in pairs if a.progress is not None and b.progress is not None]
-    if progress:
-        values |= {
-            "progress": _mean(progress),
-            "progress_95": bootstrap_mean(progress, seed=seed, n_resamples=n_resamples),
-        }
-    if len(progress) > 1:
-        variance = float(np.var(progress, ddof=1))
-        values["detectable_progress"] = minimum_detectable_effect(variance, len(progress))
+    values: dict[str, Any] = {"baseline": baseline, "n_pairs": len(pairs)}
+    apart: dict[str, list[float]] = {}
+    for name in ("success", "progress", "reward"):
+        known = [(a, b) for a, b in pairs if getattr(a, name) is not None and getattr(b, name) is not None]
+        if not known:
+            continue
+        tasks = [a.task_id for a, _ in known]
+        own = apart[name] = [getattr(a, name) - getattr(b, name) for a, b in known]
+        values[name] = _mean(own)
+        values[f"{name}_95"] = bootstrap_mean(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
+        if name != "reward":
+            p_name = "p_sign_flip" if name == "success" else "p_progress"
+            values[p_name] = sign_flip(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
+    if "success" in apart:
+        values |= _won_and_lost(pairs)
+    if "progress" in apart:
+        tasks = [a.task_id for a, b in pairs if a.progress is not None and b.progress is not None]
+        values["detectable_progress"] = _detectable(apart["progress"], tasks)
     return Difference(**values)
+
+
+def _detectable(differences: Sequence[float], tasks: Sequence[str]) -> float | None:
+    """Return the smallest true mean that so many tasks show; None for one task, which says nothing of its variance."""
+    by_task: dict[str, list[float]] = {}
+    for task, difference in zip(tasks, differences, strict=True):
+        by_task.setdefault(task, []).append(difference)
+    if len(by_task) < 2:
+        return None
+    variance = float(np.var([np.mean(own) for own in by_task.values()], ddof=1))
+    return minimum_detectable_effect(variance, len(by_task))
+
+
+def _won_and_lost(pairs: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str, Any]:
+    known = [(a, b) for a, b in pairs if a.success is not None and b.success is not None]
+    won = tuple(a.task_id for a, b in known if (a.success or 0) > (b.success or 0))
+    lost = tuple(a.task_id for a, b in known if (a.success or 0) < (b.success or 0))
+    found: dict[str, Any] = {"won": won, "lost": lost}
+    if len({a.task_id for a, _ in known}) == len(known):
+        variance = discordance(len(won) + len(lost), len(known))
+        found["p_mcnemar"] = mcnemar_exact(len(won), len(lost))
+        found["detectable_success"] = minimum_detectable_effect(variance, len(known))
+    else:
+        apart = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
+        found["detectable_success"] = _detectable(apart, [a.task_id for a, _ in known])
+    return found
 
 
 def _known(records: Sequence[EpisodeRecord], name: str) -> list[float]:

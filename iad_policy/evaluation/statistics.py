@@ -1,7 +1,10 @@
-"""Intervals and tests for paired comparisons; values between 0 and 1 unless said otherwise."""
+"""Intervals and tests for paired comparisons; values between 0 and 1 unless said otherwise.
+
+Exact tests and intervals of a rate are scipy's, which is imported when the first is asked for.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -22,31 +25,70 @@ class Interval(NamedTuple):
 
 def wilson(n_successes: int, n: int, *, confidence: float = CONFIDENCE) -> Interval:
     """Return Wilson's score interval of a rate (Wilson 1927; no continuity correction)."""
+    from scipy.stats import binomtest
+
     if not 0 <= n_successes <= n or n == 0:
         raise ValueError(f"expected 0 <= n_successes <= n and n > 0, got {n_successes} of {n}")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rate = n_successes / n
-    centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+    found = binomtest(n_successes, n).proportion_ci(confidence, method="wilson")
+    return Interval(float(found.low), float(found.high))
 
 
 def bootstrap_mean(
-    values: Sequence[float], *, seed: int = 0, n_resamples: int = N_RESAMPLES, confidence: float = CONFIDENCE
+    values: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    n_resamples: int = N_RESAMPLES,
+    confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Return the percentile bootstrap interval of a mean; for paired data pass the differences per task."""
+    """Return the percentile bootstrap interval of a mean; for paired data pass the differences.
+
+    Whole clusters are resampled. The tails are widened for their number as Hesterberg (2015, "What teachers should know
+    about the bootstrap", 5.3) does, since plain percentiles are too narrow for few.
+
+    Args:
+        values: One per episode.
+        clusters: What each value belongs to, such as its task where a task was run with several seeds; by default
+            each stands for itself.
+        seed: Of the resampling.
+        n_resamples: How many.
+        confidence: Of the interval.
+    """
+    sums, sizes = _by_cluster(values, clusters)
+    n = sums.size
+    if n == 1:
+        mean = float(sums[0] / sizes[0])
+        return Interval(mean, mean)
+    rng = np.random.default_rng(seed)
+    block = max(1, _MAX_CELLS // n)
+    means = []
+    for done in range(0, n_resamples, block):
+        drawn = rng.integers(n, size=(min(block, n_resamples - done), n))
+        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    tail = _tail(n, confidence)
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return Interval(float(low), float(high))
+
+
+def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return each cluster's sum and size."""
     data = np.asarray(values, dtype=np.float64)
     if data.size == 0:
         raise ValueError("expected at least one value to resample, got none")
-    rng = np.random.default_rng(seed)
-    block = max(1, _MAX_CELLS // data.size)
-    means = [
-        data[rng.integers(data.size, size=(min(block, n_resamples - done), data.size))].mean(axis=1)
-        for done in range(0, n_resamples, block)
-    ]
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
-    return Interval(float(low), float(high))
+    if clusters is None:
+        return data, np.ones(data.size)
+    if len(clusters) != data.size:
+        raise ValueError(f"expected a cluster for each of {data.size} values, got {len(clusters)}")
+    place: dict[Hashable, int] = {}
+    index = np.array([place.setdefault(cluster, len(place)) for cluster in clusters])
+    return np.bincount(index, weights=data), np.bincount(index).astype(np.float64)
+
+
+def _tail(n: int, confidence: float) -> float:
+    from scipy.stats import t
+
+    reach = math.sqrt(n / (n - 1)) * t.ppf((1 + confidence) / 2, n - 1)
+    return NormalDist().cdf(-reach)
 
 
 def mcnemar_exact(n_better: int, n_worse: int) -> float:
@@ -56,9 +98,42 @@ def mcnemar_exact(n_better: int, n_worse: int) -> float:
         n_better: Tasks that only the strategy solved.
         n_worse: Tasks that only the baseline solved.
     """
+    from scipy.stats import binomtest
+
     n = n_better + n_worse
-    tail = sum(math.comb(n, k) for k in range(min(n_better, n_worse) + 1))
-    return min(1.0, 2 * tail / (1 << n))
+    return float(binomtest(n_better, n).pvalue) if n else 1.0
+
+
+def sign_flip(
+    differences: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    n_resamples: int = N_RESAMPLES,
+) -> float:
+    """Return the two-sided p-value that the signs of paired differences are even chance (Fisher 1935).
+
+    A cluster's sign is flipped as a whole. All sign patterns are counted where there are no more than `n_resamples`,
+    otherwise so many random ones, the observed among them.
+    """
+    from scipy.stats import permutation_test
+
+    sums, _ = _by_cluster(differences, clusters)
+    sums = sums[sums != 0]  # whose sign makes no difference
+    if sums.size == 0:
+        return 1.0
+    if sums.size == 1:
+        return 1.0  # two patterns, as extreme as each other
+    found = permutation_test(
+        (sums,),
+        lambda flipped, axis: flipped.sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=n_resamples,
+        batch=max(1, _MAX_CELLS // sums.size),
+        rng=np.random.default_rng(seed),
+    )
+    return min(1.0, float(found.pvalue))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -70,6 +145,21 @@ def holm(p_values: Sequence[float]) -> list[float]:
         running = max(running, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = running
     return adjusted
+
+
+def pass_at_k(n_samples: int, n_correct: int, k: int) -> float:
+    """Return the unbiased chance that one of k samples is correct, 1 - C(n-c, k) / C(n, k) (Chen et al. 2021).
+
+    Args:
+        n_samples: Samples of one task.
+        n_correct: How many of them are correct.
+        k: At most `n_samples`.
+    """
+    if not 0 <= n_correct <= n_samples or not 1 <= k <= n_samples:
+        raise ValueError(
+            f"expected 0 <= n_correct <= n_samples and 1 <= k <= n_samples, got {n_correct} of {n_samples}, k {k}"
+        )
+    return 1.0 - math.comb(n_samples - n_correct, k) / math.comb(n_samples, k)
 
 
 def minimum_detectable_effect(variance: float, n: int, *, power: float = POWER) -> float:

@@ -91,3 +91,19 @@ def test_p_values_are_adjusted_for_the_strategies_compared() -> None:
 def test_no_common_task_is_no_difference() -> None:
     found = differences({"base": [episode("a")], "own": []}, "base")["own"]
     assert (found.n_pairs, found.success, found.p_holm, found.detectable_success) == (0, None, None, None)
+
+
+def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
+    tasks = [f"t{place}" for place in range(8)]
+    base = [episode(task, 0.0, seed=seed) for task in tasks for seed in range(3)]
+    better = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
+    found = differences({"base": base, "x": better}, "base")["x"]
+    once = differences(
+        {"base": [one for one in base if one.seed == 0], "x": [one for one in better if one.seed == 0]}, "base"
+    )["x"]
+    assert found.p_mcnemar is None
+    assert found.p_success == found.p_sign_flip == found.p_holm == once.p_mcnemar == pytest.approx(2 / 64)
+    assert found.success_95 == once.success_95
+    assert (found.n_pairs, found.n_better, once.n_better) == (24, 18, 6)
+    assert once.won == tuple(tasks[:6])
+    assert summarise(better).success_95 == summarise([one for one in better if one.seed == 0]).progress_95

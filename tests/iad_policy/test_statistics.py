@@ -1,5 +1,5 @@
 import math
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -12,6 +12,8 @@ from iad_policy.evaluation.statistics import (
     holm,
     mcnemar_exact,
     minimum_detectable_effect,
+    pass_at_k,
+    sign_flip,
     wilson,
 )
 
@@ -102,3 +104,102 @@ def test_detectable_effect_is_the_formula_by_hand() -> None:
 def test_discordance_is_never_nothing() -> None:
     assert discordance(0, 98) == 0.01
     assert discordance(24, 98) == 0.25
+
+
+N_TABLES = 1000
+
+
+def test_mcnemar_and_sign_flip_are_enumerated_on_random_tables() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(N_TABLES):
+        signs = rng.choice([-1.0, 0.0, 1.0], size=int(rng.integers(1, 10)), p=[0.2, 0.4, 0.4])
+        patterns = np.array(list(product([-1, 1], repeat=int(np.count_nonzero(signs)))))
+        extreme = np.abs(patterns @ np.abs(signs[signs != 0])) >= abs(signs.sum())
+        p = float(extreme.mean())
+        assert mcnemar_exact(int((signs > 0).sum()), int((signs < 0).sum())) == pytest.approx(p)
+        assert sign_flip(signs.tolist()) == pytest.approx(p)
+
+
+def test_sign_flip_of_clusters_is_enumerated_on_random_tables() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(N_TABLES // 5):
+        n = int(rng.integers(2, 9))
+        values, clusters = rng.normal(0.3, 1, size=3 * n), np.repeat(np.arange(n), 3)
+        sums = values.reshape(n, 3).sum(axis=1)
+        flipped = np.abs(np.array(list(product([-1, 1], repeat=n))) @ sums)
+        p = float((flipped >= abs(sums.sum()) - 1e-12).mean())
+        assert sign_flip(values.tolist(), clusters=clusters.tolist()) == pytest.approx(p)
+
+
+def test_sign_flip_by_chance_is_near_the_enumerated_one() -> None:
+    values = np.random.default_rng(9).normal(0.35, 1, size=14).tolist()
+    exact, drawn = sign_flip(values, n_resamples=1 << 14), sign_flip(values, n_resamples=8000)
+    assert exact != drawn
+    assert drawn == pytest.approx(exact, abs=0.02)
+    assert sign_flip([0.0, 0.0]) == sign_flip([0.7]) == 1.0
+
+
+def test_holm_is_the_closed_test_on_random_tables() -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(N_TABLES):
+        p_values = rng.uniform(0, 0.4, size=int(rng.integers(1, 6))).tolist()
+        # A hypothesis falls when every intersection that holds it falls to Bonferroni's test.
+        closed = [
+            max(
+                min(1.0, len(subset) * min(p_values[one] for one in subset))
+                for size in range(1, len(p_values) + 1)
+                for subset in combinations(range(len(p_values)), size)
+                if place in subset
+            )
+            for place in range(len(p_values))
+        ]
+        assert holm(p_values) == pytest.approx(closed)
+
+
+def test_pass_at_k_is_enumerated_on_random_tables() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(N_TABLES):
+        n = int(rng.integers(1, 8))
+        correct = rng.random(n) < 0.4
+        k = int(rng.integers(1, n + 1))
+        drawn = [any(correct[list(subset)]) for subset in combinations(range(n), k)]
+        assert pass_at_k(n, int(correct.sum()), k) == pytest.approx(np.mean(drawn))
+    with pytest.raises(ValueError, match="k <= n_samples"):
+        pass_at_k(3, 1, 4)
+
+
+def test_bootstrap_of_clusters_is_wider_where_seeds_agree_and_the_same_where_there_is_one() -> None:
+    rng = np.random.default_rng(12)
+    tasks = rng.random(40)
+    values, clusters = np.repeat(tasks, 4).tolist(), np.repeat(np.arange(40), 4).tolist()
+    naive, clustered = bootstrap_mean(values), bootstrap_mean(values, clusters=clusters)
+    assert clustered == bootstrap_mean(tasks.tolist())
+    assert (clustered.high - clustered.low) / (naive.high - naive.low) == pytest.approx(2, rel=0.15)
+    assert bootstrap_mean([0.2, 0.4], clusters=["one", "one"]) == pytest.approx((0.3, 0.3))
+    with pytest.raises(ValueError, match="a cluster for each"):
+        bootstrap_mean([0.2, 0.4], clusters=["one"])
+
+
+N_EXPERIMENTS = 2000
+BELOW = 0.5248
+"""The chance that beta(2, 3) is below 0.4: 1 - 0.6^4 - 4 * 0.4 * 0.6^3."""
+
+
+def test_intervals_cover_the_truth_in_95_of_100_experiments() -> None:
+    """Success of 60 tasks with their own difficulty, three seeds each: a rate, a mean and a paired difference."""
+    rng = np.random.default_rng(13)
+    tasks = np.repeat(np.arange(60), 3).tolist()
+    rates, gain = 0.4, 0.1
+    covered = {"wilson": 0, "mean": 0, "difference": 0}
+    for place in range(N_EXPERIMENTS):
+        low, high = wilson(int(rng.binomial(100, rates)), 100)
+        covered["wilson"] += low <= rates <= high
+        difficulty = np.repeat(rng.beta(2, 3, size=60), 3)
+        base = rng.random(180) < difficulty
+        better = rng.random(180) < np.minimum(1, difficulty + gain * 2 * (difficulty < 0.4))
+        low, high = bootstrap_mean(base.tolist(), clusters=tasks, seed=place, n_resamples=1000)
+        covered["mean"] += low <= 0.4 <= high  # the mean of beta(2, 3)
+        difference = (better.astype(float) - base).tolist()
+        low, high = bootstrap_mean(difference, clusters=tasks, seed=place, n_resamples=1000)
+        covered["difference"] += low <= gain * 2 * BELOW <= high
+    assert all(0.93 <= n / N_EXPERIMENTS <= 0.97 for n in covered.values()), covered
