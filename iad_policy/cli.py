@@ -67,7 +67,13 @@ VerifierName = Annotated[
     str | None,
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
-N = Annotated[int | None, typer.Option("--n", help="Proposals per decision, by default 3.")]
+N = Annotated[
+    int | None,
+    typer.Option(
+        "--n",
+        help="Proposals per decision, by default 3; docs/strategies.md says what else a strategy counts by it.",
+    ),
+]
 Tasks = Annotated[
     int | None, typer.Option(help="How many tasks, from the start of the split, by default 100; a preset's: all.")
 ]

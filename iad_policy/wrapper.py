@@ -36,7 +36,7 @@ class IADPolicyWrapper:
             function `f(observation, info) -> action`.
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
-        n: Proposals per decision, for strategies that have it.
+        n: Proposals per decision, or what else the strategy declares, for strategies that have it.
         verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
             the environment's proxy verifier, if it has one.
         feedback: A feedback form's name or the form, for strategies that have it.

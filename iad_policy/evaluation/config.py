@@ -2,14 +2,14 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from iad_policy.budget import Budget
 from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
-from iad_policy.strategies import find_strategy, load_strategy, options_of
+from iad_policy.strategies import declaration_of, find_strategy, load_strategy, options_of
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
@@ -34,7 +34,7 @@ class RunConfig:
         strategy_args: Further options of the strategies: `k` of every strategy that has it, `chains.k` of one.
         env_args: Further arguments of `gym.make`.
         data_dir: The environment's data folder; None for the default. Data are told apart by content, not place.
-        n: Proposals per decision, for strategies that have it.
+        n: Proposals per decision, or what else a strategy declares, for strategies that have it.
         tasks: How many, from the start of the split; fewer where it has fewer. None for all.
         subset: A share of the split to draw them from, 0-1, at random by the seed; None for the whole split.
         split: The split, where the environment has splits.
@@ -131,21 +131,35 @@ class RunConfig:
         return f"{environment.lower()}-{strategies}-{digest(fixed, str(self.data_dir))[:8]}"
 
     def equal_on(self) -> str:
-        """Say on which axis the strategies' budgets are equal."""
-        by_n: dict[int, list[str]] = {}
+        """Say on which axis the strategies' budgets are equal, or that they are not."""
+        counted: dict[tuple[str, int], list[str]] = {}
         for name in self.strategies:
-            by_n.setdefault(self.options(name).get("n", 1), []).append(name)
-        reference = by_n.pop(1, []) if len(by_n) > 1 else []
-        if len(by_n) > 1:
-            of_each = "; ".join(f"n = {n} for {', '.join(names)}" for n, names in by_n.items())
-            said = f"NOT equal: {of_each}"
-        else:
-            ((n, _),) = by_n.items()
-            said = f"equal on proposals per decision: n = {n}" if n > 1 else "one proposal per decision"
-        if reference:
-            said += f"; {', '.join(reference)} {'is' if len(reference) == 1 else 'are'} the reference with 1"
+            options = self.options(name)
+            if "n" in options:
+                counted.setdefault((declaration_of(name).n_means(options), options["n"]), []).append(name)
+        said = self._counted(counted)
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
         return f"{said}; {limits}" if limits else said
+
+    def _counted(self, counted: Mapping[tuple[str, int], Sequence[str]]) -> str:
+        """Say what n counts, given the strategies by what it counts for them and how much it is."""
+        if not counted:
+            return "one proposal per decision"
+        others = [name for name in self.strategies if not any(name in names for names in counted.values())]
+        (_, n), *rest = counted
+        if not rest:
+            said = f"equal on {next(iter(counted))[0]}: n = {n}"
+        elif all(its == n for _, its in rest):
+            meanings = "; ".join(f"{means} for {', '.join(names)}" for (means, _), names in counted.items())
+            said = f"not equal: n = {n} counts {meanings}"
+        else:
+            meanings = "; ".join(
+                f"n = {its}, {means}, for {', '.join(names)}" for (means, its), names in counted.items()
+            )
+            said = f"not equal: {meanings}"
+        if others:
+            said += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+        return said
 
     def _optional(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in NAMED if getattr(self, name) is not None}

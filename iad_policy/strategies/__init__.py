@@ -1,12 +1,15 @@
 """Strategies: how a method decides, one file each, as generators without I/O. See `iad_policy.requests`.
 
-To add one: write its file, and name it in `STRATEGIES`; your own is `module:function`, see docs/add-a-strategy.md.
+To add one: write its file, and name it in `STRATEGIES`; your own is `module:function`, see docs/add-a-strategy.md. What
+`n` counts, and whether it needs a verifier, it declares itself where that is not "proposals per decision" and "any
+verifier": see `declares`.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial, update_wrapper
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from iad_policy.errors import UnknownName
 from iad_policy.feedback import load_feedback
@@ -25,7 +28,54 @@ STRATEGIES: Mapping[str, str] = {
 """Name -> "module:function"."""
 
 P = ParamSpec("P")
+StrategyT = TypeVar("StrategyT", bound=Callable[..., Any])
 Strategy = Callable[..., Asking[None]]
+PROPOSALS = "proposals per decision"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a table has to say of a method.
+
+    Attributes:
+        n: What `n` counts.
+        n_with: What it counts where an option is given, by the option's name.
+        needs: `nothing` for a method that asks no verifier, `verifier` for one that works with any, `oracle` for one
+            that is only itself with the true reward.
+    """
+
+    n: str = PROPOSALS
+    n_with: Mapping[str, str] = field(default_factory=dict)
+    needs: Literal["nothing", "verifier", "oracle"] = "verifier"
+
+    def n_means(self, options: Mapping[str, Any]) -> str:
+        """Return what `n` counts under the options given."""
+        return next((means for option, means in self.n_with.items() if option in options), self.n)
+
+
+def declares(
+    *,
+    n: str = PROPOSALS,
+    n_with: Mapping[str, str] | None = None,
+    needs: Literal["nothing", "verifier", "oracle"] = "verifier",
+) -> Callable[[StrategyT], StrategyT]:
+    """Attach a `Declaration` to a strategy."""
+
+    def declare(strategy: StrategyT) -> StrategyT:
+        vars(strategy)["declaration"] = Declaration(n, n_with or {}, needs)
+        return strategy
+
+    return declare
+
+
+def declaration_of(strategy: str | Strategy) -> Declaration:
+    """Return what a strategy declares, by its name or as the function.
+
+    Raises:
+        UnknownName: No such strategy.
+    """
+    declared: Declaration = getattr(find_strategy(strategy), "declaration", Declaration())
+    return declared
 
 
 def per_step(
@@ -50,13 +100,13 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         UnknownName: No such strategy, feedback form or stop rule.
         ValueError: An option that it does not have, or `n` below 1.
     """
-    if isinstance(strategy, str):
-        strategy = find_strategy(strategy)
+    strategy = find_strategy(strategy)
     known = options_of(strategy)
     if "n" not in known:
         options.pop("n", None)
     elif not isinstance(options.get("n", 1), int) or options.get("n", 1) < 1:
-        raise ValueError(f"expected n, the proposals per decision, to be an integer of 1 or more, got {options['n']!r}")
+        means = declaration_of(strategy).n_means(options)
+        raise ValueError(f"expected n, the {means}, to be an integer of 1 or more, got {options['n']!r}")
     for option in options:
         if option not in known:
             raise UnknownName("option of the strategy", option, known)
@@ -66,19 +116,21 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
     return partial(strategy, **options)
 
 
-def find_strategy(name: str) -> Strategy:
-    """Return a strategy by its name, or the function that `module:function` names.
+def find_strategy(strategy: str | Strategy) -> Strategy:
+    """Return a strategy by its name, or the function that `module:function` names; a function is one already.
 
     Raises:
         UnknownName: No such strategy, module or function.
         TypeError: What is named can't be a strategy.
     """
-    if name in STRATEGIES:
-        return load_object(STRATEGIES[name])  # type: ignore[no-any-return]
-    own = load_own("strategy", name, STRATEGIES)
+    if not isinstance(strategy, str):
+        return strategy
+    if strategy in STRATEGIES:
+        return load_object(STRATEGIES[strategy])  # type: ignore[no-any-return]
+    own = load_own("strategy", strategy, STRATEGIES)
     if not callable(own) or not inspect.signature(own).parameters:
         raise TypeError(
-            f"expected a strategy, a generator function f(here, *, ...), got {name}, {own!r:.100}; see "
+            f"expected a strategy, a generator function f(here, *, ...), got {strategy}, {own!r:.100}; see "
             "docs/add-a-strategy.md"
         )
     return own  # type: ignore[no-any-return]

@@ -4,12 +4,13 @@ from collections import Counter
 from typing import Literal
 
 from iad_policy.requests import Asking, Propose
-from iad_policy.strategies import per_step
+from iad_policy.strategies import declares, per_step
 from iad_policy.types import Candidate, State
 from iad_policy.voting import voted
 
 
 @per_step
+@declares(needs="nothing")
 def bon_sc(
     here: State, *, n: int = 3, by: Literal["action", "result"] | None = None, temperature: float | None = None
 ) -> Asking[Candidate]:
