@@ -99,8 +99,7 @@ class Answerer:
                 self._cut(answer, "agent", "proposals")
                 continue
             made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
-            said = made.action, made.thought, made.error, made.key
-            candidate = Candidate(*said, usage, made.logprobs, feedback=feedback, id=item)
+            candidate = replace(made, usage=usage, feedback=feedback, id=item)
             self.candidates[candidate.id] = candidate
             if not at.path:
                 self._here.add(candidate.id)
@@ -143,7 +142,8 @@ class Answerer:
             call.report(candidate.usage)
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
-            return [Candidate(candidate.action, candidate.thought, error, key, logprobs=candidate.logprobs)]
+            said = candidate.action, candidate.thought, error, key
+            return [Candidate(*said, logprobs=candidate.logprobs, parts=candidate.parts)]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)

@@ -22,7 +22,7 @@ from iad_policy.log import AnswerLog, EpisodeLog
 from iad_policy.roles import default_roles
 from iad_policy.strategies import Strategy, load_strategy
 from iad_policy.strategies.stop import StopRule
-from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
+from iad_policy.types import Agent, Candidate, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
 
 
@@ -90,7 +90,7 @@ class IADPolicyWrapper:
         self._n_episodes = 0
         self._driver: Driver | None = None
         self._episode: Episode | None = None
-        self._pending: Any = None
+        self._pending: Candidate | None = None
 
     @property
     def agent(self) -> Agent:
@@ -136,8 +136,8 @@ class IADPolicyWrapper:
             state = self._arrived(observation, info, done=False)
         decision = self._required_driver().decide(state)
         self.decisions.append(self._annotated(decision))
-        self._pending = decision.committed.action
-        return self._pending
+        self._pending = decision.committed
+        return decision.committed.action
 
     def observe(
         self, observation: Any, info: Mapping[str, Any], *, reward: float | None = None, done: bool = False
@@ -194,8 +194,8 @@ class IADPolicyWrapper:
         if self._pending is None:
             assert episode.state is not None
             return episode.state  # observe() was called for this step already
-        action, self._pending = self._pending, None
-        state = episode.advance(action, observation, info, done=done)
+        committed, self._pending = self._pending, None
+        state = episode.advance(committed, observation, info, done=done)
         episode.record_step(reward, done, info)
         return state
 

@@ -23,6 +23,7 @@ class Completion:
         text: May be empty.
         usage: Tokens, and dollars where the price is known; reported to the current call already.
         logprobs: Of the answer's tokens, if they were asked for and given.
+        starts: Where in the text each of these tokens begins, in characters; None where they don't spell the text.
         finish_reason: `stop`, `length` ..., as the provider says it.
     """
 
@@ -30,6 +31,7 @@ class Completion:
     usage: Usage = NOTHING
     logprobs: tuple[float, ...] | None = None
     finish_reason: str = "stop"
+    starts: tuple[int, ...] | None = None
 
 
 @runtime_checkable
