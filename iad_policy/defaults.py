@@ -29,7 +29,7 @@ class Defaults:
 
 DEFAULTS = {
     "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
-    "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier"),
+    "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier", "bash"),
     "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
     "IAD/Sketch2Code-v0": Defaults(
         "tracer",

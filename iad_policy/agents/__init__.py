@@ -19,6 +19,9 @@ AGENTS: Mapping[str, str] = {
     "scripter": "iad_policy.agents.scripter:Scripter",
     "tracer": "iad_policy.agents.tracer:Tracer",
     "litellm": "iad_policy.agents.language:language_agent",
+    "react": "iad_policy.agents.react:react_agent",
+    "composite": "iad_policy.agents.composite:composite_agent",
+    "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 
