@@ -27,6 +27,7 @@ from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.tasks import Cut, Item, Result, Task
 from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
 from iad_policy.verdicts import verdicts_of
+from iad_policy.wording import as_told, heard
 
 Answering = Generator[list[Task], list[Result], Any]
 
@@ -88,7 +89,7 @@ class Answerer:
             granted = self._overdrawn(granted, axis)
         if granted == 0:
             raise BudgetExhausted(axis)
-        prompt = digest("propose", at.id, at.notes, told(feedback), request.temperature)
+        prompt = digest("propose", *at.named_by(), told(feedback), request.temperature)
         tasks = [
             self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
             for place in range(granted)
@@ -129,7 +130,7 @@ class Answerer:
         def work(known: Mapping[int, Any]) -> list[Candidate]:
             with self._world.guard():
                 candidate = self._cast.agent.propose(
-                    request.at,
+                    as_told(request.at),
                     feedback=request.feedback,
                     temperature=request.temperature,
                     rng=Random(call.seed),
@@ -314,7 +315,7 @@ class Answerer:
         if isinstance(answer, Cut):
             self._cut(answer, request.role, "asks")
             raise BudgetExhausted(answer.axis)
-        return answer.value
+        return heard(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:
         """Return the digest of a question; only the log asks for it."""
@@ -340,8 +341,7 @@ class Answerer:
         chosen = self.candidates.get(chosen.id, self._named(chosen))
         if not chosen.error:
             return chosen
-        usable = [self.candidates[name] for name in self.candidates if name in self._here]
-        usable = [candidate for candidate in usable if not candidate.error]
+        usable = [one for name, one in self.candidates.items() if name in self._here and not one.error]
         if usable:
             self.notes["the strategy committed no action: its best usable candidate was taken"] = None
             return max(usable, key=score)

@@ -101,7 +101,9 @@ class Episode:
     def known(self, at: State, action_key: str, draw: int) -> State | None:
         """Return the state after a simulated action, if it was simulated in this decision already."""
         state = self._simulated.get((at.id, action_key, draw))
-        return state if state is None or state.notes == at.notes else replace(state, notes=at.notes)
+        if state is None or (state.notes == at.notes and state.wording == at.wording):
+            return state
+        return replace(state, notes=at.notes, wording=at.wording)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""
@@ -112,6 +114,7 @@ class Episode:
             path=(*at.path, Move(candidate.action, draw)),
             history=(*at.history, _turn(at, candidate)),
             notes=at.notes,
+            wording=at.wording,
             steps_left=steps_left,
             done=outcome.done or steps_left <= 0,
             id=next_id(at.id, candidate.key, draw, outcome.observation),

@@ -87,6 +87,16 @@ def best_worst_and_judge_text(
     return _best_and_worst(best, worst, critique, shown_tokens)
 
 
+def about_last(last: Candidate, *said: tuple[str, str]) -> Feedback:
+    """Tell the last answer, and under a label each what is said of it: for methods that always revise the last one.
+
+    Agents that are no language models read `Feedback.best` as what is to be revised, whether it is the best or not.
+    """
+    shown = [(label, truncated(text, CRITIQUE_TOKENS)) for label, text in said if text]
+    blocks = [f"Last: {truncated(last.error or str(last.action), SHOWN_TOKENS)}", *map(": ".join, shown)]
+    return Feedback("\n".join(blocks), best=last.shown(), critique="\n".join(text for _, text in shown))
+
+
 FORMS: Mapping[str, FeedbackForm] = {
     "none": no_feedback,
     "scalar": scalar,

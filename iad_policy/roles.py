@@ -1,15 +1,18 @@
 """Who answers `Ask` when there is no language model for it.
 
-The ranker and the evaluator take the verifier's verdicts that the subject carries; the other roles fill templates. The
-log names the source, so a table can't pass such a text off as a model's.
+The ranker and the evaluator take the verifier's verdicts that the subject carries; the paraphraser exchanges phrases,
+other ones at each call; the other roles fill templates. The log names the source, so a table can't pass such a text off
+as a model's.
 """
 
 from typing import Any
 
 import gymnasium as gym
 
+from iad_policy.call import current_call
 from iad_policy.errors import UnknownName
 from iad_policy.names import load_object
+from iad_policy.paraphrasing import paraphrase
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
@@ -37,7 +40,8 @@ class TemplateRoles:
             return "What was tried:\n" + "\n".join(f"- {text}" for text in texts)
         if role == "reflector":
             return f"That attempt did not succeed: {'; '.join(texts)}. Do something different this time."
-        return "\n".join(texts)  # a paraphraser without a model keeps the words
+        call = current_call()
+        return paraphrase("\n".join(texts), call.sample_index, call.stream)
 
 
 def _parts(subject: Any) -> list[Any]:

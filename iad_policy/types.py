@@ -108,6 +108,7 @@ class State:
         done: True when the episode is over here.
         id: Names the state; chained from its parent's.
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
+        wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
         gold: The oracle's findings, only in the preview an `oracle` verifier is given.
     """
 
@@ -120,15 +121,20 @@ class State:
     done: bool = False
     id: str = ""
     key: str = ""
+    wording: str = ""
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def named_by(self) -> tuple[Any, ...]:
         """What a digest of it covers."""
-        return (self.id, self.notes)
+        return (self.id, self.notes, self.wording) if self.wording else (self.id, self.notes)
 
     def noted(self, *texts: str) -> "State":
         """This state with more notes for the agent."""
         return replace(self, notes=(*self.notes, *texts))
+
+    def worded(self, wording: str) -> "State":
+        """This state with the task in other words for the agent; "" for the environment's own."""
+        return replace(self, wording=wording)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +306,10 @@ class PublicInfo(dict[str, Any]):
     def __init__(self, info: Mapping[str, Any], gold: frozenset[str]) -> None:
         super().__init__((key, value) for key, value in info.items() if key not in gold)
         self._gold = gold
+
+    def changed(self, values: Mapping[str, Any]) -> "PublicInfo":
+        """Return it with other values of some keys."""
+        return PublicInfo({**self, **values}, self._gold)
 
     def __missing__(self, key: str) -> Any:
         if key in self._gold:

@@ -1,8 +1,9 @@
-"""Voting by result: candidates that come to the same are one vote each for it.
+"""Voting: candidates that are, or come to, the same are one vote each for it, or weigh what they score.
 
 What failed does not vote, and what came to nothing votes only when nothing else is left; of equals the first seen wins.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -41,6 +42,21 @@ def majority(candidates: Sequence[Candidate]) -> Candidate:
     voters = [candidate for candidate, rank in zip(seen, ranks, strict=True) if rank == max(ranks)]
     votes = Counter(_result(candidate) for candidate in voters)
     return max(voters, key=lambda candidate: votes[_result(candidate)])
+
+
+def heaviest(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the first candidate of the action whose scores add up to most.
+
+    Args:
+        candidates: At least one; those that are no action, were not verified or failed to be weigh nothing, and count
+            only if there are no others.
+    """
+    weights: dict[str, float] = {}
+    for candidate in candidates:
+        if not candidate.error and math.isfinite(candidate.score):
+            weights[candidate.key] = weights.get(candidate.key, 0.0) + candidate.score
+    usable = [candidate for candidate in candidates if not candidate.error]
+    return max(usable or candidates, key=lambda candidate: weights.get(candidate.key, -math.inf))
 
 
 def _result(candidate: Candidate) -> str:

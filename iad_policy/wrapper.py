@@ -20,7 +20,7 @@ from iad_policy.errors import ContractError, UnknownName
 from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
 from iad_policy.roles import default_roles
-from iad_policy.strategies import Strategy, load_strategy
+from iad_policy.strategies import Strategy, load_strategy, require_verifier
 from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Candidate, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
@@ -79,6 +79,7 @@ class IADPolicyWrapper:
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
         base, judge = load_agent(agent, env), _verifier(verifier, env)
+        require_verifier(strategy, judge)
         self._cast = Cast(base, judge, roles or default_roles(env, base, judge))
         self._world = adapt(env)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})

@@ -16,7 +16,7 @@ from iad_policy.feedback import load_feedback
 from iad_policy.names import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.stop import load_stop
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, State, Verifier
 
 STRATEGIES: Mapping[str, str] = {
     "single": "iad_policy.strategies.single:single",
@@ -24,6 +24,16 @@ STRATEGIES: Mapping[str, str] = {
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
     "chains": "iad_policy.strategies.chains:chains",
+    "weighted-bon": "iad_policy.strategies.weighted_bon:weighted_bon",
+    "self-refine": "iad_policy.strategies.self_refine:self_refine",
+    "sk2code-feedback": "iad_policy.strategies.sk2code_feedback:sk2code_feedback",
+    "self-debug": "iad_policy.strategies.self_debug:self_debug",
+    "try-again": "iad_policy.strategies.try_again:try_again",
+    "sequential-revision": "iad_policy.strategies.sequential_revision:sequential_revision",
+    "iad-fb": "iad_policy.strategies.iad_fb:iad_fb",
+    "q-guided": "iad_policy.strategies.q_guided:q_guided",
+    "bon-episode": "iad_policy.strategies.bon_episode:bon_episode",
+    "reflexion": "iad_policy.strategies.reflexion:reflexion",
 }
 """Name -> "module:function"."""
 
@@ -114,6 +124,21 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         if isinstance(options.get(option), str):
             options[option] = load(options[option])
     return partial(strategy, **options)
+
+
+def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> None:
+    """Refuse a verifier that would make a method something else: one that shows the true reward needs the true reward.
+
+    Raises:
+        ValueError: The strategy needs an `oracle` verifier and is given another one, or none.
+    """
+    if declaration_of(strategy).needs == "oracle" and getattr(verifier, "information", "") != "oracle":
+        given = "no verifier" if verifier is None else f"one labelled {verifier.information!r}"
+        name = strategy if isinstance(strategy, str) else strategy.__name__
+        raise ValueError(
+            f"expected a verifier labelled 'oracle' for {name}, which shows the agent the true reward, got {given}; "
+            "pass the verifier 'oracle', or take a strategy that does without"
+        )
 
 
 def find_strategy(strategy: str | Strategy) -> Strategy:

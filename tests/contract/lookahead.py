@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Ask, Asking, Commit, Propose, Simulate, Verify
+from iad_policy.strategies import declares
 from iad_policy.types import Candidate, State, score
 
 
@@ -44,6 +45,7 @@ class Attempt(NamedTuple):
     evaluation: str
 
 
+@declares(n="attempts per decision", needs="nothing")
 def rehearse(here: State, *, n: int = 2, length: int = 2) -> Asking[None]:
     """Attempt n times in simulation, evaluate and sum up, then act once with the summary as a note."""
     while not here.done:

@@ -15,6 +15,8 @@ from iad_policy.call import current_call
 from iad_policy.digest import seed_of
 from iad_policy.errors import BudgetExhausted
 from iad_policy.roles import TemplateRoles
+from iad_policy.strategies import STRATEGIES as REGISTERED
+from iad_policy.strategies import Declaration, declaration_of
 from iad_policy.types import Information
 from tests.contract.lookahead import look_two_ahead, rehearse
 from tests.contract.toy import Digger, SlipperyDigger
@@ -99,11 +101,14 @@ class CountedOracle:
     """The oracle verifier, counted."""
 
     calls: Calls
+    per_candidate: bool = False
+    n_tokens: int = 0
     information: Information = "oracle"
     needs_preview: bool = True
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
         self.calls.add("verifier", len(candidates))
+        current_call().report(Usage(prompt_tokens=self.n_tokens * len(candidates)))
         return [Verdict(_gold(candidate)["progress"]) for candidate in candidates]
 
 
@@ -118,23 +123,36 @@ ENVIRONMENTS: Mapping[str, Callable[[], gym.Env[Any, Any]]] = {
     "slippery": lambda: SlipperyDigger(max_steps=6),
     "taxi": lambda: gym.make(TAXI, is_rainy=True),
 }
-STRATEGIES: Mapping[str, dict[str, Any]] = {
-    "single": {"strategy": "single"},
-    "bon": {"strategy": "bon"},
-    "bon-sc": {"strategy": "bon-sc"},
-    "iad": {"strategy": "iad"},
+SMALL: Mapping[str, dict[str, Any]] = {}
+"""Options that keep a registered strategy quick where its defaults are not."""
+VARIANTS: Mapping[str, dict[str, Any]] = {
     "iad-none": {"strategy": "iad", "feedback": "none"},
     "iad-scalar": {"strategy": "iad", "feedback": "scalar"},
     "iad-judge": {"strategy": "iad", "feedback": "judge"},
-    "iad-fb": {"strategy": "iad", "feedback": "best-worst-judge"},
+    "iad-best-worst-judge": {"strategy": "iad", "feedback": "best-worst-judge"},
+    "iad-fb-once": {"strategy": "iad-fb", "k": 1},
     "iad-delta": {"strategy": "iad", "delta": 0.2},
     "iad-finalise": {"strategy": "iad", "stop": "finalise"},
     "iad-score": {"strategy": "iad", "stop": "score:0.6"},
     "bon-sc-result": {"strategy": "bon-sc", "by": "result"},
-    "chains": {"strategy": "chains", "n": 5, "k": 2},
+    "chains-uneven": {"strategy": "chains", "n": 5, "k": 2},
+    "bon-episode-perturbed": {"strategy": "bon-episode", "perturb": True},
+    "q-guided-plain": {"strategy": "q-guided", "perturb": False},
+    "q-guided-episodes": {"strategy": "q-guided", "n": 2, "episodes": 2},
+    "reflexion-never": {"strategy": "reflexion", "stop": "never", "n": 2},
     "lookahead": {"strategy": look_two_ahead, "n": 2},
     "rehearse": {"strategy": rehearse, "n": 2},
 }
+STRATEGIES: Mapping[str, dict[str, Any]] = {
+    **{name: {"strategy": name, **SMALL.get(name, {})} for name in REGISTERED},
+    **VARIANTS,
+}
+"""Every registered strategy by its name, variants, and two that are not ours: what the contract tests run."""
+
+
+def declared(how: Mapping[str, Any]) -> Declaration:
+    """What a way to play declares."""
+    return declaration_of(how.get("strategy", "iad"))
 
 
 @dataclass
@@ -159,7 +177,10 @@ def play(
     env_seed: int = 5,
     **options: Any,
 ) -> Played:
-    """Play an episode, or its first decisions, with counted players; options go to the wrapper."""
+    """Play an episode, or its first decisions, with counted players; options go to the wrapper.
+
+    A strategy that is only itself with the oracle is given it, in place of a proxy.
+    """
     calls = Calls()
     env = (ENVIRONMENTS[environment] if isinstance(environment, str) else environment)()
     verifiers = {
@@ -167,6 +188,8 @@ def play(
         "apart": Hunch(calls, per_candidate=True, n_tokens=n_tokens),
         "oracle": CountedOracle(calls),
     }
+    if declared(how).needs == "oracle":
+        verifiers |= {"proxy": CountedOracle(calls), "apart": CountedOracle(calls, True, n_tokens)}
     players = {"agent": Wanderer(calls, n_tokens=n_tokens), "roles": CountedRoles(calls)}
     settings = {**players, "n": 3, **how, **options}
     agent = settings.pop("agent")

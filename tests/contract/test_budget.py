@@ -10,7 +10,6 @@ from tests.contract.players import STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger
 
 ALL = list(STRATEGIES)
-WITH_VERDICTS = [name for name in ALL if name not in ("single", "bon-sc", "rehearse")]
 
 
 def spent(played: Any, axis: str, role: str | None = None) -> float:

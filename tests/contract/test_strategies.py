@@ -9,16 +9,17 @@ from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, S
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.strategies import per_step
 from iad_policy.types import score
-from tests.contract.players import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, play
+from tests.contract.players import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, declared, play
 from tests.contract.toy import Digger
 
-NEEDS_NO_VERIFIER = ("single", "bon-sc", "rehearse")
 CASES = [
     (environment, verifier, name)
     for environment in ENVIRONMENTS
     for verifier in ("proxy", "apart", "oracle", None)
     for name in STRATEGIES
-    if (verifier is not None or name in NEEDS_NO_VERIFIER) and (environment != "taxi" or verifier != "apart")
+    if (verifier is not None or declared(STRATEGIES[name]).needs == "nothing")
+    and (environment != "taxi" or verifier != "apart")
+    and (verifier != "proxy" or declared(STRATEGIES[name]).needs != "oracle")
 ]
 N_DECISIONS = {"digger": 6, "slippery": 6, "taxi": 1}
 
@@ -228,7 +229,7 @@ def _generator(requests: Any) -> Any:
         ({"strategy": "iad", "n": 0}, "n, the proposals per decision"),
         ({"strategy": "bon", "n": -1}, "n, the proposals per decision"),
         ({"strategy": "iad", "gamma": 1}, "delta, feedback, n, stop, temperature"),
-        ({"strategy": "bom"}, "bon, bon-sc, chains, iad, single"),
+        ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
         ({"strategy": "iad", "feedback": "loud"}, "best-worst, best-worst-judge, judge, none, scalar"),
         ({"strategy": "iad", "stop": "later"}, "finalise, never, score:X"),
         ({"strategy": "iad", "threads": 0}, "threads of 1 or more"),

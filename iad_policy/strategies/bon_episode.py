@@ -1,0 +1,26 @@
+"""Best-of-N over whole episodes: N are simulated, the best one is committed."""
+
+from iad_policy.requests import All, Asking
+from iad_policy.rollouts import DEPTH, best_of, finish, follow, roll_out
+from iad_policy.strategies import declares
+from iad_policy.types import State
+from iad_policy.wording import paraphrases
+
+
+@declares(n="simulated episodes")
+def bon_episode(
+    here: State, *, n: int = 3, perturb: bool = False, depth: int = DEPTH, temperature: float | None = None
+) -> Asking[None]:
+    """Simulate n episodes side by side and commit the one whose end the verifier scores best (BoN of QLASS).
+
+    With `perturb=True` all but the first are played for a paraphrase of the task (BoN-aug of QLASS, arXiv 2502.02584).
+    The true reward decides only under the label `oracle`. Where the real environment answers otherwise than the
+    simulation did, the episode goes on with first answers.
+
+    When the budget ends, an episode that came to its end goes before one that did not, and one with a verdict before
+    one without; what is missing of it is made up with first answers.
+    """
+    wordings = ["", *((yield from paraphrases(here, n - 1)) if perturb else [""] * (n - 1))]
+    starts = [here.worded(wording) for wording in wordings]
+    simulated = yield from All([roll_out(start, depth=depth, temperature=temperature) for start in starts])
+    yield from finish((yield from follow(here, (yield from best_of(simulated)))), temperature=temperature)

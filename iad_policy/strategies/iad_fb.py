@@ -1,0 +1,39 @@
+"""IAD-fb: Iterative Agent Decoding with a judge's text beside best and worst."""
+
+from collections.abc import Callable
+
+from iad_policy.feedback import FeedbackForm, best_and_worst, best_worst_and_judge_text
+from iad_policy.requests import Asking
+from iad_policy.strategies import per_step
+from iad_policy.strategies.iad import chain
+from iad_policy.strategies.stop import never
+from iad_policy.types import Candidate, Feedback, State
+
+
+@per_step
+def iad_fb(
+    here: State,
+    *,
+    n: int = 3,
+    k: int | None = None,
+    delta: float = 0.0,
+    feedback: FeedbackForm = best_worst_and_judge_text,
+    stop: Callable[[Candidate], bool] = never,
+    temperature: float | None = None,
+) -> Asking[Candidate]:
+    """Commit the best of a chain of n proposals with at most k judge texts (arXiv 2504.01931, IAD-fb: N and K).
+
+    The first k refinements are made with the judge's text, the others with best and worst alone; without k all are made
+    with it. When the budget ends, the incumbent is committed, as by `iad`.
+    """
+    if k is not None and k < 0:
+        raise ValueError(f"expected k, the number of judge texts, to be 0 or more, got {k}")
+    n_judged = 0
+
+    def judged(at: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
+        nonlocal n_judged
+        n_judged += 1
+        form = feedback if k is None or n_judged <= k else best_and_worst
+        return (yield from form(at, best, worst))
+
+    return (yield from chain(here, n=n, delta=delta, feedback=judged, stop=stop, temperature=temperature))

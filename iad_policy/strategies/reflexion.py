@@ -1,0 +1,43 @@
+"""Reflexion: an episode is simulated, reflected on and tried again before one is committed."""
+
+from contextlib import suppress
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import Ask, Asking, Propose
+from iad_policy.rollouts import DEPTH, Rollout, finish, follow, roll_out, valued
+from iad_policy.strategies import declares
+from iad_policy.strategies.stop import StopRule, finalised
+from iad_policy.types import Candidate, State
+
+N_KEPT = 3
+"""Reflections that the agent is shown (arXiv 2303.11366: one to three)."""
+
+
+@declares(n="simulated episodes")
+def reflexion(
+    here: State, *, n: int = 3, stop: StopRule = finalised, depth: int = DEPTH, temperature: float | None = None
+) -> Asking[None]:
+    """Simulate up to n episodes, each with reflections on those before, and commit the last (arXiv 2303.11366).
+
+    The verifier evaluates an episode by its last step, and `stop` says whether that ends the trials; the reflector's
+    texts are notes for the agent. Where the real environment answers otherwise than the simulation did, the episode
+    goes on with first answers, the reflections in sight.
+
+    When the budget ends, the last episode that came to its end is committed, or what there is of the first.
+    """
+    reflections: list[str] = []
+    attempts: list[Rollout] = []
+
+    def decide(at: State) -> Asking[Candidate]:
+        (candidate,) = yield from Propose(at.noted(*reflections[-N_KEPT:]), 1, temperature=temperature)
+        return candidate
+
+    with suppress(BudgetExhausted):
+        for _ in range(n):
+            attempts.append((yield from roll_out(here, depth=depth, decide=decide)))
+            attempts[-1] = attempt = yield from valued(attempts[-1])
+            if attempt.last is None or stop(attempt.last) or len(attempts) == n:
+                break
+            reflections.append((yield from Ask("reflector", here, [attempt.end, attempt.last])))
+    chosen = next((attempt for attempt in reversed(attempts) if attempt.end.done), attempts[0])
+    yield from finish((yield from follow(here, chosen)), decide=decide)

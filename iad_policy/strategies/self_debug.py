@@ -1,0 +1,31 @@
+"""Self-debug: what went wrong in executing an answer is told, until nothing does."""
+
+from contextlib import suppress
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.feedback import about_last
+from iad_policy.reading.failures import failure_of
+from iad_policy.requests import Asking, Propose, Simulate
+from iad_policy.strategies import declares, per_step
+from iad_policy.types import Candidate, State
+
+
+@per_step
+@declares(needs="nothing")
+def self_debug(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
+    """Commit the first of at most n answers that executes without an error, else the last (arXiv 2304.05128).
+
+    An answer is executed in a simulation, and the error it meets there is the feedback; no verifier is asked. When the
+    budget ends, the last answer that is an action is committed, executed or not.
+    """
+    (last,) = yield from Propose(here, 1, temperature=temperature)
+    with suppress(BudgetExhausted):
+        for _ in range(n - 1):
+            error = last.error or failure_of((yield from Simulate(here, last)))
+            if not error:
+                break
+            hint = about_last(last, ("Error", error))
+            (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            if last.error or not new.error:
+                last = new
+    return last

@@ -1,0 +1,28 @@
+"""Self-Refine: the agent criticises and rewrites its own answer."""
+
+from contextlib import suppress
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.feedback import about_last
+from iad_policy.requests import Ask, Asking, Propose
+from iad_policy.strategies import declares, per_step
+from iad_policy.types import Candidate, State
+
+
+@per_step
+@declares(needs="nothing")
+def self_refine(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
+    """Commit the last of n versions, each rewritten after the agent's own critique (arXiv 2303.17651).
+
+    No verifier is asked, and nothing says whether a version is better than the one before. An answer that is no action
+    is no version. When the budget ends, the last version there is is committed.
+    """
+    (last,) = yield from Propose(here, 1, temperature=temperature)
+    with suppress(BudgetExhausted):
+        for _ in range(n - 1):
+            critique = yield from Ask("critic", here, last)
+            hint = about_last(last, ("Review", critique))
+            (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            if last.error or not new.error:
+                last = new
+    return last

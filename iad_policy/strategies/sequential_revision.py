@@ -1,0 +1,30 @@
+"""Sequential Revision: answers in sequence, and the scores of equal ones are added up."""
+
+from contextlib import suppress
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.feedback import about_last
+from iad_policy.requests import Ask, Asking, Propose, Verify
+from iad_policy.strategies import per_step
+from iad_policy.types import Candidate, State
+from iad_policy.voting import heaviest
+
+
+@per_step
+def sequential_revision(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
+    """Commit the action of n answers in sequence whose scores add up to most (a baseline of ARTIS).
+
+    Each answer revises the one before after the critic's text; its score is hidden from the agent. Equal actions have
+    equal keys. When the budget ends, those with a verdict are added up; if none has one, the first answer is committed.
+    """
+    (new,) = yield from Propose(here, 1, temperature=temperature)
+    revised: list[Candidate] = []
+    with suppress(BudgetExhausted):
+        for place in range(n):
+            if place:
+                critique = yield from Ask("critic", here, revised[-1])
+                hint = about_last(revised[-1], ("Review", critique))
+                (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            (new,) = yield from Verify(here, [new], among=revised)
+            revised.append(new)
+    return heaviest(revised or [new])

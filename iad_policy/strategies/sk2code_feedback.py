@@ -1,0 +1,29 @@
+"""Sketch2Code's feedback loop: the last answer is revised after a judge's text, whatever it scores."""
+
+from contextlib import suppress
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.feedback import about_last
+from iad_policy.requests import Ask, Asking, Propose, Verify
+from iad_policy.strategies import per_step
+from iad_policy.types import Candidate, State
+
+
+@per_step
+def sk2code_feedback(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
+    """Commit the last of n answers, each a revision of the one before (arXiv 2504.01931, baseline Sk2code feedback).
+
+    The critic sees the verifier's verdict of the last answer; the agent sees the critic's words and no score, and no
+    best answer is kept. An answer that is no action revises nothing. When the budget ends, the last answer there is is
+    committed.
+    """
+    (last,) = yield from Propose(here, 1, temperature=temperature)
+    with suppress(BudgetExhausted):
+        for _ in range(n - 1):
+            (last,) = yield from Verify(here, [last])
+            critique = yield from Ask("critic", here, last)
+            hint = about_last(last, ("Review", critique))
+            (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            if last.error or not new.error:
+                last = new
+    return last

@@ -1,0 +1,35 @@
+"""Try Again, of InterCode: the agent is shown the true reward of each attempt."""
+
+from contextlib import suppress
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.feedback import about_last
+from iad_policy.requests import Asking, Propose, Verify
+from iad_policy.strategies import declares, per_step
+from iad_policy.types import Candidate, State, score
+
+
+@per_step
+@declares(needs="oracle")
+def try_again(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
+    """Commit the best of at most n attempts, each after being shown output and reward of the one before.
+
+    InterCode (arXiv 2306.14898) ends at reward 1 and counts the best attempt. The reward is the true one: with a
+    verifier of another label than `oracle` it is refused. When the budget ends, the best attempt whose reward is known
+    is committed, the first one if none is.
+    """
+    (last,) = yield from Propose(here, 1, temperature=temperature)
+    best = last
+    with suppress(BudgetExhausted):
+        (last,) = yield from Verify(here, [last])
+        best = last
+        for _ in range(n - 1):
+            if best.score >= 1.0:
+                break
+            output = "" if last.preview is None else last.preview.observation
+            reward = ("Reward", f"{max(0.0, last.score):.4g}")
+            hint = about_last(last, ("Output", output if isinstance(output, str) else ""), reward)
+            (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            (last,) = yield from Verify(here, [new], among=[best])
+            best = max(best, last, key=score)
+    return best

@@ -1,0 +1,22 @@
+"""Weighted best-of-N: independent proposals, and the scores of equal ones are added up."""
+
+from contextlib import suppress
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import Asking, Propose, Verify
+from iad_policy.strategies import per_step
+from iad_policy.types import Candidate, State
+from iad_policy.voting import heaviest
+
+
+@per_step
+def weighted_bon(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
+    """Commit the action of n proposals whose scores add up to most (Weighted BoN, a baseline of ARTIS).
+
+    Equal actions have equal keys. When the budget ends before there are verdicts, the first usable proposal is
+    committed.
+    """
+    candidates = yield from Propose(here, n, temperature=temperature)
+    with suppress(BudgetExhausted):
+        candidates = yield from Verify(here, candidates)
+    return heaviest(candidates)

@@ -1,0 +1,144 @@
+"""A task in other words: how a strategy gets paraphrases of it, and how the agent, and nobody else, is shown one.
+
+`State.worded` marks a state, and every state that is simulated from it. Only what the agent is handed is changed; what
+it answers is read, simulated and verified in the environment's own state. What must not change is not paraphrased at
+all (lines under a label of their own, such as the evidence of a question), or it is looked for in the answer: a
+paraphrase that lost a number, a unit, a price, a quoted text or a path gives way to the task's own words.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from iad_policy.requests import All, Ask, Asking
+from iad_policy.types import PublicInfo, State, Turn
+
+Changes: TypeAlias = Mapping[str, str]
+"""What of a task is replaced by what, the longest first."""
+
+_LABEL = re.compile(r"[A-Z][\w' ]{0,40}: ")
+_QUOTED = re.compile(r"(?<!\w)'[^'\n]+'(?!\w)|\"[^\"\n]+\"|`[^`\n]+`")
+_CODE = re.compile(r"[^\s,;]*[/\\_=<>*|~#@&{}\[\]^+][^\s,;]*|(?<!\w)\.\w+|[A-Za-z]\w*\.\w[\w.]*")
+_CURRENCY = {"$": "$", "dollar": "$", "usd": "$", "€": "€", "euro": "€", "eur": "€", "£": "£"}
+_UNITS = frozenset(
+    [
+        *("inch", "in", "foot", "feet", "ft", "yard", "mile", "cm", "mm", "m", "km", "meter", "metre"),
+        *("oz", "ounce", "lb", "lbs", "pound", "kg", "g", "gram", "mg", "ml", "l", "liter", "litre", "gallon", "quart"),
+        *("count", "ct", "pack", "piece", "pcs", "pair", "set", "bottle", "can", "bag", "box", "roll", "sheet"),
+        *("watt", "w", "volt", "v", "hz", "mhz", "ghz", "kb", "mb", "gb", "tb", "byte", "degree", "point", "star"),
+        *("second", "minute", "hour", "day", "week", "month", "year"),
+        *("line", "row", "column", "word", "file", "character"),
+    ]
+)
+_NUMBER = re.compile(r"([$€£]?)\s?(-?\d[\d,]*(?:\.\d+)?)[ -]?(%|[A-Za-z]+)?")
+
+
+def as_told(state: State) -> State:
+    """Return a state as the agent is shown it: the task in other words, where a strategy gave some.
+
+    They stand in `info["instruction"]`, and wherever an observation or a page of this state or of its history quotes
+    the task. The actions that are available stay as they are.
+    """
+    original = str(state.info.get("instruction", ""))
+    if not state.wording or not original:
+        return state
+    changes = _changes(original, state.wording)
+    history = tuple(
+        Turn(_changed(turn.observation, changes), turn.action, _info(turn.info, changes)) for turn in state.history
+    )
+    return replace(
+        state, observation=_changed(state.observation, changes), info=_info(state.info, changes), history=history
+    )
+
+
+def paraphrases(here: State, n: int) -> Asking[list[str]]:
+    """Ask the paraphraser for n wordings of the task; "", its own words, where there is none to be had.
+
+    That is so where the environment states no task, where a paraphrase lost something (a note of the decision says
+    what), and beyond the budget.
+    """
+    task, fixed = parted(str(here.info.get("instruction", "")))
+    if not task or n < 1:
+        return [""] * n
+    said = yield from All([iter(Ask("paraphraser", here, task)) for _ in range(n)])
+    return ["" if text is None or text == task else "\n".join([text, *fixed]) for text in said]
+
+
+def parted(instruction: str) -> tuple[str, list[str]]:
+    """Return what of an instruction may be said in other words, and the lines after it, from the first label on."""
+    lines = instruction.splitlines()
+    first = next((place for place, line in enumerate(lines) if place and _LABEL.match(line)), len(lines))
+    return "\n".join(lines[:first]), lines[first:]
+
+
+def heard(request: Ask, text: str, notes: dict[str, None]) -> str:
+    """Return what is taken of a role's answer: a paraphrase only if it kept what it had to, which is noted."""
+    if request.role != "paraphraser" or not isinstance(request.subject, str):
+        return text
+    said = " ".join(text.split("\n")).strip() if "\n" not in request.subject else text.strip()
+    lost = differences(request.subject, said)
+    if not lost:
+        return said
+    notes[f"a paraphrase was dropped, the task's own words are kept: it differs in {', '.join(lost)[:200]}"] = None
+    return request.subject
+
+
+def differences(original: str, text: str) -> list[str]:
+    """Return what a paraphrase must keep and does not, or adds: numbers with their units, quoted texts, paths."""
+    if not text:
+        return ["everything"]
+    lost = [one for one in _verbatim(original) if one not in text]
+    wanted, given = (Counter(_amounts(one)) for one in (original, text))
+    return lost + [_amount(*one) for one in ((wanted - given) + (given - wanted))]
+
+
+def particulars(text: str) -> list[tuple[int, int]]:
+    """Return where quoted texts, paths and the like, and numbers with their units stand in a text, in order."""
+    found = [match.span() for pattern in (_QUOTED, _CODE, _NUMBER) for match in pattern.finditer(text)]
+    return sorted(found)
+
+
+def _verbatim(text: str) -> list[str]:
+    quoted = [match[0] for match in _QUOTED.finditer(text)]
+    code = [match[0].rstrip(".,;:?!)") for match in _CODE.finditer(_QUOTED.sub(" ", text))]
+    return [one for one in dict.fromkeys([*quoted, *code]) if one]
+
+
+def _amounts(text: str) -> list[tuple[float, str]]:
+    """Every number of a text with its unit; "" for a word that is none."""
+    found = []
+    for match in _NUMBER.finditer(text):
+        word = (match[1] or match[3] or "").lower()
+        singular = word[:-1] if len(word) > 2 and word.endswith("s") and word != "lbs" else word
+        unit = _CURRENCY.get(singular) or ("%" if singular in ("%", "percent") else "")
+        found.append((float(match[2].replace(",", "")), unit or (singular if singular in _UNITS else "")))
+    return found
+
+
+def _amount(number: float, unit: str) -> str:
+    return f"{number:g} {unit}".strip()
+
+
+def _changes(original: str, wording: str) -> Changes:
+    """What is replaced by what: the whole task, and the task without the lines at its end that both have."""
+    old, new = original.splitlines(), wording.splitlines()
+    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    return {original: wording, "\n".join(old): "\n".join(new)}
+
+
+def _changed(value: Any, changes: Changes) -> Any:
+    """An observation or a part of a page with the task in other words: a text, or a mapping with texts."""
+    if isinstance(value, str):
+        # In one go, as the new words may contain the old ones.
+        return re.sub("|".join(map(re.escape, changes)), lambda match: changes[match[0]], value)
+    if isinstance(value, Mapping):
+        return {key: _changed(part, changes) if isinstance(part, str) else part for key, part in value.items()}
+    return value
+
+
+def _info(info: Mapping[str, Any], changes: Changes) -> Mapping[str, Any]:
+    new = {key: _changed(info[key], changes) for key in ("instruction", "page") if key in info}
+    return info.changed(new) if isinstance(info, PublicInfo) else {**info, **new}
