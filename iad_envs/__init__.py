@@ -7,7 +7,12 @@ register(id="IAD/InterCodeBash-v0", entry_point="iad_envs.bash.env:BashEnv")
 register(id="IAD/BIRD-v0", entry_point="iad_envs.bird.env:BirdEnv")
 register(id="IAD/Sketch2Code-v0", entry_point="iad_envs.sketch2code.env:Sketch2CodeEnv")
 
-ENVIRONMENTS = ("IAD/WebShop-v0", "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Sketch2Code-v0")
+ENVIRONMENTS = (
+    "IAD/WebShop-v0",
+    "IAD/InterCodeBash-v0",
+    "IAD/BIRD-v0",
+    "IAD/Sketch2Code-v0",
+)
 """Registered ids."""
 
 __all__ = ["ENVIRONMENTS"]

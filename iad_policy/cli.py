@@ -25,6 +25,7 @@ from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.table import Heading
+from iad_policy.names import imported
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -250,10 +251,13 @@ def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: st
 
 def _parameters(env: str) -> dict[str, Any]:
     """Return the arguments that an environment takes, with their defaults."""
+    module, _, name = env.rpartition(":")
+    if module:
+        imported("environment or module:Id", env, module, iad_envs.ENVIRONMENTS)
     try:
-        spec = gym.spec(env)
-    except (gym.error.Error, ModuleNotFoundError):
-        raise UnknownName("environment", env, iad_envs.ENVIRONMENTS) from None
+        spec = gym.spec(name)
+    except gym.error.Error:
+        raise UnknownName("environment or module:Id", env, iad_envs.ENVIRONMENTS) from None
     entry = spec.entry_point
     creator = load_env_creator(entry) if isinstance(entry, str) else entry
     parameters = inspect.signature(creator).parameters if callable(creator) else {}

@@ -2,7 +2,8 @@
 
 Strategies, agents and verifiers share one rule: a name of their table comes first; any other of the form
 `module:object` is imported. A class is called to make an agent or a verifier, with the environment and its options;
-everything else is taken as it is: a strategy, an object, a function that acts.
+everything else is taken as it is: a strategy, an object, a function that acts. An environment is `module:Id`, as
+`gym.make` has it: the module is imported, and registers the id.
 """
 
 import inspect
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from iad_policy.digest import digest
@@ -38,20 +40,32 @@ def load_own(kind: str, name: str, known: Iterable[str]) -> Any:
         ImportError: The module is there, but can't be imported.
     """
     module, _, attribute = name.partition(":")
-    if not attribute.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+    if not attribute.isidentifier():
         raise UnknownName(f"{kind} or {OWN}", name, known)
-    try:
-        found = import_module(module)
-    except Exception as error:  # whatever is in a file of the user's
-        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-            raise UnknownName(f"{kind} or {OWN} (there is no module {error.name!r})", name, known) from None
-        raise ImportError(
-            f"expected to import {module} for the {kind} {name}, got {type(error).__name__}: {error}; mend the module"
-        ) from error
+    found = imported(f"{kind} or {OWN}", name, module, known)
     if not hasattr(found, attribute):
         theirs = [one for one in vars(found) if not one.startswith("_")]
         raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, theirs)
     return getattr(found, attribute)
+
+
+def imported(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleType:
+    """Return the module that a name begins with.
+
+    Raises:
+        UnknownName: There is no such module.
+        ImportError: It is there, but can't be imported.
+    """
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise UnknownName(kind, name, known)
+    try:
+        return import_module(module)
+    except Exception as error:  # whatever is in a file of the user's
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            raise UnknownName(f"{kind} (there is no module {error.name!r})", name, known) from None
+        raise ImportError(
+            f"expected to import {module} for {name}, got {type(error).__name__}: {error}; mend the module"
+        ) from error
 
 
 def made(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:
