@@ -25,7 +25,7 @@ from iad_policy.records import (
 )
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.tasks import Cut, Item, Result, Task
-from iad_policy.types import Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
+from iad_policy.types import NOTHING, Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
 from iad_policy.verdicts import verdicts_of
 from iad_policy.wording import as_told, heard
 
@@ -144,7 +144,7 @@ class Answerer:
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
             said = candidate.action, candidate.thought, error, key
-            return [Candidate(*said, logprobs=candidate.logprobs, parts=candidate.parts)]
+            return [Candidate(*said, NOTHING, candidate.logprobs, candidate.parts, request.feedback)]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)

@@ -9,10 +9,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from threading import RLock
+from threading import Event, RLock
 from typing import Literal
 
-from iad_policy.errors import BudgetExhausted
+from iad_policy.errors import BudgetExhausted, Interrupted
 from iad_policy.roles import ROLES
 from iad_policy.types import NOTHING, Usage
 
@@ -78,6 +78,8 @@ class Meter:
         self._parent = parent
         # One lock for the whole chain: a grant looks at every scope and charges every scope as one act.
         self._lock: RLock = RLock() if parent is None else parent._lock
+        # Likewise one word for all: told to any scope, it holds for the whole run.
+        self.stopped: Event = Event() if parent is None else parent.stopped
         self.spent: dict[str, Usage] = {}
         self.is_measured: bool = any(limit.axis in MEASURED for limit in limits) or (
             parent is not None and parent.is_measured
@@ -109,6 +111,11 @@ class Meter:
             if granted:
                 self.charge(role, count(axis, granted))
         return granted, name if granted < n else ""
+
+    def refuse_if_stopped(self) -> None:
+        """Raise `Interrupted` where the run was told to stop."""
+        if self.stopped.is_set():
+            raise Interrupted
 
     def exhausted(self, role: str) -> str:
         """Return the name of a measured limit that is already reached, or ""."""

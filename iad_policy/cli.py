@@ -3,8 +3,8 @@
 import inspect
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,14 +17,17 @@ from rich.table import Table
 import iad_envs
 from iad_policy.errors import IADError, UnknownName
 from iad_policy.evaluation import inventory
+from iad_policy.evaluation.agentboard import write_agentboard
 from iad_policy.evaluation.asked import asked_for, configured, pairs
 from iad_policy.evaluation.casting import load_cast
-from iad_policy.evaluation.config import DEFAULT_STRATEGIES
+from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.play import play as play_episode
+from iad_policy.evaluation.results import Heading
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
-from iad_policy.evaluation.table import Heading
+from iad_policy.evaluation.trace import RunTraces
+from iad_policy.evaluation.viewer.report import write_report
 from iad_policy.names import imported
 
 WIDTH_OF_A_LOG = 100
@@ -49,6 +52,7 @@ EnvId = Annotated[str, typer.Argument(metavar="ENV", help="The environment's id,
 Env = Annotated[
     str | None, typer.Argument(metavar="ENV", help="The environment's id, by default the preset's.", show_default=False)
 ]
+PresetName = Annotated[str | None, typer.Option("--preset", help="A paper's settings; other options go before it.")]
 EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
 ]
@@ -61,17 +65,20 @@ StrategyArgs = Annotated[
         "--strategy-arg", metavar="[STRATEGY.]KEY=VALUE", help="A further option of the strategies, or of one."
     ),
 ]
-PresetName = Annotated[str | None, typer.Option("--preset", help="A paper's settings; other options go before it.")]
 DataDir = Annotated[str | None, typer.Option(help="The folder with the environment's data.")]
-Agent = Annotated[str | None, typer.Option(help="The base agent, by default the environment's keyless one.")]
+Agent = Annotated[
+    str | None,
+    typer.Option(metavar="NAME[,NAME...]", help="The base agent, by default the environment's keyless one."),
+]
 VerifierName = Annotated[
     str | None,
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
 N = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--n",
+        metavar="N[,N...]",
         help="Proposals per decision, by default 3; docs/strategies.md says what else a strategy counts by it.",
     ),
 ]
@@ -81,6 +88,7 @@ Tasks = Annotated[
 Subset = Annotated[float | None, typer.Option(help="A share of the split to take tasks from, drawn by the seed.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
+Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
@@ -89,7 +97,8 @@ Temperature = Annotated[float | None, typer.Option(help="The temperature of prop
 BudgetLimits = Annotated[
     list[str] | None, typer.Option("--budget", metavar="LIMIT=VALUE", help="A limit, such as decision.proposals=3.")
 ]
-Threads = Annotated[int, typer.Option(help="Requests answered side by side; the answers don't depend on it.")]
+Threads = Annotated[int, typer.Option(help="Requests of a decision answered side by side; changes no answer.")]
+Workers = Annotated[int, typer.Option(help="Episodes run side by side; changes no answer.")]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Whether language-model answers are cached.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the folder holds and begin again.")]
 
@@ -108,7 +117,7 @@ def compare(
     tasks: Tasks = None,
     subset: Subset = None,
     split: Split = None,
-    seed: Seed = 0,
+    seed: Seeds = "0",
     out: Out = None,
     feedback: Feedback = None,
     stop: Stop = None,
@@ -120,6 +129,7 @@ def compare(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
+    workers: Workers = 1,
     cache: Cache = True,
     fresh: Fresh = False,
 ) -> None:
@@ -141,7 +151,7 @@ def run(
     tasks: Tasks = None,
     subset: Subset = None,
     split: Split = None,
-    seed: Seed = 0,
+    seed: Seeds = "0",
     out: Out = None,
     feedback: Feedback = None,
     stop: Stop = None,
@@ -153,12 +163,31 @@ def run(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
+    workers: Workers = 1,
     cache: Cache = True,
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
     given = locals()
-    _run({**given, "strategies": given.pop("strategy")}, default=(DEFAULT_STRATEGY,))
+    _run({**given, "strategies": strategy}, default=(DEFAULT_STRATEGY,))
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    agentboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
+    ] = None,
+) -> None:
+    """Write report.html of runs anew, and AgentBoard's files on request."""
+    console = _console()
+    with _clear_errors(BAD_INPUT):
+        for folder in runs:
+            console.print(f"Report: {write_report(folder)}", highlight=False, markup=False, soft_wrap=True)
+        if agentboard is not None:
+            with ExitStack() as stack:
+                write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
+            console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -220,8 +249,7 @@ def _run(given: dict[str, Any], *, default: tuple[str, ...]) -> None:
         settings, lines = asked_for(given, default, environments=tuple(iad_envs.ENVIRONMENTS))
         parameters = _parameters(settings["env"])  # an unknown environment is told first
         config = configured(settings, split=parameters.get("split"))
-        env = _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-        runner = Runner(config, env, load_cast(config, env))
+        runner = Runner(config, _maker(config), load_cast)
     if config.tasks is not None and len(runner.tasks) < config.tasks:
         console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
     heading = Heading(config, runner.information, len(runner.tasks), runner.data, lines)
@@ -232,9 +260,12 @@ def _run(given: dict[str, Any], *, default: tuple[str, ...]) -> None:
             )
     finally:
         runner.close()
-        env.close()
     if status:
         raise typer.Exit(status)
+
+
+def _maker(config: RunConfig) -> Callable[[], gym.Env[Any, Any]]:
+    return lambda: _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
 
 
 def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:

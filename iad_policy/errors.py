@@ -2,6 +2,7 @@
 
 IADError
 ├── BudgetExhausted    thrown into a strategy at its yield; a strategy answers with its incumbent
+├── Interrupted        the run was told to stop; nothing is lost, the same command goes on
 ├── GoldError          something that is no oracle verifier reached for gold
 ├── SimulationError    an environment can't be simulated, or not through the wrappers around it
 ├── ContractError      an agent, a verifier or a strategy did what its contract does not allow
@@ -29,6 +30,13 @@ class BudgetExhausted(IADError):
     def __init__(self, axis: str) -> None:
         super().__init__(f"the budget {axis} is spent; raise its limit or commit what there is")
         self.axis = axis
+
+
+class Interrupted(IADError):
+    """The run was told to stop, so nothing more is asked."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was told to stop; give the same command to go on")
 
 
 class GoldError(IADError, KeyError):

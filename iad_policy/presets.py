@@ -98,7 +98,7 @@ def applied(name: str, preset: Preset, given: Settings, *, takes_sampling: bool)
         ),
         *preset.notes,
     ]
-    if preset.agent and str(given.get("agent", "")).partition(":")[0] != preset.agent:
+    if preset.agent and preset.agent not in str(given.get("agent", "")):
         lines.append(f"The paper's agent is another: --agent {preset.agent}:<model>")
     return Applied(merged, tuple(line for line in lines if line))
 

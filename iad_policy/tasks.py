@@ -107,6 +107,7 @@ class Performer:
         missing = [position for position in places if position not in recorded] if recorded else places
         if not missing:
             return [recorded[position] for position in places]
+        self._meter.refuse_if_stopped()
         axis = "" if task.is_owed else self._meter.exhausted(task.role)
         if axis:
             self._write([(task.items[position], {"kind": "cut", "axis": axis}, NOTHING) for position in missing])

@@ -116,5 +116,5 @@ def test_the_demo_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) ->
 
 def without_times(table: str) -> list[str]:
     """The lines without the seconds that end the rows of what was spent, and without the run folder."""
-    lines = [line.rstrip() for line in table.splitlines() if not line.startswith("Run folder")]
+    lines = [line.rstrip() for line in table.splitlines() if not line.startswith(("Run folder", "Every step"))]
     return [re.sub(r"(\d+ +[\d.]+) +[\d.]+$", r"\1", line) if " 0   " in line else line for line in lines]

@@ -1,8 +1,8 @@
 """What was asked for on the command line, as the configuration of a run."""
 
 import json
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
 
 from iad_policy.agents import asks_a_model
 from iad_policy.defaults import DEFAULTS, Defaults
@@ -11,10 +11,13 @@ from iad_policy.papers import PRESETS
 from iad_policy.presets import Applied, applied, find_preset
 from iad_policy.verifiers import NO_VERIFIER
 
+T = TypeVar("T")
 _SAME = (
-    *("env", "agent", "verifier", "split", "data_dir", "n", "tasks", "subset", "seed", "baseline"),
-    *("feedback", "stop", "delta", "temperature", "threads", "cache"),
+    *("env", "verifier", "split", "data_dir", "tasks", "subset", "baseline"),
+    *("feedback", "stop", "delta", "temperature", "threads", "workers", "cache"),
 )
+_LISTS: Mapping[str, Callable[[str], Any]] = {"agent": str, "n": int, "seed": int}
+"""Parts of the configuration that take several values between commas."""
 _PAIRS = {"budget": "budget", "strategy_args": "strategy_arg", "agent_args": "agent_arg", "env_args": "env_arg"}
 """Part of the configuration -> the option that gives it pair by pair."""
 
@@ -31,6 +34,8 @@ def asked_for(given: Mapping[str, Any], default: tuple[str, ...], *, environment
         ValueError: No environment, an unknown preset, or one for another environment.
     """
     parts = {name: given[name] for name in _SAME if given.get(name) is not None}
+    for name, kind in _LISTS.items():
+        parts |= {name: _several(given[name], kind, f"--{name}")} if given[name] is not None else {}
     for name, option in _PAIRS.items():
         parts |= {name: named} if (named := pairs(given[option], f"--{option.replace('_', '-')}")) else {}
     preset = None if given["preset"] is None else find_preset(given["preset"], PRESETS, given["env"])
@@ -46,8 +51,9 @@ def asked_for(given: Mapping[str, Any], default: tuple[str, ...], *, environment
     parts["strategies"] = default if wanted is None else tuple(one.strip() for one in wanted.split(",") if one.strip())
     if preset is None:
         return Applied(parts, ())
-    agent = parts.get("agent") or DEFAULTS[preset.env].agent
-    return applied(given["preset"], preset, {**parts, "agent": agent}, takes_sampling=asks_a_model(agent))
+    parts.setdefault("agent", DEFAULTS[preset.env].agent)
+    agents = (parts["agent"],) if isinstance(parts["agent"], str) else parts["agent"]
+    return applied(given["preset"], preset, parts, takes_sampling=all(map(asks_a_model, agents)))
 
 
 def configured(settings: Mapping[str, Any], *, split: str | None) -> RunConfig:
@@ -92,3 +98,12 @@ def pairs(given: list[str] | None, option: str) -> dict[str, Any]:
         except ValueError:
             read[key] = value
     return read
+
+
+def _several(given: str, kind: Callable[[str], T], option: str) -> T | tuple[T, ...]:
+    """Return the values of a list with commas; one value as it is."""
+    try:
+        values = tuple(kind(value.strip()) for value in given.split(","))
+    except ValueError:
+        raise ValueError(f"expected {option} with whole numbers between commas, got {given!r}") from None
+    return values[0] if len(values) == 1 else values

@@ -2,13 +2,16 @@
 
 import os
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.answering import Cast
 from iad_policy.evaluation.config import RunConfig
+from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
 from iad_policy.roles import default_roles
 from iad_policy.verifiers import load_verifier
@@ -24,18 +27,33 @@ def cache_path() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "completions.sqlite"
 
 
-def load_cast(config: RunConfig, env: gym.Env[Any, Any]) -> Cast:
-    """Return the agent, verifier and roles that a configuration names.
+def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
+    """Return an agent, and the verifier and roles that a configuration names.
 
     Raises:
         UnknownName: No such agent or verifier.
         ValueError: The cache's file is something else.
     """
-    agent = load_agent(config.agent, env, **config.agent_args)
+    loaded = load_agent(agent, env, **config.agent_args)
     verifier = load_verifier(config.verifier, env) if config.verifier else None
     if config.cache:
-        asked: tuple[Any, ...] = (agent, verifier)
+        asked: tuple[Any, ...] = (loaded, verifier)
         for one in asked:
             if hasattr(one, "model"):
-                one.model = CachedModel(one.model, cache_path())
-    return Cast(agent, verifier, default_roles(env, agent, verifier))
+                one.model = _cached(one.model, cache_path())
+    return Cast(loaded, verifier, default_roles(env, loaded, verifier))
+
+
+_caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()
+_caches_lock = Lock()
+
+
+def _cached(model: LanguageModel, path: Path) -> CachedModel:
+    """Return the model behind its cache, the same for all workers: each would open the file for itself."""
+    if isinstance(model, CachedModel):
+        return model
+    with _caches_lock:
+        found = _caches.get((id(model), path))  # it holds the model, so the number is not given again while it is there
+        if found is None:
+            found = _caches[id(model), path] = CachedModel(model, path)
+        return found

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from iad_policy.budget import Budget
 from iad_policy.digest import digest
@@ -14,15 +14,33 @@ from iad_policy.strategies import declaration_of, find_strategy, load_strategy, 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
-FREE = frozenset({"threads", "cache", "data_dir", "run_budget", "preset"})
+FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget", "preset"})
 """Parts that change no answer, so that they may change from one run of a command to the next."""
-NAMED = ("n", "feedback", "stop", "delta", "temperature")
-"""Options of strategies that have a part of their own."""
+NAMED = ("feedback", "stop", "delta", "temperature")
+"""Options of strategies that have a part of their own; so has `n`."""
+
+T = TypeVar("T")
+
+
+class Arm(NamedTuple):
+    """What is compared: one row of the table.
+
+    Attributes:
+        agent: The agent's name.
+        strategy: The strategy's name.
+        n: Proposals per decision; 1 for a strategy that does not have it.
+    """
+
+    agent: str
+    strategy: str
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """The configuration of a comparison.
+    """The configuration of a comparison in one environment.
+
+    `agent`, `n` and `seed` take one value or several; every combination is run.
 
     Attributes:
         env: The environment's id.
@@ -30,13 +48,13 @@ class RunConfig:
         verifier: The verifier's name; "" for none.
         strategies: Names, in the order of the table.
         preset: Where settings came from; the settings themselves stand in the other parts.
-        agent_args: Further options of the agent.
+        agent_args: Further options of the agents.
         strategy_args: Further options of the strategies: `k` of every strategy that has it, `chains.k` of one.
         env_args: Further arguments of `gym.make`.
         data_dir: The environment's data folder; None for the default. Data are told apart by content, not place.
         n: Proposals per decision, or what else a strategy declares, for strategies that have it.
         tasks: How many, from the start of the split; fewer where it has fewer. None for all.
-        subset: A share of the split to draw them from, 0-1, at random by the seed; None for the whole split.
+        subset: A share of the split to draw them from, 0-1, at random by the first seed; None for the whole split.
         split: The split, where the environment has splits.
         seed: Of every sample.
         baseline: The strategy that others are compared with; "" for `bon-sc` where it runs, else the first.
@@ -45,7 +63,8 @@ class RunConfig:
         delta: What a new candidate must score above the incumbent, likewise.
         temperature: Of proposals; None for the agent's own.
         budget: Limits by name.
-        threads: Requests answered side by side.
+        threads: Requests answered side by side within a decision.
+        workers: Episodes run side by side.
         cache: Whether language-model answers are cached.
 
     Raises:
@@ -53,7 +72,7 @@ class RunConfig:
     """
 
     env: str
-    agent: str
+    agent: str | tuple[str, ...]
     verifier: str = ""
     strategies: tuple[str, ...] = DEFAULT_STRATEGIES
     preset: str = ""
@@ -61,11 +80,11 @@ class RunConfig:
     strategy_args: Mapping[str, Any] = field(default_factory=dict)
     env_args: Mapping[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
-    n: int = 3
+    n: int | tuple[int, ...] = 3
     tasks: int | None = 100
     subset: float | None = None
     split: str | None = None
-    seed: int = 0
+    seed: int | tuple[int, ...] = 0
     baseline: str = ""
     feedback: str | None = None
     stop: str | None = None
@@ -73,22 +92,24 @@ class RunConfig:
     temperature: float | None = None
     budget: Mapping[str, float] = field(default_factory=dict)
     threads: int = 1
+    workers: int = 1
     cache: bool = True
 
     def __post_init__(self) -> None:
         for name in self.strategies:
             find_strategy(name)
-        if not self.strategies or len(set(self.strategies)) < len(self.strategies):
-            raise ValueError(
-                f"expected strategies that differ, got {','.join(self.strategies) or 'none'}; name each once"
-            )
-        for name, value in (("n", self.n), ("tasks", self.tasks), ("threads", self.threads)):
+        several = {"strategies": self.strategies, "agents": self.agents, "n": self.ns, "seeds": self.seeds}
+        for name, values in several.items():
+            if not values or len(set(values)) < len(values):
+                said = ",".join(map(str, values)) or "none"
+                raise ValueError(f"expected {name} that differ, got {said}; name each once")
+        for name, value in (("n", min(self.ns)), ("tasks", self.tasks), *self._parallel()):
             if value is not None and value < 1:
                 raise ValueError(f"expected {name} of 1 or more, got {value}")
         if self.subset is not None and not 0 < self.subset <= 1:
             raise ValueError(f"expected a subset above 0 and up to 1, a share of the split, got {self.subset}")
-        if self.seed < 0:
-            raise ValueError(f"expected a seed of 0 or more, got {self.seed}")
+        if min(self.seeds) < 0:
+            raise ValueError(f"expected a seed of 0 or more, got {min(self.seeds)}")
         if self.temperature is not None and not self.temperature >= 0:
             raise ValueError(f"expected a temperature of 0 or more, got {self.temperature}")
         if self.delta is not None and not math.isfinite(self.delta):
@@ -98,8 +119,57 @@ class RunConfig:
         Budget(self.budget)
         self._require_used()
         self._require_known()
-        for name in self.strategies:
-            load_strategy(name, **self.options(name))
+        for arm in self.arms:
+            load_strategy(arm.strategy, **self.options(arm.strategy, arm.n))
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents' names."""
+        return _several(self.agent)
+
+    @property
+    def ns(self) -> tuple[int, ...]:
+        """The numbers of proposals per decision."""
+        return _several(self.n)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds."""
+        return _several(self.seed)
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The rows of the table: agent by agent, strategy by strategy, n by n."""
+        return tuple(
+            Arm(agent, strategy, n)
+            for agent in self.agents
+            for strategy in self.strategies
+            for n in self.ns_of(strategy)
+        )
+
+    def has_n(self, strategy: str) -> bool:
+        """Say whether a strategy takes a number of proposals per decision."""
+        return "n" in options_of(find_strategy(strategy))
+
+    def ns_of(self, strategy: str) -> tuple[int, ...]:
+        """Return with how many proposals per decision a strategy is run; 1 for one that does not have them."""
+        if not self.has_n(strategy):
+            return (1,)
+        return _several(self.strategy_args.get(f"{strategy}.n", self.n))
+
+    def label(self, arm: Arm) -> str:
+        """Return the name of an arm's row: as much of it as tells it apart."""
+        n = f" n={arm.n}" if len(self.ns_of(arm.strategy)) > 1 else ""
+        agent = f" {arm.agent}" if len(self.agents) > 1 else ""
+        return f"{arm.strategy}{n}{agent}"
+
+    def baseline_of(self, arm: Arm) -> Arm | None:
+        """Return the arm that another one is compared with: the same agent, as many proposals; None for a baseline."""
+        if arm.strategy == self.compared_with:
+            return None
+        ns = self.ns_of(self.compared_with)
+        is_among = self.has_n(arm.strategy) and arm.n in ns
+        return Arm(arm.agent, self.compared_with, arm.n if is_among else max(ns))
 
     @property
     def compared_with(self) -> str:
@@ -111,12 +181,17 @@ class RunConfig:
         """The limits that an episode's course depends on: all but those of the run as a whole."""
         return {name: limit for name, limit in self.budget.items() if not name.startswith("run.")}
 
-    def options(self, strategy: str) -> dict[str, Any]:
-        """Return the options, by name, that one strategy is run with: what is said of it alone goes before."""
+    def options(self, strategy: str, n: int | None = None) -> dict[str, Any]:
+        """Return the options, by name, that one strategy is run with, with `n` proposals per decision.
+
+        What is said of it alone goes before what is said of all.
+        """
         known = options_of(find_strategy(strategy))
-        own = {option: value for whose, option, value in self._strategy_args() if whose == strategy}
-        shared = {option: value for whose, option, value in self._strategy_args() if not whose}
-        return {name: value for name, value in (self._optional() | shared | own).items() if name in known}
+        args = [(*key.rpartition(".")[::2], value) for key, value in self.strategy_args.items()]
+        own = {option: value for whose, option, value in args if whose == strategy}
+        shared = {option: value for whose, option, value in args if not whose}
+        given = self._optional() | shared | own | {"n": self.ns_of(strategy)[0] if n is None else n}
+        return {name: value for name, value in given.items() if name in known}
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of `config.json`: the budget of the run as a whole stands by itself."""
@@ -132,31 +207,29 @@ class RunConfig:
 
     def equal_on(self) -> str:
         """Say on which axis the strategies' budgets are equal, or that they are not."""
-        counted: dict[tuple[str, int], list[str]] = {}
+        counted: dict[tuple[str, str], list[str]] = {}
         for name in self.strategies:
-            options = self.options(name)
-            if "n" in options:
-                counted.setdefault((declaration_of(name).n_means(options), options["n"]), []).append(name)
+            if self.has_n(name):
+                means = declaration_of(name).n_means(self.options(name))
+                counted.setdefault((means, ", ".join(map(str, self.ns_of(name)))), []).append(name)
         said = self._counted(counted)
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
         return f"{said}; {limits}" if limits else said
 
-    def _counted(self, counted: Mapping[tuple[str, int], Sequence[str]]) -> str:
+    def _counted(self, counted: Mapping[tuple[str, str], Sequence[str]]) -> str:
         """Say what n counts, given the strategies by what it counts for them and how much it is."""
         if not counted:
             return "one proposal per decision"
-        others = [name for name in self.strategies if not any(name in names for names in counted.values())]
-        (_, n), *rest = counted
+        others = [name for name in self.strategies if not self.has_n(name)]
+        (means, n), *rest = counted
         if not rest:
-            said = f"equal on {next(iter(counted))[0]}: n = {n}"
+            said = f"equal on {means}: n = {n}"
         elif all(its == n for _, its in rest):
             meanings = "; ".join(f"{means} for {', '.join(names)}" for (means, _), names in counted.items())
             said = f"not equal: n = {n} counts {meanings}"
         else:
-            meanings = "; ".join(
-                f"n = {its}, {means}, for {', '.join(names)}" for (means, its), names in counted.items()
-            )
-            said = f"not equal: {meanings}"
+            groups = (f"n = {its}, {means}, for {', '.join(names)}" for (means, its), names in counted.items())
+            said = f"not equal: {'; '.join(groups)}"
         if others:
             said += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
         return said
@@ -164,12 +237,11 @@ class RunConfig:
     def _optional(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in NAMED if getattr(self, name) is not None}
 
-    def _strategy_args(self) -> list[tuple[str, str, Any]]:
-        """Return whose option ("" for all that have it), which, and its value."""
-        return [(*key.rpartition(".")[::2], value) for key, value in self.strategy_args.items()]
+    def _parallel(self) -> tuple[tuple[str, int], ...]:
+        return ("threads", self.threads), ("workers", self.workers)
 
     def _require_used(self) -> None:
-        used = {name for strategy in self.strategies for name in self.options(strategy)} | {"n"}
+        used = {name for strategy in self.strategies for name in self.options(strategy)}
         for name in self._optional():
             if name not in used:
                 raise ValueError(
@@ -180,10 +252,11 @@ class RunConfig:
     def _require_known(self) -> None:
         """Refuse options of the strategies that none has, or whose value is of another kind than the default's."""
         options = {name: options_of(find_strategy(name)) for name in self.strategies}
-        for whose, option, value in self._strategy_args():
+        for key, value in self.strategy_args.items():
+            whose, _, option = key.rpartition(".")
             if whose and whose not in options:
                 raise UnknownName("strategy of this run", whose, self.strategies)
-            if not whose and option in NAMED:
+            if not whose and option in ("n", *NAMED):
                 raise ValueError(
                     f"expected --{option} for all strategies, or STRATEGY.{option} for one, got the strategy argument "
                     f"{option}; name the strategy, or use --{option}"
@@ -192,10 +265,13 @@ class RunConfig:
             known = {name: default for strategy in having for name, default in options[strategy].items()}
             if option not in known:
                 raise UnknownName(f"option of {', '.join(having)}", option, known)
-            default = known[option]
-            if _is_number(default) and not _is_number(value):
-                raise ValueError(f"expected a number for {option}, as its default {default}, got {value!r}")
+            if _is_number(known[option]) and not _is_number(value):
+                raise ValueError(f"expected a number for {option}, as its default {known[option]}, got {value!r}")
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
+    return value if isinstance(value, tuple) else (value,)

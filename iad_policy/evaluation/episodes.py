@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from iad_policy.evaluation.config import Arm
 from iad_policy.types import Usage
 
 
@@ -17,7 +18,10 @@ class EpisodeRecord:
         env: The environment's id.
         task_id: The task.
         strategy: The strategy's name.
-        seed: The run's seed.
+        seed: Of every sample.
+        agent: The agent's name.
+        verifier: The verifier's name; "" for none.
+        n: Proposals per decision, as the strategy was given them; 1 for one that does not have it.
         success: 1.0, 0.0, or None where the environment has no success.
         progress: 0-1 at the end, or None where the environment has none.
         reward: Sum over the episode.
@@ -31,8 +35,7 @@ class EpisodeRecord:
         error: Its message.
         information: The verifier's label, "" without a verifier.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
-        n_replayed: Answers taken from the log instead of asked.
-        wall_s: Seconds from reset to end.
+        wall_s: Seconds from reset to end, as it was run last.
         usage: What was spent, by role and axis.
         progress_by_step: Progress after the reset and after each step.
         actions: The committed actions.
@@ -43,6 +46,9 @@ class EpisodeRecord:
     task_id: str
     strategy: str
     seed: int
+    agent: str = ""
+    verifier: str = ""
+    n: int = 1
     success: float | None = None
     progress: float | None = None
     reward: float = 0.0
@@ -55,11 +61,15 @@ class EpisodeRecord:
     error: str = ""
     information: str = ""
     n_failed_verdicts: int = 0
-    n_replayed: int = 0
     wall_s: float = 0.0
     usage: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     progress_by_step: tuple[float | None, ...] = ()
     actions: tuple[Any, ...] = ()
+
+    @property
+    def arm(self) -> Arm:
+        """The row of the table that it belongs to."""
+        return Arm(self.agent, self.strategy, self.n)
 
     @property
     def is_unfinished(self) -> bool:

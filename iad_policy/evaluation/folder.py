@@ -4,6 +4,7 @@
     answers.jsonl    every answer, flushed as it arrives (`iad_policy.log`); long ones in blobs/
     episodes.jsonl   one line per finished episode, on disk before the next one starts
     summary.json     the table's figures, replaced as a whole
+    report.html      all of it as a page
 
 The same configuration goes on where it stopped; another one is refused.
 """
@@ -25,6 +26,7 @@ from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog, cut_torn_line,
 CONFIG = "config.json"
 EPISODES = "episodes.jsonl"
 SUMMARY = "summary.json"
+REPORT = "report.html"
 LOCK = ".lock"
 PART = ".part"
 """Of a file that is being written."""
@@ -107,7 +109,7 @@ class RunFolder:
         # The configuration goes last: without it the rest would be taken for somebody's files.
         for name in (BLOBS, THUMBNAILS):
             shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in (SUMMARY, EPISODES, ANSWERS, CONFIG):
+        for name in (REPORT, SUMMARY, EPISODES, ANSWERS, CONFIG):
             (self.path / name).unlink(missing_ok=True)
 
     def _settle(self, config: Mapping[str, Any], free: frozenset[str]) -> None:

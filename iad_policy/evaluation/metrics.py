@@ -205,25 +205,38 @@ def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[
 
 
 def differences(
-    records: Mapping[str, Sequence[EpisodeRecord]], baseline: str, *, seed: int = 0, n_resamples: int = N_RESAMPLES
+    records: Mapping[str, Sequence[EpisodeRecord]],
+    baselines: Mapping[str, str],
+    *,
+    seed: int = 0,
+    n_resamples: int = N_RESAMPLES,
 ) -> dict[str, Difference]:
-    """Return every other strategy's difference to the baseline, with p-values adjusted over all of them."""
-    base = {(record.task_id, record.seed): record for record in records[baseline] if record.is_scored}
-    found: dict[str, Difference] = {}
-    for strategy, own in records.items():
-        if strategy == baseline:
-            continue
-        pairs = [
-            (record, base[record.task_id, record.seed])
-            for record in own
-            if record.is_scored and (record.task_id, record.seed) in base
-        ]
-        found[strategy] = _difference(baseline, pairs, seed=seed, n_resamples=n_resamples)
+    """Return the difference of each row to its baseline, with p-values adjusted over all of them.
+
+    Args:
+        records: Episodes by row.
+        baselines: Row -> row that it is compared with.
+        seed: Of the bootstrap.
+        n_resamples: Of the bootstrap.
+    """
+    found = {
+        name: _difference(baseline, _pairs(records[name], records[baseline]), seed=seed, n_resamples=n_resamples)
+        for name, baseline in baselines.items()
+    }
     tested = [name for name, one in found.items() if one.p_success is not None]
     adjusted = holm([found[name].p_success or 0.0 for name in tested])
     for name, p_holm in zip(tested, adjusted, strict=True):
         found[name] = replace(found[name], p_holm=p_holm)
     return found
+
+
+def _pairs(own: Sequence[EpisodeRecord], others: Sequence[EpisodeRecord]) -> list[tuple[EpisodeRecord, EpisodeRecord]]:
+    base = {(record.task_id, record.seed): record for record in others if record.is_scored}
+    return [
+        (record, base[record.task_id, record.seed])
+        for record in own
+        if record.is_scored and (record.task_id, record.seed) in base
+    ]
 
 
 def _difference(

@@ -1,25 +1,26 @@
 """Runs strategies on tasks, interleaved by task so that partial results are paired, and keeps everything on disk."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from random import Random
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
 from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
 from iad_policy.defaults import env_id
-from iad_policy.digest import digest, encode, seed_of
-from iad_policy.errors import BudgetExhausted, IADError
-from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord, number
+from iad_policy.digest import digest, seed_of
+from iad_policy.errors import BudgetExhausted, IADError, Interrupted
+from iad_policy.evaluation.config import Arm, RunConfig
+from iad_policy.evaluation.course import Course
+from iad_policy.evaluation.crew import Crew
+from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.log import EpisodeLog
 from iad_policy.names import signed
 from iad_policy.strategies import find_strategy
-from iad_policy.types import Decision
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
 
@@ -27,6 +28,9 @@ HOPELESS = ("auth", "not_found", "contract")
 """Kinds of errors that every further episode would meet."""
 HOPELESS_AT_FIRST = (*HOPELESS, "other", "malformed")
 """Kinds that every further call will meet where not even the first one was answered: no such model, no key."""
+
+MakeEnv: TypeAlias = Callable[[], gym.Env[Any, Any]]
+LoadCast: TypeAlias = Callable[[RunConfig, gym.Env[Any, Any], str], Cast]
 
 
 class RunStopped(IADError):
@@ -41,41 +45,66 @@ class RunStopped(IADError):
         self.is_failure = is_failure
 
 
+class Job(NamedTuple):
+    """One episode to be run."""
+
+    arm: Arm
+    task: str
+    seed: int
+    key: str
+
+
+class Seat:
+    """A worker's own environment, and who answers there.
+
+    Args:
+        config: What is run.
+        make_env: Makes the environment.
+        load_cast: Makes agent, verifier and roles for it.
+    """
+
+    def __init__(self, config: RunConfig, make_env: MakeEnv, load_cast: LoadCast) -> None:
+        self.env = make_env()
+        self._config = config
+        self._load_cast = load_cast
+        self._casts: dict[str, Cast] = {}
+
+    def cast(self, agent: str) -> Cast:
+        """Return who answers when this agent proposes."""
+        if agent not in self._casts:
+            self._casts[agent] = self._load_cast(self._config, self.env, agent)
+        return self._casts[agent]
+
+
 class Runner:
     """Runs a comparison in one environment.
 
     Args:
         config: What to run.
-        env: The environment; it is reset for every episode.
-        cast: Who answers.
+        make_env: Makes an environment; every worker has one of its own.
+        load_cast: Given the configuration, an environment and an agent's name, makes who answers there.
+
+    Raises:
+        UnknownName: No such agent or verifier.
     """
 
-    def __init__(
-        self,
-        config: RunConfig,
-        env: gym.Env[Any, Any],
-        cast: Cast,
-    ) -> None:
+    def __init__(self, config: RunConfig, make_env: MakeEnv, load_cast: LoadCast) -> None:
         self._config = config
-        self._env = env
-        self._inner: Any = env.unwrapped
-        self._cast = cast
-        self._names = {
-            "agent": _identity(cast.agent, config.agent),
-            "verifier": _identity(cast.verifier, config.verifier),
-            "roles": _identity(cast.roles, cast.roles.source),
-            "information": self.information,
-        }
+        self._make_env = make_env
+        self._load_cast = load_cast
+        self._front = Seat(config, make_env, load_cast)  # tells what there is; nothing is run in it
+        self._id = env_id(self._front.env)
+        self._inner: Any = self._front.env.unwrapped
+        self._signatures = {name: signed(name, find_strategy(name)) for name in config.strategies}
+        self._names = {agent: _names(self._front.cast(agent), config, agent) for agent in config.agents}
         self._budget = Budget(config.budget)
         self._meter = Meter(self._budget.of("run"))
-        self._log: EpisodeLog | None = None
-        self._policies = {strategy: self._policy(strategy) for strategy in config.strategies}
-        self.tasks = _tasks(env, config)
+        self.tasks = _tasks(self._front.env, config)
 
     @property
     def information(self) -> str:
         """The verifier's label; "" without a verifier."""
-        return "" if self._cast.verifier is None else self._cast.verifier.information
+        return self._names[self._config.agents[0]]["information"]
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -89,69 +118,122 @@ class Runner:
             **self._config.as_json(),
             "data": self.data,
             "identity": self._names,
+            "written_in": [signed(self._id, self._inner), *self._signatures.values()],
             "iad_version": version("iad"),
         }
 
+    def jobs(self) -> Iterator[Job]:
+        """Yield every episode of the run, task by task."""
+        for task in self.tasks:
+            for seed in self._config.seeds:
+                for arm in self._config.arms:
+                    yield Job(arm, task, seed, self.key(arm, task, seed))
+
     def episodes(self, folder: RunFolder) -> Iterator[EpisodeRecord]:
-        """Yield every episode, task by task: those that are kept already as they are, the others as they end.
+        """Yield every episode: first those that are kept already, task by task, then the others as they end.
 
         Raises:
             RunStopped: The run's budget is spent, or the model can't be asked at all.
+            KeyboardInterrupt: After Ctrl-C or `stop()`, when the calls under way were answered and kept.
         """
         self._charge_what_is_kept(folder)
-        for task in self.tasks:
-            for strategy in self._config.strategies:
-                key = self.key(strategy, task)
-                kept = folder.episodes.get(key)
-                if kept is not None and not kept.is_unfinished:
-                    yield kept
-                    continue
+        missing = []
+        for job in self.jobs():
+            kept = folder.episodes.get(job.key)
+            if kept is None or kept.is_unfinished:
+                missing.append(job)
+            else:
+                yield kept
+
+        def serve(jobs: Iterator[Job]) -> Iterator[EpisodeRecord]:
+            return self._serve(jobs, folder)
+
+        yield from Crew(self._config.workers, serve, self.stop).work(missing)
+        if self._meter.stopped.is_set():
+            raise KeyboardInterrupt
+
+    def stop(self) -> None:
+        """Ask nothing more: workers end when the calls under way were answered and kept. Safe in a signal handler."""
+        self._meter.stopped.set()
+
+    def key(self, arm: Arm, task: str, seed: int) -> str:
+        """Return the hash of everything that can change an episode's answers."""
+        config = self._config
+        return digest(
+            (signed(self._id, self._inner), config.env_args, config.split, self.data.get("digest")),
+            (task, seed),
+            self._names[arm.agent],
+            (self._signatures[arm.strategy], config.options(arm.strategy, arm.n), config.episode_budget),
+        )
+
+    def close(self) -> None:
+        """Close the environment; the folder is the caller's."""
+        self._front.env.close()
+
+    def _serve(self, jobs: Iterator[Job], folder: RunFolder) -> Iterator[EpisodeRecord]:
+        """Run jobs in an environment of its own: what one worker does."""
+        seat = Seat(self._config, self._make_env, self._load_cast)
+        try:
+            for job in jobs:
+                self._meter.refuse_if_stopped()
                 self._refuse_if_spent()
                 # What the run's budget cut has the cuts in its log: with more budget it is decided anew.
-                self._log = folder.log.episode(key)
+                kept, log = folder.episodes.get(job.key), folder.log.episode(job.key)
                 if kept is not None and not kept.error_kind:
-                    self._log.drop()
-                record = self._run(strategy, task, self._log)
+                    log.drop()
+                record = self._run(job, seat, log)
                 folder.add(record)
                 yield record
                 is_first = not self._meter.total.completion_tokens and record.n_steps == 0
                 if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
                     raise RunStopped(" ".join(record.error.split()), is_failure=True)
+        except Interrupted:
+            pass
+        finally:
+            seat.env.close()
 
-    def key(self, strategy: str, task: str) -> str:
-        """Return the hash of everything that can change an episode's answers."""
-        config = self._config
-        return digest(
-            (signed(env_id(self._env), self._inner), config.env_args, config.split, self.data.get("digest")),
-            (task, config.seed),
-            self._names,
-            (signed(strategy, find_strategy(strategy)), config.options(strategy), config.episode_budget),
-        )
-
-    def close(self) -> None:
-        """Release threads; the environment and the folder are the caller's."""
-        for policy in self._policies.values():
-            policy.close()
-
-    def _policy(self, strategy: str) -> IADPolicyWrapper:
-        config = self._config
-        return IADPolicyWrapper(
-            self._cast.agent,
-            self._env,
-            strategy=strategy,
-            verifier=self._cast.verifier or NO_VERIFIER,
-            roles=self._cast.roles,
+    def _run(self, job: Job, seat: Seat, log: EpisodeLog) -> EpisodeRecord:
+        config, arm, cast = self._config, job.arm, seat.cast(job.arm.agent)
+        policy = IADPolicyWrapper(
+            cast.agent,
+            seat.env,
+            strategy=arm.strategy,
+            verifier=cast.verifier or NO_VERIFIER,
+            roles=cast.roles,
             budget=self._budget,
-            seed=config.seed,
+            seed=job.seed,
             threads=config.threads,
-            log=self._episode_log,
+            log=lambda task: log,
             run_meter=self._meter,
-            **config.options(strategy),
+            **config.options(arm.strategy, arm.n),
         )
-
-    def _episode_log(self, task: str) -> EpisodeLog:
-        assert self._log is not None
-        return self._log
+        start = perf_counter()
+        with policy:
+            course = Course(seat.env, policy, job.task)
+            try:
+                course.run(seed_of(job.seed, job.task) % 2**31)
+            except BudgetExhausted as spent:
+                course.stop("budget", cut=spent.axis)
+            except Interrupted:
+                raise
+            except Exception as error:
+                self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
+                course.stop("error", error=error)
+            difficulty = getattr(self._inner, "difficulty", None)
+            return EpisodeRecord(
+                key=job.key,
+                env=self._id,
+                task_id=job.task,
+                strategy=arm.strategy,
+                seed=job.seed,
+                agent=arm.agent,
+                verifier=config.verifier,
+                n=arm.n,
+                difficulty=difficulty(job.task) if callable(difficulty) else "",
+                information=self.information,
+                wall_s=perf_counter() - start,
+                **course.facts(),
+            )
 
     def _charge_what_is_kept(self, folder: RunFolder) -> None:
         """Charge the run's budget with episodes that won't be replayed; a replay charges by itself."""
@@ -167,101 +249,6 @@ class Runner:
             raise RunStopped(
                 f"the budget {spent.axis} is spent; raise it and give the same command to go on", is_failure=False
             ) from None
-
-    def _run(self, strategy: str, task: str, log: EpisodeLog) -> EpisodeRecord:
-        course = Course(self._env, self._policies[strategy], task)
-        start = perf_counter()
-        try:
-            course.run(seed_of(self._config.seed, task) % 2**31)
-        except BudgetExhausted as spent:
-            course.stop("budget", cut=spent.axis)
-        except Exception as error:
-            course.stop("error", error=error)
-        difficulty = getattr(self._inner, "difficulty", None)
-        return EpisodeRecord(
-            key=log.key,
-            env=env_id(self._env),
-            task_id=task,
-            strategy=strategy,
-            seed=self._config.seed,
-            difficulty=difficulty(task) if callable(difficulty) else "",
-            information=self.information,
-            n_replayed=log.n_replayed,
-            wall_s=perf_counter() - start,
-            **course.facts(),
-        )
-
-
-class Course:
-    """One episode as it unfolds.
-
-    Args:
-        env: The environment.
-        policy: Decides.
-        task: The task's id, or its number where the environment has no ids.
-    """
-
-    def __init__(self, env: gym.Env[Any, Any], policy: IADPolicyWrapper, task: str) -> None:
-        self._env = env
-        self._policy = policy
-        self._task = task
-        self._info: dict[str, Any] = {}
-        self._progress: list[float | None] = []
-        self._reward = 0.0
-        self._n_accepted = 0
-        self._stop_reason = self._cut = self._error_kind = self._error = ""
-
-    def run(self, seed: int) -> None:
-        """Run to the end; on an exception `facts` tells what came before it."""
-        policy = self._policy
-        policy.reset()
-        has_ids = hasattr(self._env.unwrapped, "task_ids")
-        observation, info = self._env.reset(seed=seed, options={"task_id": self._task} if has_ids else None)
-        self._arrived(info)
-        while True:
-            action = policy.act(observation, {"task_id": self._task, "step": len(self._progress) - 1} | self._info)
-            observation, reward, terminated, truncated, info = self._env.step(action)
-            done = terminated or truncated
-            self._reward += float(reward)
-            policy.observe(observation, info, reward=float(reward), done=done)
-            self._n_accepted += not (info.get("invalid_action") or policy.decisions[-1].committed.error)
-            self._arrived(info)
-            if done:
-                self._stop_reason = info.get("stop_reason") or ("terminated" if terminated else "truncated")
-                return
-
-    def stop(self, reason: str, *, cut: str = "", error: Exception | None = None) -> None:
-        """Note that the episode ended before its end."""
-        self._stop_reason, self._cut = reason, cut
-        if error is not None:
-            self._error_kind = getattr(error, "kind", "crash")
-            self._error = f"{type(error).__name__}: {error!s:.1000}"
-
-    def facts(self) -> dict[str, Any]:
-        """Return the outcome's part of the record."""
-        decisions = self._policy.decisions
-        n_steps = max(0, len(self._progress) - 1)
-        success = self._info.get("success")
-        cuts = [self._cut, *(decision.cut for decision in decisions)]
-        return {
-            "success": None if success is None else float(success),
-            "progress": self._progress[-1] if self._progress else None,
-            "reward": self._reward,
-            "n_steps": n_steps,
-            "grounding": (1 + self._n_accepted) / (1 + n_steps),
-            "stop_reason": self._stop_reason,
-            "cut": next((cut for cut in cuts if cut.startswith("run.")), self._cut),
-            "error_kind": self._error_kind,
-            "error": self._error,
-            "n_failed_verdicts": sum(map(_n_failed_verdicts, decisions)),
-            "usage": {role: usage.as_dict() for role, usage in self._policy.spent.items()},
-            "progress_by_step": tuple(self._progress),
-            "actions": tuple(encode(decision.committed.action) for decision in decisions[:n_steps]),
-        }
-
-    def _arrived(self, info: dict[str, Any]) -> None:
-        self._info = info
-        self._progress.append(number(info.get("progress")))
 
 
 def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
@@ -280,15 +267,20 @@ def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
     places: Sequence[int] = range(len(known))
     if config.subset is not None:
         n_drawn = max(1, round(config.subset * len(known)))
-        places = sorted(Random(seed_of("subset", config.seed)).sample(places, n_drawn))
+        places = sorted(Random(seed_of("subset", config.seeds[0])).sample(places, n_drawn))
     return [known[place] for place in places[: config.tasks]]
+
+
+def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
+    """Return what names the behaviour of those who answer."""
+    return {
+        "agent": _identity(cast.agent, agent),
+        "verifier": _identity(cast.verifier, config.verifier),
+        "roles": _identity(cast.roles, cast.roles.source),
+        "information": "" if cast.verifier is None else cast.verifier.information,
+    }
 
 
 def _identity(role: Any, name: str) -> str:
     """Return what names an agent's or verifier's behaviour: its own word for it, else how it was asked for."""
     return str(getattr(role, "identity", "")) or signed(name, role)
-
-
-def _n_failed_verdicts(decision: Decision) -> int:
-    verdicts = [candidate.verdict for candidate in decision.candidates if candidate.verdict is not None]
-    return sum("error_kind" in verdict.details for verdict in verdicts)

@@ -14,8 +14,10 @@ from rich.text import Text
 
 from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.results import Heading, Results
 from iad_policy.evaluation.runner import Runner, RunStopped
-from iad_policy.evaluation.table import Board, Heading, Results
+from iad_policy.evaluation.table import Board
+from iad_policy.evaluation.viewer.report import write_report
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000
@@ -55,6 +57,7 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
         with _impatience_ignored():
             figures = results.figures()
             folder.write_summary(results.as_json(figures))
+            report = write_report(folder.path) if results.n_episodes and status != FAILED else None
             if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
                 console.print(Board(heading, figures))
         if status == FAILED:
@@ -62,6 +65,8 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
         elif said:
             said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
             console.print(Text(said, style="bold yellow"))
+        if report is not None:
+            console.print(f"Every step: {report}", highlight=False, markup=False, soft_wrap=True)
         console.print(f"Run folder: {folder.path}", highlight=False, markup=False, soft_wrap=True)
     return status
 

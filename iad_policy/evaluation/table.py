@@ -1,9 +1,8 @@
 """The table of a run: what it is, strategy by strategy what was reached and spent, and the differences."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -11,103 +10,14 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
-from iad_policy.evaluation.statistics import N_RESAMPLES, Interval
+from iad_policy.evaluation.metrics import Difference, StrategySummary
+from iad_policy.evaluation.results import LABELS, Figures, Heading
+from iad_policy.evaluation.statistics import Interval
 
 NOTHING = "-"
-LABELS = {
-    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
-    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
-    "self": "self verifier: a language model judges, seeing what the agent sees",
-    "learned": "learned verifier: a trained value model",
-    "": "no verifier",
-}
-
 T = TypeVar("T")
 Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
 """A heading and how a row fills it, per column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """What stands above the table.
-
-    Attributes:
-        config: The run's configuration.
-        information: The verifier's label, "" without one.
-        n_tasks: Tasks that are run.
-        data: Name and digest of the data, if the environment has any.
-        notes: Lines on where the settings came from.
-    """
-
-    config: RunConfig
-    information: str
-    n_tasks: int
-    data: Mapping[str, str]
-    notes: Sequence[str] = ()
-
-
-class Figures(NamedTuple):
-    """What the episodes come to."""
-
-    summaries: dict[str, StrategySummary]
-    differences: dict[str, Difference]
-
-
-class Results:
-    """The episodes so far, and their figures.
-
-    Args:
-        heading: What the run is.
-    """
-
-    def __init__(self, heading: Heading) -> None:
-        self.heading = heading
-        self.records: dict[str, list[EpisodeRecord]] = {name: [] for name in heading.config.strategies}
-
-    def add(self, record: EpisodeRecord) -> None:
-        """Take in an episode."""
-        self.records[record.strategy].append(record)
-
-    @property
-    def n_episodes(self) -> int:
-        """Episodes so far."""
-        return sum(map(len, self.records.values()))
-
-    @property
-    def n_expected(self) -> int:
-        """Episodes of the whole run."""
-        return self.heading.n_tasks * len(self.records)
-
-    def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
-        """Return every strategy's row, and every other one's difference to the baseline."""
-        config = self.heading.config
-        return Figures(
-            {name: summarise(own, seed=config.seed, n_resamples=n_resamples) for name, own in self.records.items()},
-            differences(self.records, config.compared_with, seed=config.seed, n_resamples=n_resamples),
-        )
-
-    def as_json(self, figures: Figures) -> dict[str, Any]:
-        """Return the content of `summary.json`."""
-        config = self.heading.config
-        return {
-            "env": config.env,
-            "split": config.split,
-            "seed": config.seed,
-            "n_tasks": self.heading.n_tasks,
-            "data": dict(self.heading.data),
-            "agent": config.agent,
-            "verifier": config.verifier,
-            "information": self.heading.information,
-            "label": LABELS[self.heading.information],
-            "equal_on": config.equal_on(),
-            "baseline": config.compared_with,
-            "is_complete": self.n_episodes == self.n_expected,
-            "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
-            "differences": {name: one.as_json() for name, one in figures.differences.items()},
-        }
 
 
 class Board:
@@ -160,8 +70,10 @@ def _heading(heading: Heading) -> RenderableType:
     data = f", {heading.data['name']} data {heading.data['digest']}" if heading.data else ""
     split = f", split {config.split}" if config.split else ""
     lines = [
-        Text.assemble((config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, seed {config.seed}{data}"),
-        Text(f"Agent {config.agent}; verifier {config.verifier or 'none'}"),
+        Text.assemble(
+            (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
+        ),
+        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}"),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
         *map(Text, heading.notes),
@@ -277,6 +189,10 @@ def _p_value(value: float | None) -> str:
 
 def _seconds(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def _named(noun: str, values: Sequence[object]) -> str:
+    return f"{noun}{'s' if len(values) > 1 else ''} {', '.join(map(str, values))}"
 
 
 def _count(n: int, noun: str) -> str:

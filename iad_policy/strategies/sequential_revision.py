@@ -25,6 +25,6 @@ def sequential_revision(here: State, *, n: int = 3, temperature: float | None = 
                 critique = yield from Ask("critic", here, revised[-1])
                 hint = about_last(revised[-1], ("Review", critique))
                 (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
-            (new,) = yield from Verify(here, [new], among=revised)
+            (new,) = yield from Verify(here, [new], among=tuple(revised))
             revised.append(new)
     return heaviest(revised or [new])

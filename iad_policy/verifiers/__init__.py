@@ -20,6 +20,8 @@ VERIFIERS: Mapping[str, str] = {
     "judge": "iad_policy.verifiers.judge:judge",
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",
+    "noisy": "iad_policy.verifiers.corrupted:noisy",
+    "sparse": "iad_policy.verifiers.corrupted:sparse",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 
@@ -46,7 +48,7 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
         if name in VERIFIERS:
             verifier = load_object(VERIFIERS[name])(env, *([argument] if argument else []))
         else:
-            own = load_own("verifier", verifier, [*VERIFIERS, "judge:<model>"])
+            own = load_own("verifier", verifier, [*VERIFIERS, "judge:<model>", "noisy:<sd>:<verifier>"])
             verifier = made("verifier", verifier, own, env)
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):

@@ -121,7 +121,7 @@ def _gold(candidate: Candidate) -> Mapping[str, Any]:
 ENVIRONMENTS: Mapping[str, Callable[[], gym.Env[Any, Any]]] = {
     "digger": lambda: Digger(max_steps=6),
     "slippery": lambda: SlipperyDigger(max_steps=6),
-    "taxi": lambda: gym.make(TAXI, is_rainy=True),
+    "taxi": lambda: gym.make(TAXI, is_rainy=True, max_episode_steps=4),
 }
 SMALL: Mapping[str, dict[str, Any]] = {}
 """Options that keep a registered strategy quick where its defaults are not."""

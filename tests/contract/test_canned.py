@@ -1,66 +1,13 @@
 """Strategies are generators without I/O: a dictionary of canned answers drives them, without driver or environment."""
 
-import math
-from collections.abc import Generator, Mapping
 from typing import Any
 
 import pytest
 
-from iad_policy import All, Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
+from iad_policy import Candidate, Propose, State, Verdict, Verify
 from iad_policy.strategies import load_strategy
+from tests.contract.canned import HERE, canned, drive
 from tests.contract.players import STRATEGIES
-
-
-def drive(strategy: Generator[Any, Any, Any], answers: Mapping[type, Any], *, n_commits: int = 1) -> list[Any]:
-    """Drive a strategy with canned answers: a dictionary from request to a function."""
-    commits: list[Any] = []
-    request = next(strategy)
-    while len(commits) < n_commits:
-        if isinstance(request, Commit):
-            commits.append(request.candidate.action)
-        if len(commits) < n_commits:
-            request = strategy.send(_canned(request, answers))
-    strategy.close()
-    return commits
-
-
-def _canned(request: Any, answers: Mapping[type, Any]) -> Any:
-    if isinstance(request, All):
-        return [_returned(generator, answers) for generator in request.generators]
-    return answers[type(request)](request)
-
-
-def _returned(generator: Generator[Any, Any, Any], answers: Mapping[type, Any]) -> Any:
-    answer = None
-    while True:
-        try:
-            request = generator.send(answer)
-        except StopIteration as stop:
-            return stop.value
-        answer = _canned(request, answers)
-
-
-def canned(*actions: str) -> dict[type, Any]:
-    """Answers that propose the actions in order and score them by their length; "" is unparsable."""
-    left = list(actions)
-
-    def candidate() -> Candidate:
-        action = left.pop(0)
-        return Candidate(action, key=action, error="" if action else "nothing to parse")
-
-    return {
-        Propose: lambda request: [candidate() for _ in range(request.n)],
-        Verify: lambda request: [
-            Candidate(c.action, key=c.key, error=c.error, verdict=Verdict(-math.inf if c.error else len(c.action)))
-            for c in request.candidates
-        ],
-        Simulate: lambda request: State(f"after {request.candidate.action}", {}, id=request.candidate.key, done=True),
-        Ask: lambda request: f"the {request.role} said",
-        Commit: lambda request: HERE,
-    }
-
-
-HERE = State("start", {})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +25,7 @@ HERE = State("start", {})
         ("iad", ["aa", "bb", "a"], "aa"),
         ("iad", ["", "a", "b"], "a"),
         ("iad-delta", ["a", "bb", "c"], "bb"),
-        ("iad-fb", ["a", "bb", "c"], "bb"),
+        ("iad-best-worst-judge", ["a", "bb", "c"], "bb"),
         ("iad-judge", ["a", "bb", "ccc"], "ccc"),
         ("lookahead", ["a", "bb"], "bb"),
         ("rehearse", ["a", "b", "final"], "final"),

@@ -71,7 +71,7 @@ def test_curves_carry_the_last_value_forward() -> None:
 def test_differences_pair_common_tasks_only() -> None:
     base = [episode("a", 0.0), episode("b", 0.0), episode("c", 1.0), episode("only here", 1.0)]
     own = [episode("a", 1.0), episode("b", 1.0), episode("c", 0.0), episode("failed", 1.0, error_kind="crash")]
-    found = differences({"base": base, "own": own}, "base")["own"]
+    found = differences({"base": base, "own": own}, {"own": "base"})["own"]
     assert found.n_pairs == 3
     assert found.success == pytest.approx(1 / 3)
     assert (found.n_better, found.n_worse) == (2, 1)
@@ -83,13 +83,13 @@ def test_p_values_are_adjusted_for_the_strategies_compared() -> None:
     tasks = [str(place) for place in range(8)]
     base = [episode(task, 0.0) for task in tasks]
     better = [episode(task, 1.0) for task in tasks]
-    found = differences({"base": base, "x": better, "y": better}, "base")
+    found = differences({"base": base, "x": better, "y": better}, {"x": "base", "y": "base"})
     assert found["x"].p_mcnemar == pytest.approx(2 / 256)
     assert found["x"].p_holm == pytest.approx(4 / 256)
 
 
 def test_no_common_task_is_no_difference() -> None:
-    found = differences({"base": [episode("a")], "own": []}, "base")["own"]
+    found = differences({"base": [episode("a")], "own": []}, {"own": "base"})["own"]
     assert (found.n_pairs, found.success, found.p_holm, found.detectable_success) == (0, None, None, None)
 
 
@@ -97,9 +97,9 @@ def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
     tasks = [f"t{place}" for place in range(8)]
     base = [episode(task, 0.0, seed=seed) for task in tasks for seed in range(3)]
     better = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
-    found = differences({"base": base, "x": better}, "base")["x"]
+    found = differences({"base": base, "x": better}, {"x": "base"})["x"]
     once = differences(
-        {"base": [one for one in base if one.seed == 0], "x": [one for one in better if one.seed == 0]}, "base"
+        {"base": [one for one in base if one.seed == 0], "x": [one for one in better if one.seed == 0]}, {"x": "base"}
     )["x"]
     assert found.p_mcnemar is None
     assert found.p_success == found.p_sign_flip == found.p_holm == once.p_mcnemar == pytest.approx(2 / 64)

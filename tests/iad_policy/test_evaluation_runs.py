@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ from iad_policy.evaluation.casting import CACHE_VARIABLE, load_cast
 from iad_policy.evaluation.config import FREE, RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder, RunFolderError
+from iad_policy.evaluation.results import Heading, Results
 from iad_policy.evaluation.runner import Runner, RunStopped
-from iad_policy.evaluation.table import Heading, Results
 from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
 from tests.iad_policy.openai_server import serving
 
@@ -88,7 +89,6 @@ def test_a_torn_last_line_is_run_again_from_its_answers(tmp_path: Path) -> None:
     agent = Guesser()
     again = run(runner(agent), tmp_path)
     assert agent.n_calls == 0
-    assert again[-1].n_replayed > 0
     assert summary(again) == summary(whole)
 
 
@@ -132,7 +132,8 @@ def test_missing_verdicts_are_counted(tmp_path: Path) -> None:
 
 
 def test_nonsense_for_ever_ends_with_a_reason(tmp_path: Path) -> None:
-    one = Runner(config(tasks=1), DialsEnv(max_steps=2), cast(Babbler()))
+    here = cast(Babbler())
+    one = Runner(config(tasks=1), lambda: DialsEnv(max_steps=2), lambda *_: here)
     records = run(one, tmp_path)
     assert [record.stop_reason for record in records] == ["max_steps"] * 3
     assert records[0].grounding == pytest.approx(1 / 3)
@@ -163,23 +164,77 @@ def test_the_runs_budget_stops_the_run_and_more_of_it_goes_on(tmp_path: Path) ->
     assert summary(run(runner(), tmp_path / "run")) == summary(whole)
 
 
+def keyed(strategy: str, task: str, **changes: Any) -> str:
+    here = cast()
+    jobs = Runner(config(**changes), DialsEnv, lambda *_: here).jobs()
+    return next(job.key for job in jobs if (job.arm.strategy, job.task) == (strategy, task))
+
+
 def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
     task = "dials-0"
-    key = runner().key("iad", task)
-    same = ({"threads": 2}, {"cache": False}, {"tasks": 2}, {"strategies": ("iad",)}, {"budget": {"run.usd": 3}})
-    assert {runner(**changes).key("iad", task) for changes in same} == {key}
+    key = keyed("iad", task)
+    same = (
+        {"threads": 2},
+        {"workers": 2},
+        {"cache": False},
+        {"tasks": 2},
+        {"strategies": ("iad",)},
+        {"budget": {"run.usd": 3}},
+    )
+    assert {keyed("iad", task, **changes) for changes in same} == {key}
     other = (
         *({"seed": 1}, {"n": 2}, {"delta": 0.5}, {"feedback": "none"}, {"stop": "finalise"}, {"temperature": 0.5}),
         *({"agent": "x"}, {"verifier": "y"}, {"budget": {"decision.proposals": 2}}, {"env_args": {"max_steps": 3}}),
     )
-    keys = [Runner(config(**changes), DialsEnv(), cast()).key("iad", task) for changes in other]
-    assert len({key, *keys, runner().key("iad", "dials-1"), runner().key("single", task)}) == len(other) + 3
-    assert runner(n=2).key("single", task) == runner(n=5).key("single", task)
+    keys = [keyed("iad", task, **changes) for changes in other]
+    assert len({key, *keys, keyed("iad", "dials-1"), keyed("single", task)}) == len(other) + 3
+    assert keyed("single", task, n=2) == keyed("single", task, n=5)
 
 
 def test_threads_change_no_record(tmp_path: Path) -> None:
     alone, threaded = run(runner(), tmp_path / "1"), run(runner(threads=3), tmp_path / "3")
     assert [one.actions for one in alone] == [one.actions for one in threaded]
+
+
+def records_of(one: Runner, path: Path) -> list[EpisodeRecord]:
+    """The episodes in the order of their keys, without what was measured."""
+    found = []
+    for record in run(one, path):
+        usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
+        found.append(replace(record, usage=usage, wall_s=0.0))
+    return sorted(found, key=lambda record: record.key)
+
+
+def test_workers_change_no_record(tmp_path: Path) -> None:
+    alone, together = records_of(runner(), tmp_path / "1"), records_of(runner(workers=64), tmp_path / "64")
+    assert alone == together
+    assert len(alone) == 12
+
+
+def test_every_agent_seed_and_n_is_run_and_has_its_row(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {"agent": ("guesser", "other"), "seed": (0, 1), "n": (1, 3), "workers": 3}
+    here = cast()
+    records = run(Runner(config(**changes), DialsEnv, lambda *_: here), tmp_path)
+    assert len(records) == len({record.key for record in records}) == 4 * 2 * 2 * 5
+    results = Results(Heading(config(**changes), "proxy", 4, {}))
+    for record in records:
+        results.add(record)
+    assert results.n_episodes == results.n_expected == 80
+    assert list(results.records) == [
+        f"{row} {agent}"
+        for agent in ("guesser", "other")
+        for row in ("single", "bon-sc n=1", "bon-sc n=3", "iad n=1", "iad n=3")
+    ]
+    assert {len(own) for own in results.records.values()} == {8}
+    found = results.figures(100).differences
+    assert {name: one.baseline for name, one in found.items() if name.endswith("guesser")} == {
+        "single guesser": "bon-sc n=3 guesser",
+        "iad n=1 guesser": "bon-sc n=1 guesser",
+        "iad n=3 guesser": "bon-sc n=3 guesser",
+    }
+    assert {one.n_pairs for one in found.values()} == {8}
+    iad = results.records["iad n=3 other"][0]
+    assert (iad.agent, iad.strategy, iad.n, iad.seed, iad.verifier) == ("other", "iad", 3, 0, "liker")
 
 
 def test_another_configuration_is_refused_and_the_difference_said(tmp_path: Path) -> None:
@@ -221,16 +276,13 @@ def test_fresh_forgets_the_run(tmp_path: Path) -> None:
 
 def test_environments_that_are_not_ours_run_from_seeds(tmp_path: Path) -> None:
     asked = RunConfig("CartPole-v1", "random", strategies=("single", "bon-sc"), tasks=3)
-    with gym.make("CartPole-v1") as env:
-        records = run(Runner(asked, env, load_cast(asked, env)), tmp_path)
+    one = Runner(asked, lambda: gym.make("CartPole-v1"), load_cast)
+    records = run(one, tmp_path)
     assert len({one.actions for one in records}) > 1
     assert [one.success for one in records] == [None] * 6
     assert all(one.reward == one.n_steps for one in records)
-    with gym.make("CartPole-v1") as env:
-        (tmp_path / "episodes.jsonl").write_text("")
-        assert [one.actions for one in run(Runner(asked, env, load_cast(asked, env)), tmp_path)] == [
-            one.actions for one in records
-        ]
+    (tmp_path / "episodes.jsonl").write_text("")
+    assert [again.actions for again in run(one, tmp_path)] == [first.actions for first in records]
 
 
 @pytest.mark.parametrize(
@@ -273,8 +325,9 @@ def test_a_language_model_is_asked_once_for_the_same_sample_of_any_folder(
         )
         records = []
         for name in ("first", "second"):
-            with gym.make(asked.env, **asked.env_args) as env:
-                records.append(run(Runner(asked, env, load_cast(asked, env)), tmp_path / name))
+            one = Runner(asked, lambda: gym.make(asked.env, **asked.env_args), load_cast)
+            records.append(run(one, tmp_path / name))
+            one.close()
             n_requests = len(server.requests)
             if name == "first":
                 n_first = n_requests

@@ -18,10 +18,9 @@ SHOP = "IAD/WebShop-v0"
 
 def run(path: Path, data_dir: str | None = None, **changes: Any) -> list[EpisodeRecord]:
     config = RunConfig(SHOP, "shopper", "proxy", data_dir=data_dir, **({"tasks": 10} | changes))
-    with gym.make(SHOP, **({} if data_dir is None else {"data_dir": data_dir})) as env:
-        runner = Runner(config, env, load_cast(config, env))
-        with RunFolder(path, runner.config()) as folder:
-            return list(runner.episodes(folder))
+    runner = Runner(config, lambda: gym.make(SHOP, **({} if data_dir is None else {"data_dir": data_dir})), load_cast)
+    with RunFolder(path, runner.config()) as folder:
+        return list(runner.episodes(folder))
 
 
 def test_the_same_seed_gives_the_same_run_and_another_one_another(tmp_path: Path) -> None:

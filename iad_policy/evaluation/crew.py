@@ -1,0 +1,96 @@
+"""Workers: threads that each take the next job until there is none, or until they are told to stop."""
+
+from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Generic, TypeVar
+
+JobT = TypeVar("JobT")
+DoneT = TypeVar("DoneT")
+
+
+class Crew(Generic[JobT, DoneT]):
+    """Does jobs side by side.
+
+    Args:
+        size: How many at once.
+        serve: What one worker does: takes jobs from the iterator it is given and yields what came of each. It runs in
+            the worker's thread, from the making of its environment to its closing.
+        stop: Tells workers to come to an end soon, keeping what is done.
+    """
+
+    def __init__(self, size: int, serve: Callable[[Iterator[JobT]], Iterator[DoneT]], stop: Callable[[], None]) -> None:
+        self._size = size
+        self._serve = serve
+        self._stop = stop
+
+    def work(self, jobs: Sequence[JobT]) -> Iterator[DoneT]:
+        """Yield what comes of the jobs, as it comes.
+
+        An error of one worker stops the others, and is raised when they have ended. So is a Ctrl-C; a second one does
+        not wait for them.
+        """
+        ended: SimpleQueue[DoneT | _End] = SimpleQueue()
+        waiting = _Shared(jobs)
+        # Daemons, so that a second Ctrl-C need not wait for an answer that may never come.
+        threads = [
+            Thread(target=self._attend, args=(waiting, ended), name=f"iad-worker-{place}", daemon=True)
+            for place in range(min(self._size, len(jobs)))
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            yield from self._ended(ended, len(threads))
+        except GeneratorExit:
+            self._stop()
+            for thread in threads:
+                thread.join()
+            raise
+
+    def _ended(self, ended: "SimpleQueue[DoneT | _End]", n_working: int) -> Iterator[DoneT]:
+        error: BaseException | None = None
+        while n_working:
+            try:
+                one = ended.get()
+            except KeyboardInterrupt as interrupt:
+                if error is not None:
+                    raise
+                error = interrupt
+                self._stop()
+                continue
+            if not isinstance(one, _End):
+                yield one
+                continue
+            n_working -= 1
+            if one.error is not None and error is None:
+                error = one.error
+                self._stop()
+        if error is not None:
+            raise error
+
+    def _attend(self, waiting: "_Shared[JobT]", ended: "SimpleQueue[DoneT | _End]") -> None:
+        try:
+            for done in self._serve(waiting):
+                ended.put(done)
+            ended.put(_End())
+        except BaseException as error:  # whatever it is, the thread that asked for the work is told
+            ended.put(_End(error))
+
+
+class _End:
+    """A worker has ended, by an error or without."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+class _Shared(Iterator[JobT]):
+    """An iterator that several threads take from."""
+
+    def __init__(self, items: Sequence[JobT]) -> None:
+        self._items = iter(items)
+        self._lock = Lock()
+
+    def __next__(self) -> JobT:
+        with self._lock:
+            return next(self._items)

@@ -1,0 +1,110 @@
+"""What the episodes of a run come to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from iad_policy.evaluation.config import RunConfig
+from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.evaluation.statistics import N_RESAMPLES
+
+LABELS = {
+    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
+    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
+    "self": "self verifier: a language model judges, seeing what the agent sees",
+    "learned": "learned verifier: a trained value model",
+    "": "no verifier",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above the table.
+
+    Attributes:
+        config: The run's configuration.
+        information: The verifier's label, "" without one.
+        n_tasks: Tasks that are run.
+        data: Name and digest of the data, if the environment has any.
+        notes: Lines on where the settings came from.
+    """
+
+    config: RunConfig
+    information: str
+    n_tasks: int
+    data: Mapping[str, str]
+    notes: Sequence[str] = ()
+
+
+class Figures(NamedTuple):
+    """What the episodes come to."""
+
+    summaries: dict[str, StrategySummary]
+    differences: dict[str, Difference]
+
+
+class Results:
+    """The episodes so far, and their figures.
+
+    Args:
+        heading: What the run is.
+    """
+
+    def __init__(self, heading: Heading) -> None:
+        self.heading = heading
+        arms = heading.config.arms
+        self._labels = {arm: heading.config.label(arm) for arm in arms}
+        self._baselines = {
+            self._labels[arm]: self._labels[baseline]
+            for arm in arms
+            if (baseline := heading.config.baseline_of(arm)) is not None
+        }
+        self._records: dict[str, list[EpisodeRecord]] = {label: [] for label in self._labels.values()}
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Take in an episode."""
+        self._records[self._labels[record.arm]].append(record)
+
+    @property
+    def records(self) -> dict[str, list[EpisodeRecord]]:
+        """The episodes by row, in an order that does not depend on which ended first."""
+        return {label: sorted(own, key=lambda one: (one.seed, one.task_id)) for label, own in self._records.items()}
+
+    @property
+    def n_episodes(self) -> int:
+        """Episodes so far."""
+        return sum(map(len, self._records.values()))
+
+    @property
+    def n_expected(self) -> int:
+        """Episodes of the whole run."""
+        return self.heading.n_tasks * len(self._records) * len(self.heading.config.seeds)
+
+    def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
+        """Return every strategy's row, and every other one's difference to the baseline."""
+        records, seed = self.records, self.heading.config.seeds[0]
+        return Figures(
+            {label: summarise(own, seed=seed, n_resamples=n_resamples) for label, own in records.items()},
+            differences(records, self._baselines, seed=seed, n_resamples=n_resamples),
+        )
+
+    def as_json(self, figures: Figures) -> dict[str, Any]:
+        """Return the content of `summary.json`."""
+        config = self.heading.config
+        return {
+            "env": config.env,
+            "split": config.split,
+            "seed": config.seed,
+            "n_tasks": self.heading.n_tasks,
+            "data": dict(self.heading.data),
+            "agent": config.agent,
+            "verifier": config.verifier,
+            "information": self.heading.information,
+            "label": LABELS[self.heading.information],
+            "equal_on": config.equal_on(),
+            "baseline": config.compared_with,
+            "is_complete": self.n_episodes == self.n_expected,
+            "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
+            "differences": {name: one.as_json() for name, one in figures.differences.items()},
+        }

@@ -1,0 +1,297 @@
+"""What happened in the episodes of a run folder, read from its log: every candidate, verdict, text and commit.
+
+The reports, the viewer and the exports are drawn from these values and from nothing else.
+"""
+
+import json
+import os
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from iad_policy.digest import decode
+from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.folder import CONFIG, EPISODES, RunFolderError
+from iad_policy.log import ANSWERS, BLOBS
+from iad_policy.records import usage_of, verdict_of
+from iad_policy.types import NOTHING, Usage, Verdict
+
+_PREFIX = b'{"episode":"'
+_KEY_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A state as it was observed.
+
+    Attributes:
+        observation: As the environment gave it.
+        info: Its info; of a committed step with the gold keys, of a preview without.
+        done: Whether the episode is over there.
+        state: The state's id.
+        thumbnail: Path of a picture in the run folder; "" for none.
+    """
+
+    observation: Any
+    info: Mapping[str, Any]
+    done: bool = False
+    state: str = ""
+    thumbnail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A candidate with all that became known of it.
+
+    Attributes:
+        id: `decision.request.item`.
+        at: The id of the state that it is for: the decision's, or a simulated one.
+        action: The action.
+        key: Its canonical form.
+        thought: The agent's reasoning.
+        error: Why it is no action; "" for a usable one.
+        feedback: What the agent was told; "" for nothing.
+        verdict: The last verdict on it, if it was verified.
+        preview: What it leads to in a simulation, if there was one.
+        usage: What proposing it cost.
+        logprobs: Log-probabilities of the answer's tokens, if the model gave them.
+    """
+
+    id: str
+    at: str
+    action: Any
+    key: str
+    thought: str = ""
+    error: str = ""
+    feedback: str = ""
+    verdict: Verdict | None = None
+    preview: Seen | None = None
+    usage: Usage = NOTHING
+    logprobs: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A role's text."""
+
+    role: str
+    text: str
+    source: str
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One decision and what it led to.
+
+    Attributes:
+        index: From 0.
+        before: What was observed when it was made.
+        candidates: All that were proposed, in order.
+        asked: Texts of the roles, in order.
+        committed: The id of the committed candidate; "" where the decision was not finished, or the strategy made the
+            candidate itself.
+        action: The committed action, as the episode's record has it.
+        cut: The limit that cut the decision.
+        after: What the real environment answered; None where the episode ended before.
+        reward: Of the step.
+    """
+
+    index: int
+    before: Seen | None
+    candidates: tuple[Proposed, ...]
+    asked: tuple[Said, ...]
+    committed: str = ""
+    action: Any = None
+    cut: str = ""
+    after: Seen | None = None
+    reward: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """An episode, step by step."""
+
+    record: EpisodeRecord
+    steps: tuple[Step, ...]
+
+
+class RunTraces:
+    """The episodes of a run folder, for reading; also while the run goes on.
+
+    Args:
+        folder: The run folder.
+
+    Raises:
+        RunFolderError: It holds no run.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / CONFIG).is_file():
+            raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
+        self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
+        self.records: dict[str, EpisodeRecord] = {}
+        self._places: dict[str, array[int]] = {}  # where each line is, and its length
+        self._read_to = {EPISODES: 0, ANSWERS: 0}
+        path = self.folder / ANSWERS
+        path.touch()
+        self._answers = path.open("rb")
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Take in what was written since the last look; returns whether an episode was added."""
+        for place, line in self._new_lines(ANSWERS):
+            self._places.setdefault(_episode_of(line), array("q")).extend((place, len(line)))
+        is_new = False
+        for _, line in self._new_lines(EPISODES):
+            record = EpisodeRecord.of(json.loads(line))
+            self.records[record.key] = record
+            is_new = True
+        return is_new
+
+    def trace(self, key: str) -> Trace:
+        """Return one episode.
+
+        Raises:
+            KeyError: The run has no such episode, yet.
+        """
+        if key not in self.records:
+            raise KeyError(f"expected the key of an episode of {self.folder}, got {key!r}")
+        return Trace(self.records[key], tuple(_steps(self._lines(key), self.records[key], self.value)))
+
+    def value(self, recorded: Any) -> Any:
+        """Return a logged value; a long one is read from its blob."""
+        if isinstance(recorded, dict) and "__parts__" in recorded:
+            return {key: self.value(part) for key, part in recorded["__parts__"].items()}
+        if isinstance(recorded, dict) and "__blob__" in recorded:
+            path = self.folder / BLOBS / f"{recorded['__blob__']}.json"
+            recorded = json.loads(path.read_text(encoding="utf-8"))
+        return decode(recorded)
+
+    def close(self) -> None:
+        """Close the log; closing twice is harmless."""
+        self._answers.close()
+
+    def __enter__(self) -> "RunTraces":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _new_lines(self, name: str) -> Iterator[tuple[int, bytes]]:
+        """Yield each whole line that was added, with its place in the file."""
+        path = self.folder / name
+        if not path.exists():
+            return
+        with path.open("rb") as file:
+            file.seek(self._read_to[name])
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                place = self._read_to[name]
+                self._read_to[name] += len(line)
+                yield place, line
+
+    def _lines(self, key: str) -> dict[str, dict[str, Any]]:
+        """Return an episode's records by item, without those that were left."""
+        found: dict[str, dict[str, Any]] = {}
+        places = self._places.get(key, array("q"))
+        for place, length in zip(places[::2], places[1::2], strict=True):
+            record = json.loads(os.pread(self._answers.fileno(), length, place))
+            if record["kind"] == "left":
+                for item in record["dropped"]:
+                    found.pop(item, None)
+            else:
+                found[record["item"]] = record
+        return found
+
+
+def _episode_of(line: bytes) -> str:
+    if line.startswith(_PREFIX):  # as iad writes it: most of reading a log would be reading it as JSON
+        return line[len(_PREFIX) : len(_PREFIX) + _KEY_LENGTH].decode()
+    return str(json.loads(line)["episode"])
+
+
+def _steps(
+    lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord, value: Callable[[Any], Any]
+) -> Iterator[Step]:
+    known: dict[str, Proposed] = {}
+    before = _seen(lines["reset"], value) if "reset" in lines else None
+    decisions: dict[int, list[tuple[str, Mapping[str, Any]]]] = {}
+    for item, line in lines.items():
+        if item != "reset":
+            decisions.setdefault(int(item.partition(".")[0]), []).append((item, line))
+    for index in sorted(decisions):
+        own = dict(decisions[index])
+        proposed = {item: _proposed(item, line, value) for item, line in own.items() if line["kind"] == "candidate"}
+        known |= proposed
+        _tell(own, known, value)
+        commit, step = own.get(f"{index}.commit", {}), own.get(f"{index}.step")
+        chosen = commit.get("candidate", "")
+        after = None if step is None else _seen(step, value)
+        yield Step(
+            index,
+            before,
+            tuple(known[item] for item in proposed),
+            tuple(
+                Said(line["role"], line["text"], line["source"], line.get("about", ""))
+                for line in own.values()
+                if line["kind"] == "text"
+            ),
+            committed=chosen,
+            action=_committed_action(record, index, known.get(chosen)),
+            cut=commit.get("cut", ""),
+            after=after,
+            reward=0.0 if step is None else step.get("reward") or 0.0,
+        )
+        before = after
+
+
+def _committed_action(record: EpisodeRecord, index: int, chosen: Proposed | None) -> Any:
+    if index < len(record.actions):
+        return decode(record.actions[index])
+    return None if chosen is None else chosen.action
+
+
+def _proposed(item: str, line: Mapping[str, Any], value: Callable[[Any], Any]) -> Proposed:
+    logprobs = line.get("logprobs")
+    return Proposed(
+        item,
+        line.get("about", ""),
+        decode(line["action"]),
+        line["key"],
+        thought=line.get("thought", ""),
+        error=line.get("error", ""),
+        feedback=line.get("feedback", ""),
+        usage=usage_of(line),
+        logprobs=None if logprobs is None else tuple(decode(logprobs)),
+    )
+
+
+def _tell(own: Mapping[str, Mapping[str, Any]], known: dict[str, Proposed], value: Callable[[Any], Any]) -> None:
+    """Attach a decision's verdicts and previews to the candidates they are about; equal actions share a preview."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in known.values():
+        alike.setdefault((one.at, one.key), []).append(one.id)
+    for line in own.values():
+        about = known.get(line.get("about", ""))
+        if about is None:
+            continue  # a candidate that the strategy made itself: what it led to is in the log, but nobody proposed it
+        if line["kind"] == "verdict":
+            known[about.id] = replace(about, verdict=verdict_of(line))
+        elif line["kind"] == "outcome":
+            preview = _seen(line, value)
+            for name in alike[about.at, about.key]:
+                known[name] = replace(known[name], preview=preview)
+
+
+def _seen(line: Mapping[str, Any], value: Callable[[Any], Any]) -> Seen:
+    info = {name: value(part) for name, part in line["info"].items()}
+    state, thumbnail = line.get("state", ""), line.get("thumbnail", "")
+    return Seen(value(line["observation"]), info, bool(line["done"]), state, thumbnail)

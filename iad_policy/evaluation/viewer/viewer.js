@@ -1,0 +1,464 @@
+"use strict";
+/* The page of a run. It takes everything as text: nothing that an agent wrote becomes markup. */
+
+function h(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name in made && name !== "list") made[name] = value;
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+/* ---- where the data are: in this page, or behind the server that it came from ---- */
+
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+function fileSource(data) {
+  const chunks = new Map();
+  let places = null;
+  return {
+    runs: async () => [await unpacked(data.run)],
+    episode: async (run, key) => {
+      places ??= await unpacked(data.places);
+      const place = places[key];
+      if (place === undefined) return null;
+      if (!chunks.has(place)) chunks.set(place, unpacked(data.chunks[place]));
+      const { episodes, texts } = await chunks.get(place);
+      return { ...episodes[key], texts };
+    },
+  };
+}
+
+function serverSource(data) {
+  const get = async (path) => {
+    const answer = await fetch(path);
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
+  return {
+    runs: () => get("api/runs"),
+    episode: (run, key) => get(`api/episode/${run}/${key}`),
+    changed: () => get("api/changed").then((now) => now.changed),
+    every: data.every_s * 1000,
+  };
+}
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const source = document.body.dataset.kind === "report" ? fileSource(data) : serverSource(data);
+let runs = [];
+let rows = [];        // {run, row, name, label}: a column of the list of tasks
+let tasks = [];       // {task, seed, cells: [episode or null per row]}
+let shown = [];       // the tasks that the filter lets through
+
+/* ---- words and figures ---- */
+
+const fixed = (value, digits = 3) => (typeof value === "number" ? value.toFixed(digits) : "-");
+const signed = (value) => (typeof value === "number" ? `${value >= 0 ? "+" : ""}${value.toFixed(3)}` : "-");
+const count = (value) => (typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 1 }) : "-");
+const interval = (two, digits = 2) => (two ? h("span", { className: "interval" }, ` [${two[0].toFixed(digits)}, ${two[1].toFixed(digits)}]`) : "");
+const several = (value) => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
+
+function usd(spent) {
+  if (spent.n_unpriced) return spent.usd ? `$${spent.usd.toFixed(4)} and ${count(spent.n_unpriced)} calls unpriced` : "unpriced";
+  return spent.usd ? `$${spent.usd.toFixed(4)}` : "-";
+}
+
+function mark(episode) {
+  if (!episode) return ["·", "quiet", "not run"];
+  if (episode.error_kind) return ["!", "warn", `failed: ${episode.error_kind}`];
+  if (!episode.is_scored) return ["…", "warn", `stopped: ${episode.cut}`];
+  if (episode.success === 1) return ["✓", "good", "success"];
+  if (episode.success === null) return [fixed(episode.reward, 2), "", "reward"];
+  return ["✗", "bad", "no success"];
+}
+
+/* ---- the head: what was run, the tables, the curves ---- */
+
+function table(caption, headings, lines) {
+  return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
+    h("table", {},
+      h("thead", {}, h("tr", {}, headings.map((one) => h("th", { scope: "col" }, one)))),
+      h("tbody", {}, lines.map((line) => h("tr", {}, line.map((cell, place) => h("td", { className: place ? "" : "name" }, cell)))))));
+}
+
+function scores(run) {
+  const all = Object.entries(run.strategies);
+  const has = (test) => all.some(([, one]) => test(one));
+  const headings = ["strategy", "success", "progress", "reward", "grounding accuracy"];
+  if (has((one) => one.n_easy || one.n_hard)) headings.push("success easy/hard");
+  headings.push("n");
+  if (has((one) => one.n_errored)) headings.push("errored");
+  if (has((one) => one.n_budget)) headings.push("budget spent");
+  return table("Scores", headings, all.map(([name, one]) => {
+    const cells = [name, ...["success", "progress", "reward"].map((metric) => [fixed(one[metric]), interval(one[`${metric}_95`])]), fixed(one.grounding)];
+    if (has((other) => other.n_easy || other.n_hard)) cells.push(`${fixed(one.success_easy, 2)} / ${fixed(one.success_hard, 2)}`);
+    cells.push(count(one.n_episodes));
+    if (has((other) => other.n_errored)) cells.push(h("span", { className: one.n_errored ? "warn" : "" }, count(one.n_errored)));
+    if (has((other) => other.n_budget)) cells.push(count(one.n_budget));
+    return cells;
+  }));
+}
+
+function spending(run) {
+  const axes = ["proposals", "verifications", "simulations", "asks", "tokens", "n_steps", "seconds"];
+  const names = { n_steps: "steps", seconds: "seconds in calls" };
+  return table("Spent", ["mean per episode", ...axes.map((axis) => names[axis] ?? axis)],
+    Object.entries(run.strategies).map(([name, one]) => [name, ...axes.map((axis) => (axis === "seconds" ? fixed(one[axis]) : count(one[axis])))]));
+}
+
+function byRole(run) {
+  const lines = Object.entries(run.roles).flatMap(([name, roles]) => Object.entries(roles).map(([role, spent]) => [
+    name, role, count((spent.proposals ?? 0) + (spent.verifications ?? 0) + (spent.asks ?? 0)), count(spent.simulations ?? 0),
+    count(spent.prompt_tokens ?? 0), count(spent.completion_tokens ?? 0), fixed(spent.seconds ?? 0, 2), usd(spent)]));
+  return table("Spent by role", ["strategy", "role", "calls", "simulations", "prompt tokens", "completion tokens", "seconds", "dollars"], lines);
+}
+
+function differences(run) {
+  const tasksOf = (names) => (names.length ? h("details", {}, h("summary", {}, count(names.length)), h("p", { className: "quiet" }, names.join(", "))) : "0");
+  return table("Differences", ["strategy − baseline", "baseline", "success", "won", "lost", "p (Holm)", "detectable", "progress", "reward", "pairs"],
+    Object.entries(run.differences).map(([name, one]) => [
+      name, one.baseline, [signed(one.success), interval(one.success_95)], tasksOf(one.won), tasksOf(one.lost),
+      one.p_holm !== null && one.p_holm < 0.001 ? "< 0.001" : fixed(one.p_holm), fixed(one.detectable_success),
+      [signed(one.progress), interval(one.progress_95)], [signed(one.reward), interval(one.reward_95)], count(one.n_pairs)]));
+}
+
+function failures(run) {
+  const kinds = new Map();
+  for (const one of run.episodes.filter((episode) => episode.error_kind)) {
+    const known = kinds.get(one.error_kind) ?? { n: 0, first: one };
+    kinds.set(one.error_kind, { ...known, n: known.n + 1 });
+  }
+  if (!kinds.size) return h("p", { className: "quiet" }, "No episode failed.");
+  return table("Errors", ["error kind", "episodes", "the first one"], [...kinds].map(([kind, { n, first }]) => [kind, count(n), `${first.task}: ${first.error.slice(0, 200)}`]));
+}
+
+function legend(names) {
+  return h("div", { className: "legend" }, names.map((name, place) => {
+    const line = h("i", {});
+    line.style.background = colour(place);
+    return h("span", {}, line, name);
+  }));
+}
+
+function charts(run) {
+  const box = h("div", { className: "charts" });
+  const byStep = Object.entries(run.strategies).filter(([, one]) => one.progress_by_step.length)
+    .map(([name, one]) => ({ name, points: one.progress_by_step.map((value, step) => [step, value]) }));
+  if (run.curves.length) {
+    const choices = { metric: [...new Set(run.curves.map((one) => one.metric))], axis: [...new Set(run.curves.map((one) => one.axis))] };
+    const picked = { metric: "success", axis: "proposals" };
+    const holder = h("div", {});
+    const draw = () => {
+      const lines = run.curves.filter((one) => one.metric === picked.metric && one.axis === picked.axis)
+        .map((one) => ({ name: one.name, points: one.points.map(([x, y, low, high, n]) => [x, y, low, high, `n = ${n}`]) }));
+      const label = `${picked.metric} against ${picked.axis} per episode`;
+      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: picked.metric, label }), legend(lines.map((one) => one.name)));
+    };
+    const chooser = (what) => h("label", {}, what === "metric" ? "reached" : "spent",
+      h("select", { onchange: (event) => { picked[what] = event.target.value; draw(); } }, choices[what].map((one) => h("option", {}, one))));
+    draw();
+    box.append(h("figure", {}, h("figcaption", {}, "What is reached against what is spent, by n"), h("div", { className: "bar" }, chooser("metric"), chooser("axis")), holder));
+  }
+  if (byStep.length) {
+    box.append(h("figure", {}, h("figcaption", {}, "Progress by step"),
+      lineChart(byStep, { x: "step", y: "progress", label: "mean progress by step" }), legend(byStep.map((one) => one.name))));
+  }
+  return box;
+}
+
+function head(run) {
+  const dataName = run.data?.name ? `, ${run.data.name} data ${run.data.digest}` : "";
+  return h("section", { "aria-label": run.name },
+    h("h1", {}, runs.length > 1 ? `${run.name}: ${run.env}` : run.env),
+    h("p", {}, `${run.split ? `Split ${run.split}, ` : ""}${run.n_tasks} tasks, seed ${several(run.seed)}${dataName}. Agent ${several(run.agent)}; verifier ${run.verifier || "none"}.`),
+    h("p", {}, `Budget: ${run.equal_on}.`),
+    run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
+    run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete: these are the figures so far."),
+    h("h2", {}, "Scores"), scores(run),
+    Object.keys(run.differences).length ? [h("h2", {}, "Differences on the same tasks"), differences(run)] : null,
+    h("h2", {}, "Curves"), charts(run),
+    h("h2", {}, "Budget"), spending(run), h("details", {}, h("summary", {}, "By role, in all"), byRole(run)),
+    h("h2", {}, "Errors"), failures(run),
+    h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success, with several seeds the sign-flip test over tasks; adjusted by Holm. Detectable: the smallest true difference that so many tasks show with 80 % power."));
+}
+
+/* ---- the list of tasks and its filters ---- */
+
+const TESTS = {
+  all: ["all", () => true],
+  disagree: ["strategies disagree", (task) => new Set(task.cells.filter((one) => one?.is_scored).map((one) => one.success)).size > 1],
+  solved: ["some success", (task) => task.cells.some((one) => one?.success === 1)],
+  missed: ["no success at all", (task) => task.cells.every((one) => one?.success !== 1)],
+  errors: ["errors", (task) => task.cells.some((one) => one?.error_kind)],
+  cut: ["budget spent", (task) => task.cells.some((one) => one?.cut)],
+};
+
+function gather() {
+  rows = runs.flatMap((run, place) => run.labels.map((label, row) => ({ run: place, row, label, name: runs.length > 1 ? `${run.name}: ${label}` : label })));
+  const byTask = new Map();
+  runs.forEach((run, place) => {
+    for (const episode of run.episodes) {
+      const name = JSON.stringify([run.env, episode.task, episode.seed]);
+      if (!byTask.has(name)) byTask.set(name, { task: episode.task, seed: episode.seed, difficulty: episode.difficulty, cells: rows.map(() => null) });
+      const column = rows.findIndex((one) => one.run === place && one.row === episode.row);
+      byTask.get(name).cells[column] = episode;
+    }
+  });
+  tasks = [...byTask.values()];
+}
+
+function list(view) {
+  const levels = [...new Set(tasks.map((one) => one.difficulty).filter(Boolean))];
+  const seeds = new Set(tasks.map((one) => one.seed)).size > 1;
+  const body = h("tbody", {});
+  const said = h("span", { className: "quiet", role: "status" });
+  const more = h("button", { hidden: true, onclick: () => { limit += 500; draw(); } }, "More");
+  let limit = 500;
+  const draw = () => {
+    const text = view.text.toLowerCase();
+    shown = tasks.filter((one) => TESTS[view.show][1](one) && (!view.level || one.difficulty === view.level) && one.task.toLowerCase().includes(text));
+    body.replaceChildren(...shown.slice(0, limit).map((one) => h("tr", {},
+      h("td", {}, one.task), seeds ? h("td", {}, String(one.seed)) : null, h("td", { className: "quiet" }, one.difficulty),
+      one.cells.map((episode, column) => {
+        const [sign, style, title] = mark(episode);
+        const what = `${one.task}, ${rows[column].name}: ${title}`;
+        return h("td", {}, episode ? h("a", { href: link({ episodes: [[rows[column].run, episode.key]] }), className: style, title: what, "aria-label": what }, `${sign} ${fixed(episode.progress, 2)}`) : "·");
+      }))));
+    said.textContent = `${count(shown.length)} of ${count(tasks.length)} tasks`;
+    more.hidden = shown.length <= limit;
+  };
+  const change = (name) => (event) => {
+    view[name] = event.target.value;
+    limit = 500;
+    history.replaceState(null, "", link({ view }));
+    draw();
+  };
+  const choose = (name, options, label) => h("label", {}, label,
+    h("select", { onchange: change(name) }, options.map(([value, text]) => h("option", { value, selected: view[name] === value }, text))));
+  draw();
+  return h("section", { id: "main" },
+    h("h2", {}, "Episodes"),
+    h("div", { className: "bar" },
+      choose("show", Object.entries(TESTS).map(([name, [text]]) => [name, text]), "Show"),
+      levels.length ? choose("level", [["", "all"], ...levels.map((one) => [one, one])], "Difficulty") : null,
+      h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: "part of its id" })), said),
+    h("div", { className: "scroll tasks", tabIndex: 0, role: "region", "aria-label": "Tasks" },
+      h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)))), body)),
+    more, h("p", { className: "quiet" }, "✓ success, ✗ none, ! failed, each with its progress. Open one to see every step. Keys: ", h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
+}
+
+/* ---- the step viewer ---- */
+
+const text = (value, texts) => (value && typeof value === "object" && "$" in value ? texts[value.$] : value ?? "");
+const LONG = 400;
+const folded = (title, ...inside) => h("details", {}, h("summary", {}, title), inside);
+
+function observation(value, texts, className = "") {
+  if (value?.picture) return h("img", { src: text(value.picture, texts), alt: "what is observed", loading: "lazy" });
+  const plainText = text(value, texts);
+  return h("pre", { className }, plainText.includes(" [SEP] ") ? plainText.split(" [SEP] ").join("\n") : plainText);
+}
+
+function seen(state, texts, title) {
+  if (!state) return h("p", { className: "quiet" }, `${title}: nothing was recorded.`);
+  const parts = Object.entries(state.parts).filter(([, value]) => value?.picture || text(value, texts) !== "");
+  const info = Object.entries(state.info);
+  return h("div", { className: "seen" },
+    h("div", { className: "bar" }, h("b", {}, title), state.done ? h("span", { className: "chip" }, "the episode ends") : null),
+    state.picture ? h("img", { src: text(state.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
+    parts.map(([name, value]) => (name && state.picture ? folded(name, observation(value, texts)) : [name ? h("p", { className: "quiet" }, name) : null, observation(value, texts)])),
+    info.length ? folded("info", h("dl", {}, info.map(([name, value]) => [h("dt", {}, name), h("dd", {}, text(value, texts))]))) : null);
+}
+
+function scoreOf(verdict, bounds) {
+  const score = typeof verdict.score === "number" ? verdict.score : null;
+  const passed = verdict.passed === true ? h("span", { className: "chip" }, "passed") : verdict.passed === false ? h("span", { className: "chip" }, "not passed") : null;
+  return h("div", { className: "score" }, "score ", h("b", {}, score === null ? String(verdict.score) : score.toFixed(3)),
+    score === null || bounds[1] <= bounds[0] ? null : h("meter", { min: bounds[0], max: bounds[1], value: score, "aria-label": "score among the candidates" }), passed);
+}
+
+function action(said) {
+  const whole = h("pre", { className: "action" }, said);
+  return said.length > LONG ? folded(`action, ${count(said.length)} characters`, whole) : whole;
+}
+
+function card(one, place, step, texts, bounds) {
+  const isCommitted = one.id === step.committed;
+  const verdict = one.verdict;
+  return h("article", { className: `card${isCommitted ? " committed" : ""}${one.error ? " bad-one" : ""}`, "aria-label": `candidate ${place + 1}` },
+    h("header", {}, h("b", {}, `Candidate ${place + 1}`),
+      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, "committed") : null)),
+    one.preview?.picture ? h("img", { src: text(one.preview.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
+    action(text(one.action, texts)),
+    one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
+    verdict ? [scoreOf(verdict, bounds), h("p", {}, text(verdict.critique, texts))] : h("p", { className: "quiet" }, "not verified"),
+    one.thought ? h("p", { className: "quiet" }, text(one.thought, texts)) : null,
+    one.feedback ? folded("feedback it was given", h("pre", {}, text(one.feedback, texts))) : null,
+    verdict && Object.keys(verdict.details).length ? folded("parts of the score", h("dl", {}, Object.entries(verdict.details).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))) : null,
+    one.preview ? folded("preview: what it leads to", seen({ ...one.preview, picture: null }, texts, "Preview")) : null,
+    one.spent ? h("p", { className: "quiet" }, Object.entries(one.spent).map(([axis, value]) => `${axis} ${count(value)}`).join(", ")) : null);
+}
+
+function stepView(step, texts) {
+  const numbers = step.candidates.map((one) => one.verdict?.score).filter((one) => typeof one === "number");
+  const bounds = numbers.length ? [Math.min(0, ...numbers), Math.max(1, ...numbers)] : [0, 0];
+  return [
+    seen(step.before, texts, "Before"),
+    step.cut ? h("p", { className: "warn" }, `Cut short by ${step.cut}.`) : null,
+    h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Committed as planned, without a new proposal"),
+    h("div", { className: "candidates" }, step.candidates.map((one, place) => card(one, place, step, texts, bounds))),
+    step.asked.map((one) => folded(`${one.role} (${one.source})`, h("pre", {}, text(one.text, texts)))),
+    h("p", {}, "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
+    step.after ? folded("after it", seen(step.after, texts, "After")) : null,
+  ];
+}
+
+function side(place, loaded, view) {
+  const { run, line, episode } = loaded;
+  const title = `${line.task}${runs.length > 1 ? `, ${runs[run].name}` : ""}: ${runs[run].labels[line.row]}`;
+  const [sign, style, said] = mark(line);
+  const box = h("section", { "aria-label": title },
+    h("h2", {}, title),
+    h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} steps${line.difficulty ? ` · ${line.difficulty}` : ""} · ended: ${line.stop || "not yet"}${line.cut ? ` (${line.cut})` : ""}`),
+    line.error ? h("p", { className: "warn" }, line.error) : null);
+  if (!episode) {
+    box.append(h("p", { className: "quiet" }, "The steps of this episode are not in this page: iad view shows them."));
+    return box;
+  }
+  const step = episode.steps[Math.min(view.step, episode.steps.length - 1)];
+  box.append(
+    h("p", { className: "instruction" }, h("b", {}, text(episode.instruction, episode.texts))),
+    h("ol", { className: "steps" }, episode.steps.map((one) => h("li", {}, h("button", {
+      "aria-current": one === step ? "step" : null, onclick: () => go({ ...view, step: one.index }),
+    }, `${one.index + 1} ${text(one.action, episode.texts).slice(0, 60)}`)))),
+    ...(step ? stepView(step, episode.texts) : [h("p", { className: "quiet" }, "No step was made.")]).flat(Infinity).filter(Boolean));
+  return box;
+}
+
+async function loadSide([run, key]) {
+  const line = runs[run]?.episodes.find((one) => one.key === key);
+  if (!line) return null;
+  return { run, line, episode: await source.episode(run, key) };
+}
+
+async function viewer(view) {
+  const sides = (await Promise.all(view.episodes.map(loadSide))).filter(Boolean);
+  if (!sides.length) return h("section", { id: "main" }, h("p", { className: "warn" }, "There is no such episode in this run."), h("p", {}, h("a", { href: link({}) }, "All episodes")));
+  const own = sides[0].line;
+  const task = tasks.find((one) => one.cells.includes(own));
+  const others = task.cells.map((episode, column) => [episode, rows[column]]).filter(([episode]) => episode && episode !== own);
+  const beside = view.episodes[1]?.[1] ?? "";
+  return h("section", { id: "main" },
+    h("div", { className: "bar" }, h("a", { href: link({}) }, "← All episodes"),
+      others.length ? h("label", {}, "Beside it", h("select", { id: "beside", onchange: (event) => {
+        const chosen = others.find(([episode]) => episode.key === event.target.value);
+        go({ ...view, episodes: chosen ? [view.episodes[0], [chosen[1].run, chosen[0].key]] : [view.episodes[0]] });
+      } }, h("option", { value: "" }, "nothing"), others.map(([episode, row]) => h("option", { value: episode.key, selected: episode.key === beside }, `${mark(episode)[0]} ${row.name}`)))) : null,
+      h("span", { className: "quiet" }, h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks")),
+    h("div", { className: `sides${sides.length > 1 ? " two" : ""}` }, sides.map((one, place) => side(place, one, view))));
+}
+
+/* ---- where we are: in the address, so that it can be shared ---- */
+
+const START = { show: "all", level: "", text: "" };
+
+function link({ episodes, step, view }) {
+  if (episodes?.length) return `#${new URLSearchParams({ episode: episodes.map((one) => one.join(".")).join(","), step: step ?? 0 })}`;
+  const said = Object.entries(view ?? {}).filter(([name, value]) => name in START && value !== START[name]);
+  return `#${new URLSearchParams(said)}`;
+}
+
+function here() {
+  const said = new URLSearchParams(location.hash.slice(1));
+  if (said.get("episode")) {
+    const episodes = said.get("episode").split(",").slice(0, 2).map((one) => one.split(".")).map(([run, key]) => [Number(run), key]);
+    return { episodes, step: Math.max(0, Number(said.get("step")) || 0) };
+  }
+  const view = { ...START, ...Object.fromEntries([...said].filter(([name]) => name in START)) };
+  if (!(view.show in TESTS)) view.show = "all";
+  return { view };
+}
+
+function go(place) {
+  if (link(place) === location.hash) return;
+  history.pushState(null, "", link(place));
+  draw();
+}
+
+let drawing = 0;
+
+async function draw() {
+  const turn = ++drawing;
+  const place = here();
+  const page = document.getElementById("page");
+  let content;
+  try {
+    if (place.episodes) content = [await viewer(place)];
+    else content = [...runs.map(head), list(place.view)];
+  } catch (error) {
+    content = [h("p", { className: "banner" }, `This could not be shown: ${error.message}`)];
+  }
+  if (turn !== drawing) return;
+  page.replaceChildren(...content);
+  document.title = `${place.episodes ? "Episode, " : ""}${runs.map((run) => run.name).join(", ")} · iad`;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(input|select|textarea)$/i.test(event.target.tagName)) return;
+  const place = here();
+  if (event.key === "/" && !place.episodes) {
+    event.preventDefault();
+    document.getElementById("search").focus();
+  }
+  if (!place.episodes) return;
+  const last = document.querySelectorAll(".steps").length ? Math.max(...[...document.querySelectorAll(".steps")].map((one) => one.children.length)) - 1 : 0;
+  const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
+  if (event.key === "Escape") { history.pushState(null, "", link({})); draw(); }
+  if (!(event.key in moves)) return;
+  event.preventDefault();
+  if (event.key.endsWith("t") && event.key !== "ArrowUp") go({ ...place, step: Math.min(last, Math.max(0, Math.min(place.step, last) + moves[event.key])) });
+  else {
+    const pool = shown.length ? shown : tasks;
+    const [run, key] = place.episodes[0];
+    const at = pool.findIndex((one) => one.cells.some((episode) => episode?.key === key));
+    const column = at < 0 ? -1 : pool[at].cells.findIndex((episode, where) => episode?.key === key && rows[where].run === run);
+    for (let to = at + moves[event.key]; at >= 0 && to >= 0 && to < pool.length; to += moves[event.key]) {
+      const episode = pool[to].cells[column];
+      if (episode) { go({ episodes: [[run, episode.key]], step: 0 }); window.scrollTo(0, 0); return; }
+    }
+  }
+});
+window.addEventListener("popstate", draw);
+
+async function refresh() {
+  runs = await source.runs();
+  gather();
+}
+
+(async () => {
+  try {
+    await refresh();
+    shown = tasks;
+    await draw();
+  } catch (error) {
+    document.getElementById("page").replaceChildren(h("p", { className: "banner" }, `The run could not be read: ${error.message}`));
+    throw error;
+  }
+  if (source.changed) {
+    const look = async () => {
+      try {
+        if (await source.changed()) { await refresh(); if (!here().episodes) await draw(); }
+      } finally {
+        setTimeout(look, source.every);
+      }
+    };
+    setTimeout(look, source.every);
+  }
+})();

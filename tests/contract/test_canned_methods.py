@@ -1,0 +1,345 @@
+"""The step-level and whole-episode methods on canned answers: what each commits, asks and shows, also when cut."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from iad_policy import Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
+from iad_policy.errors import BudgetExhausted
+from iad_policy.strategies import declaration_of, load_strategy, require_verifier
+from tests.contract.canned import HERE, canned, cut, drive, seen_by
+from tests.contract.players import Calls, CountedOracle, Hunch
+
+
+def committed(name: str, answers: Mapping[type, Any], *, n_commits: int = 1, **options: Any) -> list[Any]:
+    return drive(load_strategy(name, **{"n": 3, **options})(HERE), answers, n_commits=n_commits)
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed", "action"),
+    [
+        ("weighted-bon", ["a", "ccc", "bb", "bb"], "bb"),  # 2 + 2 is more than 3
+        ("weighted-bon", ["ccc", "bb", "a", "d"], "ccc"),
+        ("weighted-bon", ["bb", "aa", "c", ""], "bb"),
+        ("weighted-bon", ["", "", "", ""], ""),
+        ("self-refine", ["aaaa", "bb", "c", "d"], "d"),
+        ("self-refine", ["aaaa", "bb", "c", ""], "c"),
+        ("self-refine", ["", "", "a", ""], "a"),
+        ("sk2code-feedback", ["aaaa", "bb", "c", "d"], "d"),
+        ("sk2code-feedback", ["aaaa", "", "c", ""], "c"),
+        ("self-debug", ["a"], "a"),
+        ("self-debug", ["", "", "c"], "c"),
+        ("try-again", ["", "a"], "a"),
+        ("sequential-revision", ["a", "ccc", "bb", "bb"], "bb"),
+        ("sequential-revision", ["", "a", "b", ""], "a"),
+        ("iad-fb", ["a", "bb", "c", "d"], "bb"),
+        ("q-guided", ["a", "bb", "ccc", "d"], "ccc"),
+        ("bon-episode", ["a", "bb", "ccc", "d"], "ccc"),
+        ("reflexion", ["aaaa", "bb", "ccc", "d"], "d"),
+    ],
+)
+def test_what_is_committed(name: str, proposed: list[str], action: str) -> None:
+    assert committed(name, canned(*proposed), n=4) == [action]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "n", "action"),
+    [
+        ("weighted-bon", Verify, 0, "a"),
+        ("self-refine", Ask, 0, "a"),
+        ("self-refine", Propose, 2, "bbb"),
+        ("sk2code-feedback", Verify, 0, "a"),
+        ("sk2code-feedback", Propose, 2, "bbb"),
+        ("sk2code-feedback", Ask, 1, "bbb"),
+        ("self-debug", Simulate, 0, "a"),
+        ("self-debug", Simulate, 1, "bbb"),
+        ("self-debug", Propose, 1, "a"),
+        ("try-again", Verify, 0, "a"),
+        ("try-again", Verify, 1, "a"),
+        ("try-again", Propose, 2, "bbb"),
+        ("sequential-revision", Verify, 0, "a"),
+        ("sequential-revision", Verify, 2, "bbb"),
+        ("sequential-revision", Ask, 0, "a"),
+        ("iad-fb", Verify, 0, "a"),
+        ("iad-fb", Ask, 1, "bbb"),
+        ("q-guided", Verify, 0, "a"),
+        ("q-guided", Propose, 2, "bbb"),
+        ("q-guided", Ask, 0, "bbb"),
+        ("bon-episode", Verify, 0, "a"),
+        ("bon-episode", Verify, 1, "a"),
+        ("bon-episode", Simulate, 0, "a"),
+        ("bon-episode", Simulate, 2, "bbb"),
+        ("bon-episode", Propose, 1, "a"),
+        ("reflexion", Verify, 0, "a"),
+        ("reflexion", Simulate, 0, "a"),
+        ("reflexion", Simulate, 1, "a"),
+        ("reflexion", Propose, 2, "bbb"),
+        ("reflexion", Ask, 0, "a"),
+    ],
+)
+def test_what_is_committed_when_the_budget_ends(name: str, kind: type, n: int, action: str) -> None:
+    """Each docstring says it. Nothing that is executed fails, but what self-debug tries."""
+    answers = canned("a", "bbb", "cc", "d", "e", "f")
+    if name == "self-debug":
+        answers[Simulate] = lambda request: State("it failed", {"invalid_action": True})
+    if name == "try-again":
+        answers[Verify] = lambda request: [
+            replace(one, verdict=Verdict(len(one.action) / 9)) for one in request.candidates
+        ]
+    assert committed(name, cut(answers, kind, n)) == [action]
+
+
+def test_weights_are_added_up_by_key_and_not_by_text() -> None:
+    answers = canned("SELECT 1", "Select  1", "SELECT 22")
+    answers[Propose] = lambda request: [
+        Candidate("SELECT 22", key="22"), Candidate("SELECT 1", key="1"), Candidate("select 1", key="1"),
+    ]  # fmt: skip
+    assert committed("weighted-bon", answers) == ["SELECT 1"]
+
+
+def test_a_failed_verification_takes_no_weight_away() -> None:
+    answers = canned()
+    scores = [float("-inf"), 2.0, 1.5]
+    answers[Propose] = lambda request: [Candidate(action, key=action) for action in ("a", "a", "b")]
+    answers[Verify] = lambda request: [
+        replace(one, verdict=Verdict(score)) for one, score in zip(request.candidates, scores, strict=True)
+    ]
+    assert committed("weighted-bon", answers) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["self-refine", "self-debug"])
+def test_methods_without_a_verifier_ask_none(name: str) -> None:
+    answers, asked = seen_by(canned("a", "b", "c"), Verify)
+    committed(name, answers)
+    assert asked == []
+    assert declaration_of(name).needs == "nothing"
+
+
+def test_sk2code_feedback_shows_the_critic_the_verdict_and_the_agent_words_alone() -> None:
+    answers, proposals = seen_by(canned("aaaaaaa", "b", "c"), Propose)
+    answers, asked = seen_by(answers, Ask)
+    committed("sk2code-feedback", answers)
+    assert [(one.role, one.subject.score) for one in asked] == [("critic", 7.0), ("critic", 1.0)]
+    assert [one.feedback and one.feedback.text for one in proposals] == [
+        None, "Last: aaaaaaa\nReview: the critic said", "Last: b\nReview: the critic said",
+    ]  # fmt: skip
+
+
+def test_sequential_revision_hides_the_score_from_the_agent_and_shows_it_to_the_critic() -> None:
+    answers, proposals = seen_by(canned("aaaaaaa", "b", "c"), Propose)
+    answers, asked = seen_by(answers, Ask)
+    answers, verified = seen_by(answers, Verify)
+    committed("sequential-revision", answers)
+    assert [one.subject.score for one in asked] == [7.0, 1.0]
+    told = [one.feedback for one in proposals[1:]]
+    assert all("7" not in one.text and one.best.verdict is None for one in told)
+    assert [[other.action for other in one.among] for one in verified] == [[], ["aaaaaaa"], ["aaaaaaa", "b"]]
+
+
+@pytest.mark.parametrize(("k", "n_texts"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
+def test_iad_fb_asks_for_k_judge_texts_at_most(k: int | None, n_texts: int) -> None:
+    answers, proposals = seen_by(canned("a", "bb", "c", "d"), Propose)
+    answers, asked = seen_by(answers, Ask)
+    assert committed("iad-fb", answers, n=4, k=k) == ["bb"]
+    assert len(asked) == n_texts
+    assert ["Review: the critic said" in one.feedback.text for one in proposals[1:]] == [
+        place < n_texts for place in range(3)
+    ]
+
+
+def test_a_negative_number_of_judge_texts_is_refused() -> None:
+    with pytest.raises(ValueError, match="k, the number of judge texts, to be 0 or more, got -1"):
+        committed("iad-fb", canned("a"), k=-1)
+
+
+@pytest.mark.parametrize(
+    ("info", "observation", "error"),
+    [
+        ({"invalid_action": True}, "No such button.", "No such button."),
+        ({"invalid_action": True, "facts": {"complaint": "unknown verb"}}, "The shop.", "unknown verb"),
+        (
+            {"facts": {"findings": [{"severity": "error", "code": "sql", "message": "no such column: naem"}]}},
+            "rows",
+            "no such column: naem",
+        ),
+        ({"facts": {"exit_code": 2}, "page": {"output": "ls: no such file"}}, "", "exit status 2. ls: no such file"),
+        ({"page": {"failure": "nothing to render"}}, "", "nothing to render"),
+    ],
+)
+def test_self_debug_feeds_back_the_error_in_the_environments_words(
+    info: dict[str, Any], observation: str, error: str
+) -> None:
+    answers, proposals = seen_by(canned("broken", "fixed", "unused"), Propose)
+    simulate = answers[Simulate]
+    answers[Simulate] = lambda request: (
+        State(observation, info) if request.candidate.action == "broken" else simulate(request)
+    )
+    assert committed("self-debug", answers) == ["fixed"]
+    assert proposals[1].feedback.text == f"Last: broken\nError: {error}"
+    assert proposals[1].feedback.critique == error
+    assert len(proposals) == 2
+
+
+def test_self_debug_takes_a_warning_an_empty_result_or_a_submission_for_no_error() -> None:
+    for info in (
+        {"facts": {"findings": [{"severity": "warning", "code": "empty", "message": "no rows"}]}},
+        {"facts": {"exit_code": 1}, "page": {"submitted": True}},
+        {},
+    ):
+        answers = canned("a", "b")
+        answers[Simulate] = lambda request, info=info: State("seen", info)
+        assert committed("self-debug", answers) == ["a"]
+
+
+def test_try_again_shows_the_reward_and_ends_at_1() -> None:
+    rewards = {"a": 0.25, "b": 0.125, "c": 1.0, "d": 0.5}
+    answers, proposals = seen_by(canned("a", "b", "c", "d"), Propose)
+    answers[Verify] = lambda request: [
+        replace(one, verdict=Verdict(rewards[one.action]), preview=State(f"saw {one.action}", {}))
+        for one in request.candidates
+    ]
+    assert committed("try-again", answers, n=9) == ["c"]
+    assert [one.feedback and one.feedback.text for one in proposals] == [
+        None, "Last: a\nOutput: saw a\nReward: 0.25", "Last: b\nOutput: saw b\nReward: 0.125",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("verifier", [Hunch(), None])
+def test_try_again_is_refused_without_the_oracle(verifier: Any) -> None:
+    with pytest.raises(ValueError, match="labelled 'oracle' for try-again, which shows the agent the true reward, got"):
+        require_verifier("try-again", verifier)
+    require_verifier("try-again", CountedOracle(Calls()))
+    require_verifier("iad", verifier)
+
+
+def test_q_guided_proposes_the_first_for_the_tasks_own_words_and_the_others_for_a_paraphrase_each() -> None:
+    said = iter(["Tell what is asked.", "Say what is asked.", "Speak."])
+    answers, proposals = seen_by(canned("a", "bb", "c", "d", *"efgh"), Propose)
+    answers[Ask] = lambda request: next(said)
+    assert committed("q-guided", answers, n=4, n_commits=2) == ["bb", "e"]
+    # The second answer is the task as it was: asked for as such. The paraphrases serve the whole episode.
+    assert [one.at.wording for one in proposals] == ["", "Tell what is asked.", "", "Speak."] * 2
+    assert all(one.at.observation == HERE.observation for one in proposals)
+
+
+def test_q_guided_without_perturbation_asks_no_paraphraser() -> None:
+    answers, asked = seen_by(canned("a", "bb", "c"), Ask)
+    assert committed("q-guided", answers, perturb=False) == ["bb"]
+    assert asked == []
+
+
+def test_q_guided_episodes_are_guided_at_each_step_and_the_best_one_is_committed_whole() -> None:
+    # Episode one takes aa, then a; episode two takes b, then bbb: the verifier prefers the end of the second.
+    answers, verified = seen_by(two_steps(canned("a", "aa", "a", "", "b", "", "bbb", "b")), Verify)
+    assert committed("q-guided", answers, n=2, episodes=2, perturb=False, n_commits=2) == ["b", "bbb"]
+    assert len(verified) == 4
+
+
+def test_a_candidate_that_ends_the_episode_is_scored_by_the_verifier() -> None:
+    answers, verified = seen_by(canned("a", "bb"), Verify)
+    assert committed("q-guided", answers, n=2, perturb=False) == ["bb"]
+    assert [[one.action for one in request.candidates] for request in verified] == [["a", "bb"]]
+
+
+def two_steps(answers: dict[type, Any]) -> dict[type, Any]:
+    """Answers of a world whose episodes are two actions long, for real and simulated."""
+    n_done = [0]
+
+    def simulate(request: Simulate) -> State:
+        path = (*request.at.path, request.candidate.action)
+        return State(f"after {'/'.join(path)}", {}, path=path, wording=request.at.wording, done=len(path) == 2)
+
+    def commit(request: Commit) -> State:
+        n_done[0] += 1
+        there = "/".join([*acted, request.candidate.action])
+        acted.append(request.candidate.action)
+        return State(f"after {there}", {}, done=n_done[0] == 2)
+
+    acted: list[str] = []
+    return {**answers, Simulate: simulate, Commit: commit}
+
+
+def test_the_episode_whose_end_scores_best_is_committed_step_by_step() -> None:
+    answers, verified = seen_by(two_steps(canned("aaaa", "a", "b", "bbb", "cc", "cc")), Verify)
+    assert committed("bon-episode", answers, n_commits=2) == ["b", "bbb"]
+    assert [request.candidates[0].action for request in verified] == ["a", "bbb", "cc"]
+
+
+def test_bon_episode_perturbed_plays_all_but_the_first_for_a_paraphrase() -> None:
+    answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
+    committed("bon-episode", answers, perturb=True, n_commits=2)
+    assert [one.at.wording for one in proposals] == ["", "", *["the paraphraser said"] * 4]
+
+
+def test_where_the_world_answers_otherwise_the_episode_goes_on_with_first_answers() -> None:
+    answers = two_steps(canned("a", "a", "bb", "bb", "now", "then"))
+    answers[Commit] = lambda request: State("elsewhere", {})
+    assert committed("bon-episode", answers, n=2, n_commits=3) == ["bb", "now", "then"]
+
+
+def test_an_episode_that_came_to_its_end_goes_before_one_that_the_budget_cut() -> None:
+    answers = cut(two_steps(canned("a", "a", "bbbbb", "bbbbb")), Simulate, 3)
+    assert committed("bon-episode", answers, n=2, n_commits=2) == ["a", "a"]
+
+
+def test_a_proposal_that_could_not_be_simulated_any_more_is_committed_all_the_same() -> None:
+    answers, proposals = seen_by(cut(two_steps(canned("a", "b", "live")), Simulate, 1), Propose)
+    assert committed("bon-episode", answers, n=1, n_commits=2) == ["a", "b"]
+    assert len(proposals) == 2
+
+
+def test_reflexion_retries_with_reflections_and_commits_the_last_attempt() -> None:
+    answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
+    answers, asked = seen_by(answers, Ask)
+    assert committed("reflexion", answers, n_commits=2) == ["c", "c"]
+    assert [len(one.at.notes) for one in proposals] == [0, 0, 1, 1, 2, 2]
+    assert [(one.role, one.subject[0].observation) for one in asked] == [
+        ("reflector", "after a/a"), ("reflector", "after b/b"),
+    ]  # fmt: skip
+
+
+def test_reflexion_ends_with_the_first_attempt_that_the_verifier_passes() -> None:
+    answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
+    answers[Verify] = lambda request: [
+        replace(one, verdict=Verdict(0.5, passed=one.action == "b")) for one in request.candidates
+    ]
+    assert committed("reflexion", answers, n_commits=2) == ["b", "b"]
+    assert len(proposals) == 4
+
+
+def test_reflexion_shows_the_last_three_reflections() -> None:
+    count = iter(range(9))
+    answers, proposals = seen_by(canned(*"abcdef"), Propose)
+    answers[Ask] = lambda request: f"reflection {next(count)}"
+    committed("reflexion", answers, n=6)
+    assert [one.at.notes for one in proposals][-1] == ("reflection 2", "reflection 3", "reflection 4")
+
+
+def test_a_whole_episode_method_ends_where_an_environment_has_no_end() -> None:
+    answers = canned(*"abcdef")
+    answers[Simulate] = lambda request: State("going on", {})
+    assert committed("bon-episode", answers, n=2, depth=3) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "means"),
+    [
+        ("bon", {}, "proposals per decision"),
+        ("self-refine", {}, "proposals per decision"),
+        ("q-guided", {"n": 2}, "proposals per decision"),
+        ("q-guided", {"episodes": 2}, "proposals per step of each simulated episode"),
+        ("bon-episode", {}, "simulated episodes"),
+        ("reflexion", {}, "simulated episodes"),
+    ],
+)
+def test_a_strategy_says_what_n_counts(name: str, options: dict[str, Any], means: str) -> None:
+    assert declaration_of(name).n_means(options) == means
+    with pytest.raises(ValueError, match=f"expected n, the {means}, to be"):
+        load_strategy(name, **{**options, "n": 0})
+
+
+def test_a_cut_that_no_strategy_catches_is_seen_by_the_one_who_drives_it() -> None:
+    with pytest.raises(BudgetExhausted):
+        committed("bon", cut(canned(), Propose, 0))
