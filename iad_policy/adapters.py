@@ -46,6 +46,7 @@ class World(ABC):
         self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
         self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
         self.max_steps = _step_limit(env)
+        self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
 
     def key(self, action: Any) -> str:
         """Return the canonical form of an action; equal actions have equal keys."""

@@ -6,6 +6,7 @@ An answering generator yields batches of tasks and is sent their results; the dr
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count as count_from
 from random import Random
 from typing import Any
 
@@ -48,14 +49,15 @@ class Answerer:
         cast: Who answers.
         episode: What lasts longer than the decision.
         meter: The decision's budget.
+        name: Of the decision; its requests are numbered after it.
     """
 
-    def __init__(self, cast: Cast, episode: Episode, meter: Meter) -> None:
+    def __init__(self, cast: Cast, episode: Episode, meter: Meter, *, name: str) -> None:
         self._cast = cast
         self._episode = episode
         self._world = episode.world
         self._meter = meter
-        self._n_requests = 0
+        self._names = (f"{name}.{place}" for place in count_from(0))
         self._is_owed = True
         self._here: set[str] = set()
         self.candidates: dict[str, Candidate] = {}
@@ -64,8 +66,7 @@ class Answerer:
 
     def answer(self, request: Any) -> Answering:
         """Return the generator that answers a request."""
-        name = f"{self._episode.n_committed}.{self._n_requests}"
-        self._n_requests += 1
+        name = next(self._names)
         if isinstance(request, Propose):
             return self._propose(request, name)
         if isinstance(request, Verify):
@@ -155,7 +156,7 @@ class Answerer:
         verified: Iterator[Candidate] = iter(())
         if usable:
             among = [self._named(candidate) for candidate in request.among if not candidate.error]
-            verified = iter((yield from self._verified(request.at, usable, among, name=name)))
+            verified = iter((yield from self._verified(request, usable, among, name=name)))
         results = [
             replace(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
             for candidate in candidates
@@ -171,9 +172,9 @@ class Answerer:
         return replace(candidate, key=key, id=candidate.id or name)
 
     def _verified(
-        self, at: State, usable: list[Candidate], among: list[Candidate], *, name: str
+        self, request: Verify, usable: list[Candidate], among: list[Candidate], *, name: str
     ) -> Generator[list[Task], list[Result], list[Candidate]]:
-        verifier = self._cast.verifier
+        verifier, at, draw = self._cast.verifier, request.at, request.draw
         if verifier is None:
             raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
         granted, axis = self._grant("verifier", "verifications", len(usable), name=name, whole=True)
@@ -181,7 +182,7 @@ class Answerer:
             raise BudgetExhausted(axis)
         if verifier.needs_preview or verifier.information == "oracle":
             try:
-                previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview")
+                previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview", draw=draw)
             except BudgetExhausted:
                 self._meter.charge("verifier", count("verifications", -granted))
                 raise
@@ -191,7 +192,7 @@ class Answerer:
             sides = [([candidate], rest) for candidate, rest in zip(usable, others, strict=True)]
         else:
             sides = [(usable, among)]
-        tasks = [self._verification(verifier, at, side, f"{name}.{place}") for place, side in enumerate(sides)]
+        tasks = [self._verification(verifier, request, side, f"{name}.{place}") for place, side in enumerate(sides)]
         answers = [answer for result in (yield tasks) for answer in result]
         for answer in answers:
             if isinstance(answer, Cut):
@@ -207,11 +208,11 @@ class Answerer:
         return verified
 
     def _verification(
-        self, verifier: Verifier, at: State, sides: tuple[list[Candidate], list[Candidate]], name: str
+        self, verifier: Verifier, request: Verify, sides: tuple[list[Candidate], list[Candidate]], name: str
     ) -> Task:
-        group, among = sides
+        (group, among), at = sides, request.at
         seen = sorted(candidate.key for candidate in (*group, *among))
-        prompt = digest("verify", at.id, at.notes, seen)
+        prompt = digest("verify", at.id, at.notes, seen, request.draw)
         call = self._episode.call(prompt)
 
         def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:

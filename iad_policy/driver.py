@@ -8,7 +8,7 @@ how many threads perform them.
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from iad_policy.answering import Answerer, Answering, Cast
 from iad_policy.budget import Meter, count
@@ -17,6 +17,8 @@ from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import All, Asking, Commit
 from iad_policy.tasks import Performer, Task
 from iad_policy.types import Candidate, Decision, State
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +62,7 @@ class Driver:
         self._meter = meter
         self._executor = executor
         self._main: _Branch | None = None
+        self._n_looks = 0
         self._is_closed = False
 
     def decide(self, here: State) -> Decision:
@@ -70,23 +73,19 @@ class Driver:
             ContractError: The strategy ended, asked for what no request is, or was closed: also by an error in an
                 earlier decision, which leaves it in the middle of one.
         """
-        if self._is_closed:
-            raise ContractError(
-                "expected an episode that is under way, got one that has ended, by an error if it was not done; start "
-                "a new one: reset the environment and the policy (with the same log, recorded answers are replayed)"
-            )
-        self._episode.meter.refuse_if_spent("agent")
+        self._require_open()
         meter = self._meter()
-        answerer = Answerer(self._cast, self._episode, meter)
+        answerer = Answerer(self._cast, self._episode, meter, name=str(self._episode.n_committed))
         try:
             if self._main is None:
                 self._main = _Branch(self._strategy(here))
             else:
                 self._main.send = here
-            committed = self._run(self._main, answerer, Performer(meter, self._episode.log, self._executor))
+            committed = _committed(self._run(self._main, answerer, meter))
         except BaseException:
             self.close()
             raise
+        self._n_looks = 0
         committed = answerer.to_commit(here, committed)
         meter.charge("agent", count("env_steps", 1))
         self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, answerer.cut)
@@ -99,20 +98,47 @@ class Driver:
             notes=tuple(answerer.notes),
         )
 
+    def look(self, here: State, looking: Callable[[State], Asking[T]]) -> T:
+        """Run a generator that asks but commits nothing, from the state after the last commit; return its result.
+
+        Raises:
+            BudgetExhausted: The budget of the episode or the run is spent; nothing was asked.
+            ContractError: It asked for a commit.
+        """
+        self._require_open()
+        meter = self._meter()
+        name = f"{self._episode.n_committed}.look{self._n_looks}"
+        self._n_looks += 1
+        result = self._run(_Branch(looking(here)), Answerer(self._cast, self._episode, meter, name=name), meter)
+        if not isinstance(result, _Returned):
+            raise ContractError("expected a generator that only looks to return a result, got a Commit; use act for it")
+        return result.value  # type: ignore[no-any-return]
+
     def close(self) -> None:
         """Close the strategy's generator; closing twice is harmless."""
         self._is_closed = True
         if self._main is not None:
             self._main.generator.close()
 
-    def _run(self, main: _Branch, answerer: Answerer, performer: Performer) -> Candidate:
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise ContractError(
+                "expected an episode that is under way, got one that has ended, by an error if it was not done; start "
+                "a new one: reset the environment and the policy (with the same log, recorded answers are replayed)"
+            )
+        self._episode.meter.refuse_if_spent("agent")
+
+    def _run(self, main: _Branch, answerer: Answerer, meter: Meter) -> Any:
+        """Return what the generator commits, or its result as `_Returned`."""
+        performer = Performer(meter, self._episode.log, self._executor)
         waiting = [main]
         while True:
             ready: list[_Branch] = []
             for branch in waiting:
                 ready.extend(_advance(branch, answerer))
             if len(ready) == 1 and ready[0].batch is None:
-                return _committed(ready[0])
+                sent, ready[0].send = ready[0].send, None
+                return sent
             batch = [task for branch in ready for task in branch.batch or ()]
             results = performer.perform(batch)
             start = 0
@@ -123,12 +149,12 @@ class Driver:
             waiting = ready
 
 
-def _committed(branch: _Branch) -> Candidate:
-    candidate = branch.send
-    branch.send = None
-    if not isinstance(candidate, Candidate):
-        raise ContractError(f"expected Commit of a Candidate, got {candidate!r:.200}")
-    return candidate
+def _committed(sent: Any) -> Candidate:
+    if isinstance(sent, _Returned):
+        raise ContractError("expected the strategy to commit until the episode is over, but it ended before")
+    if not isinstance(sent, Candidate):
+        raise ContractError(f"expected Commit of a Candidate, got {sent!r:.200}")
+    return sent
 
 
 def _advance(branch: _Branch, answerer: Answerer) -> list[_Branch]:
@@ -139,7 +165,8 @@ def _advance(branch: _Branch, answerer: Answerer) -> list[_Branch]:
             return [branch]
         if isinstance(request, _Returned):
             if branch.parent is None:
-                raise ContractError("expected the strategy to commit until the episode is over, but it ended before")
+                branch.batch, branch.send = None, request
+                return [branch]
             parent = branch.parent
             parent.results[branch.place] = request.value
             parent.n_running -= 1

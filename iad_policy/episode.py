@@ -92,6 +92,7 @@ class Episode:
                 None if committed is None else self.world.key(committed.action),
                 observation,
             ),
+            is_random=self.world.is_random,
         )
         self._tokens.clear()
         self._ahead.clear()
@@ -119,6 +120,7 @@ class Episode:
             done=outcome.done or steps_left <= 0,
             id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
+            is_random=self.world.is_random,
         )
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state

@@ -33,12 +33,14 @@ class Verify:
     """Ask the verifier for a verdict on each candidate.
 
     Answered with the same candidates, each with a verdict; `among` are already verified ones, shown to verifiers that
-    compare or count agreement, and not charged again. A candidate with `error` scores -inf at no cost.
+    compare or count agreement, and not charged again. A candidate with `error` scores -inf at no cost. `draw` names
+    the outcome that a preview shows, as in `Simulate`.
     """
 
     at: State
     candidates: Sequence[Candidate]
     among: Sequence[Candidate] = ()
+    draw: int = 0
 
     def __iter__(self) -> Generator["Request", Any, list[Candidate]]:
         return (yield self)  # type: ignore[no-any-return]

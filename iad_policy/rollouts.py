@@ -51,6 +51,10 @@ class Rollout:
     def __len__(self) -> int:
         return len(self.candidates)
 
+    def then(self, candidate: Candidate, there: State) -> "Rollout":
+        """Return this rollout with one more step, not valued yet."""
+        return Rollout(self.start, (*self.candidates, candidate), (*self.states, there))
+
 
 def value_of(candidate: Candidate) -> float:
     """Return a verdict's score as a value in [0, 1]: 0 for what failed or was not verified."""
@@ -65,13 +69,17 @@ def roll_out(
     A step is decided by `decide`, or is the agent's first answer. When the budget is spent on the way, what there is so
     far is returned.
     """
-    rollout = Rollout(start)
+    return (yield from roll_on(Rollout(start), depth=depth, decide=decide or first_answer(temperature)))
+
+
+def roll_on(rollout: Rollout, *, depth: float, decide: Decide) -> Asking[Rollout]:
+    """Go on with a rollout as `roll_out` does; its steps so far count in `depth`."""
     with suppress(BudgetExhausted):
         while len(rollout) < depth and not rollout.end.done:
-            candidate = yield from (decide or first_answer(temperature))(rollout.end)
+            candidate = yield from decide(rollout.end)
             rollout = replace(rollout, untried=candidate)
             there = yield from Simulate(rollout.end, candidate)
-            rollout = Rollout(start, (*rollout.candidates, candidate), (*rollout.states, there))
+            rollout = rollout.then(candidate, there)
     return rollout
 
 
@@ -94,8 +102,9 @@ def valued(rollout: Rollout) -> Asking[Rollout]:
     last = rollout.last
     if last is None:
         return replace(rollout, value=0.0)
-    if last.verdict is None:
-        (last,) = yield from Verify((rollout.start, *rollout.states)[-2], [last])
+    draw = rollout.end.path[-1].draw if rollout.end.path else 0
+    if last.verdict is None or draw:  # a verdict that is there already was given on draw 0
+        (last,) = yield from Verify((rollout.start, *rollout.states)[-2], [last], draw=draw)
     return replace(rollout, candidates=(*rollout.candidates[:-1], last), value=value_of(last))
 
 

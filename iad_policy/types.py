@@ -109,6 +109,7 @@ class State:
         id: Names the state; chained from its parent's.
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
         wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
+        is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
         gold: The oracle's findings, only in the preview an `oracle` verifier is given.
     """
 
@@ -122,6 +123,7 @@ class State:
     id: str = ""
     key: str = ""
     wording: str = ""
+    is_random: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def named_by(self) -> tuple[Any, ...]:

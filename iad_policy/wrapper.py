@@ -5,7 +5,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium as gym
 
@@ -19,11 +19,14 @@ from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
+from iad_policy.requests import Asking
 from iad_policy.roles import default_roles
 from iad_policy.strategies import Strategy, load_strategy, require_verifier
 from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Candidate, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
+
+T = TypeVar("T")
 
 
 class IADPolicyWrapper:
@@ -130,15 +133,26 @@ class IADPolicyWrapper:
         Raises:
             BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
         """
-        if self._episode is None or self._episode.is_done or info.get("step") == 0:
-            self.reset()
-            state = self._start(observation, info)
-        else:
-            state = self._arrived(observation, info, done=False)
+        state = self._at(observation, info)
         decision = self._required_driver().decide(state)
         self.decisions.append(self._annotated(decision))
         self._pending = decision.committed
         return decision.committed.action
+
+    def look(self, observation: Any, info: Mapping[str, Any], looking: Callable[[State], Asking[T]]) -> T:
+        """Return what a generator finds that asks, simulates, and commits nothing.
+
+        Args:
+            observation: As `env.reset` or `env.step` returned it.
+            info: Likewise.
+            looking: Given the state, the generator.
+
+        Raises:
+            BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
+            ContractError: It asked for a commit.
+        """
+        state = self._at(observation, info)
+        return self._required_driver().look(state, looking)
 
     def observe(
         self, observation: Any, info: Mapping[str, Any], *, reward: float | None = None, done: bool = False
@@ -170,6 +184,13 @@ class IADPolicyWrapper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _at(self, observation: Any, info: Mapping[str, Any]) -> State:
+        """The state that a call is about: a new episode's first, or the one after the last commit."""
+        if self._episode is None or self._episode.is_done or info.get("step") == 0:
+            self.reset()
+            return self._start(observation, info)
+        return self._arrived(observation, info, done=False)
 
     def _start(self, observation: Any, info: Mapping[str, Any]) -> State:
         task = str(info.get("task_id", self._n_episodes))

@@ -34,6 +34,10 @@ STRATEGIES: Mapping[str, str] = {
     "q-guided": "iad_policy.strategies.q_guided:q_guided",
     "bon-episode": "iad_policy.strategies.bon_episode:bon_episode",
     "reflexion": "iad_policy.strategies.reflexion:reflexion",
+    "beam": "iad_policy.strategies.beam:beam",
+    "mcts": "iad_policy.strategies.mcts:mcts",
+    "lats": "iad_policy.strategies.lats:lats",
+    "best-first": "iad_policy.strategies.best_first:best_first",
 }
 """Name -> "module:function"."""
 

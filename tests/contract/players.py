@@ -123,7 +123,12 @@ ENVIRONMENTS: Mapping[str, Callable[[], gym.Env[Any, Any]]] = {
     "slippery": lambda: SlipperyDigger(max_steps=6),
     "taxi": lambda: gym.make(TAXI, is_rainy=True, max_episode_steps=4),
 }
-SMALL: Mapping[str, dict[str, Any]] = {}
+SMALL: Mapping[str, dict[str, Any]] = {
+    "mcts": {"n": 3, "k": 2, "depth": 2, "draws": 2},
+    "lats": {"n": 2, "k": 2, "k_root": 3, "depth": 2, "draws": 2},
+    "best-first": {"n": 4, "branching": 2, "depth": 2, "samples": 3, "votes": 4},
+    "beam": {"n": 2, "width": 2, "k": 2},
+}
 """Options that keep a registered strategy quick where its defaults are not."""
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "iad-none": {"strategy": "iad", "feedback": "none"},

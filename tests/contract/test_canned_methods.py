@@ -9,6 +9,7 @@ import pytest
 from iad_policy import Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
 from iad_policy.strategies import declaration_of, load_strategy, require_verifier
+from iad_policy.types import Move
 from tests.contract.canned import HERE, canned, cut, drive, seen_by
 from tests.contract.players import Calls, CountedOracle, Hunch
 
@@ -248,8 +249,14 @@ def two_steps(answers: dict[type, Any]) -> dict[type, Any]:
     n_done = [0]
 
     def simulate(request: Simulate) -> State:
-        path = (*request.at.path, request.candidate.action)
-        return State(f"after {'/'.join(path)}", {}, path=path, wording=request.at.wording, done=len(path) == 2)
+        path = (*request.at.path, Move(request.candidate.action, request.draw))
+        return State(
+            f"after {'/'.join(move.action for move in path)}",
+            {},
+            path=path,
+            wording=request.at.wording,
+            done=len(path) == 2,
+        )
 
     def commit(request: Commit) -> State:
         n_done[0] += 1

@@ -1,0 +1,78 @@
+"""Beam search over proposals: level by level, the best-scored few are gone on with."""
+
+from collections.abc import Generator
+from contextlib import suppress
+from typing import Any
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import All, Asking, Commit, Request, Verify
+from iad_policy.rollouts import follow, value_of
+from iad_policy.strategies import declares
+from iad_policy.tree import Edge, Node, Tree
+from iad_policy.tree_search import outcome, proposed
+from iad_policy.types import State
+
+
+@declares(n="levels of a search")
+def beam(
+    here: State,
+    *,
+    n: int = 3,
+    width: int = 3,
+    k: int = 3,
+    temperature: float | None = None,
+    trees: list[Tree] | None = None,
+) -> Generator[Request, Any, None]:
+    """Look n levels ahead with the `width` best-scored states of each, and commit the whole way to the best.
+
+    Every state of a level is expanded by k proposals, and of all their actions those with the best verdicts are
+    simulated and make the next level. A state where the episode is over keeps its place with its verdict. Of the last
+    level the best verdict wins, the first of equals.
+
+    When the budget ends, the last level that was reached counts; before the first, the action with the best verdict is
+    committed, and before any verdict the first proposal that is one. Then it searches again from there.
+
+    Args:
+        here: The episode's first state.
+        n: Levels.
+        width: States kept of a level.
+        k: Proposals in a state; equal ones are one action.
+        temperature: Of proposals.
+        trees: Every search's tree is added to it.
+    """
+    while not here.done:
+        tree = Tree(here)
+        if trees is not None:
+            trees.append(tree)
+        level = [tree.root]
+        with suppress(BudgetExhausted):
+            for _ in range(n):
+                level = yield from _next(tree, level, width=width, k=k, temperature=temperature)
+        if level[0].by is None:
+            here = yield from Commit(tree.chosen())
+        else:
+            here = yield from follow(here, tree.way_to(level[0]))
+
+
+def _next(tree: Tree, level: list[Node], *, width: int, k: int, temperature: float | None) -> Asking[list[Node]]:
+    """Return the next level, best first; the same one where nothing follows from it."""
+    todo = [node for node in level if not node.state.done]
+    found = yield from All([_actions(tree, node, k, temperature) for node in todo])
+    edges = [node.by for node in level if node.by is not None and node.state.done]
+    edges += [edge for actions in found for edge in actions or ()]
+    edges.sort(key=lambda edge: -edge.q)
+    ahead = []
+    for edge in edges[:width]:
+        ahead.append((yield from outcome(edge)))
+    return ahead or level
+
+
+def _actions(tree: Tree, node: Node, k: int, temperature: float | None) -> Asking[list[Edge]]:
+    """Expand a node; its actions are valued by their verdicts."""
+    counted = yield from proposed(tree, node, k, temperature=temperature)
+    node.consider([candidate for candidate, _ in counted])
+    verified = yield from Verify(node.state, [edge.candidate for edge in node.edges])
+    for edge, candidate in zip(node.edges, verified, strict=True):
+        edge.candidate = candidate
+        edge.visited(value_of(candidate))
+    return node.edges

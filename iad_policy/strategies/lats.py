@@ -1,0 +1,108 @@
+"""Language agent tree search: UCT, rollouts led by verdicts, reflections on failures, the best path committed."""
+
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Verify
+from iad_policy.rollouts import Decide, Rollout, follow
+from iad_policy.strategies import declares
+from iad_policy.strategies.stop import StopRule, score_reached
+from iad_policy.tree import Tree, uct
+from iad_policy.tree_search import Manner, iteration
+from iad_policy.types import Candidate, State, score
+
+SOLVED = score_reached(1.0)
+
+
+@declares(n="iterations of a search")
+def lats(
+    here: State,
+    *,
+    n: int = 30,
+    k: int = 5,
+    k_root: int = 10,
+    depth: int = 15,
+    n_reflections: int = 3,
+    stop: StopRule = SOLVED,
+    at_depth: float = -0.5,
+    draws: int = 3,
+    temperature: float | None = None,
+    trees: list[Tree] | None = None,
+) -> Generator[Request, Any, None]:
+    """Search n iterations and commit the best rollout that ended, as long as the world follows it (arXiv 2310.04406).
+
+    Mcts' engine with UCT. The k proposals of a state are first visited in the order of their verdicts, and so does a
+    rollout go on: k proposals, the best-scored is simulated. Up to `n_reflections` rollouts that ended and do not meet
+    `stop` are reflected on, and every later proposal of the episode is made with these notes.
+
+    The published code stops at the true reward 1 and returns the best true reward. Here both are the verifier's word:
+    the search is over when a rollout has ended with a verdict that meets `stop`, by default the score 1. Only under the
+    label `oracle` is that the true reward.
+
+    Where no rollout ended (also: before the budget did), one action is committed: the most visited, before any visit
+    the best-scored, before that the first proposal that is an action. Then it searches again from there.
+
+    Args:
+        here: The episode's first state.
+        n: Iterations of a search.
+        k: Proposals with which a state is expanded, and of every step of a rollout.
+        k_root: Likewise for the state searched from.
+        depth: Actions of a rollout.
+        n_reflections: In an episode.
+        stop: When a rollout that ended is good enough; `finalise` asks whether the verifier let it pass.
+        at_depth: What a rollout is worth that has not ended after `depth` actions.
+        draws: Outcomes kept of one action where the environment is random; visits take them in turn.
+        temperature: Of proposals.
+        trees: Every search's tree is added to it.
+    """
+    notes: list[str] = []
+    reflected: set[str] = set()
+    manner = Manner(
+        urge=uct, ranking=_by_score, decide=_best_scored(k, temperature, notes), width=k, root_width=k_root,
+        depth=depth, at_depth=at_depth, draws=draws, temperature=temperature, notes=notes,
+    )  # fmt: skip
+    while not here.done:
+        tree = Tree(here)
+        if trees is not None:
+            trees.append(tree)
+        best = Rollout(here, value=float("-inf"))
+        with suppress(BudgetExhausted):
+            for _ in range(n):
+                rollout = yield from iteration(tree, manner)
+                if rollout is None:
+                    break
+                if rollout.end.done and rollout.value > best.value:
+                    best = rollout
+                if not rollout.end.done:
+                    continue
+                if stop(rollout.candidates[-1]):
+                    break
+                if len(notes) < n_reflections and rollout.end.id not in reflected:
+                    reflected.add(rollout.end.id)
+                    notes.append((yield from _reflection(here, rollout)))
+        if best.candidates:
+            here = yield from follow(here, best)
+        else:
+            here = yield from Commit(tree.chosen())
+
+
+def _reflection(here: State, rollout: Rollout) -> Asking[str]:
+    verdict = rollout.candidates[-1].verdict
+    said = [verdict.critique] if verdict is not None and verdict.critique else []
+    return (yield from Ask("reflector", here, [rollout.end, *said]))
+
+
+def _by_score(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
+    return sorted((yield from Verify(at, candidates)), key=score, reverse=True)
+
+
+def _best_scored(k: int, temperature: float | None, notes: Sequence[str]) -> Decide:
+    """Return the way to decide that takes the best-scored of k proposals, made with the notes there are by then."""
+
+    def decide(at: State) -> Asking[Candidate]:
+        candidates = yield from Propose(at.noted(*notes), k, temperature=temperature)
+        return max((yield from Verify(at, candidates)), key=score)
+
+    return decide
