@@ -10,6 +10,7 @@ from iad_policy.presets import Preset
 WEBSHOP, BASH, BIRD, SKETCH = "IAD/WebShop-v0", "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Sketch2Code-v0"
 IAD_V1 = "arXiv 2504.01931 v1"
 IAD_V2 = "arXiv 2504.01931 v2"
+INTERCODE = "InterCode, arXiv 2306.14898 and its code"
 
 _FINALISE = "Verifier: a model that says iterate or finalise (--verifier finalise:<model>); here the environment's own."
 
@@ -64,32 +65,34 @@ PRESETS: Mapping[str, Preset] = {
     "iad/sketch2code": Preset(
         SKETCH,
         IAD_V2,
-        ("single", "bon", "iad"),
+        ("single", "bon", "self-refine", "sk2code-feedback", "iad-fb", "iad"),
         stated={
             "n": 6,
             "temperature": 0.6,
-            "feedback": "best-worst:300",
             "verifier": "reference:layout",
-            "agent_args": {"max_tokens": 4096, "top_p": 1},
-        },
-        ours={"delta": 0.0},
-        notes=("n is 2, 4 and 6 there: --n. Best and worst HTML are cut to 200-300 tokens, a judge's text to 100.",),
-    ),
-    "iad-v1/sketch2code": Preset(
-        SKETCH,
-        IAD_V1,
-        ("single", "bon", "iad"),
-        stated={
-            "n": 6,
-            "temperature": 0.5,
-            "feedback": "best-worst:400",
-            "verifier": "reference:layout",
+            "strategy_args": {"iad.feedback": "best-worst:300", "iad-fb.feedback": "best-worst-judge:300:100"},
             "agent_args": {"max_tokens": 4096, "top_p": 1},
         },
         ours={"delta": 0.0},
         notes=(
-            "n is 2, 4 and 6 there: --n. The main text cuts HTML to 300-400 tokens and a judge's text to 200, the "
-            "appendix to 100-200 and 100.",
+            "n is 2, 4 and 6 there (--n 2,4,6). Best and worst HTML are cut to 200-300 tokens, a judge's text to 100.",
+        ),
+    ),
+    "iad-v1/sketch2code": Preset(
+        SKETCH,
+        IAD_V1,
+        ("single", "bon", "self-refine", "sk2code-feedback", "iad-fb", "iad"),
+        stated={
+            "n": 6,
+            "temperature": 0.5,
+            "verifier": "reference:layout",
+            "strategy_args": {"iad.feedback": "best-worst:400", "iad-fb.feedback": "best-worst-judge:400:200"},
+            "agent_args": {"max_tokens": 4096, "top_p": 1},
+        },
+        ours={"delta": 0.0},
+        notes=(
+            "n is 2, 4 and 6 there (--n 2,4,6). The main text cuts HTML to 300-400 tokens and a judge's text to 200, "
+            "the appendix to 100-200 and 100.",
         ),
     ),
     "iad/bird": Preset(
@@ -109,6 +112,106 @@ PRESETS: Mapping[str, Preset] = {
         ("single", "bon", "iad"),
         ours={"n": 3, "feedback": "best-worst", "delta": 0.0, "env_args": {"published": True, "max_steps": 10}},
         notes=("The figure's horizontal axis is the number of proposals. InterCode has 200 tasks, ten turns each.",),
+    ),
+    "intercode/bash": Preset(
+        BASH,
+        f"{INTERCODE}, Try Again",
+        ("single", "try-again"),
+        stated={"n": 10, "verifier": "oracle", "env_args": {"max_steps": 10}},
+        ours={"env_args": {"published": True}},
+        notes=(
+            "There an attempt is a turn, what it does to the files stays, and the best reward of the ten counts; here "
+            "attempts are made on forks and the best is committed. single is the first turn.",
+        ),
+    ),
+    "intercode-react/bash": Preset(
+        BASH,
+        f"{INTERCODE}, ReAct",
+        ("single",),
+        stated={"temperature": 0, "env_args": {"max_steps": 10}},
+        ours={"agent_args": {"max_tokens": 1024}, "env_args": {"published": True}},
+        agent="react",
+        notes=("The reward is not shown. The original's model sees the first 350 characters of an output.",),
+    ),
+    "intercode-plan-solve/bash": Preset(
+        BASH,
+        f"{INTERCODE}, Plan & Solve",
+        ("single",),
+        stated={"env_args": {"max_steps": 10}},
+        ours={"temperature": 0, "agent_args": {"max_tokens": 1024}, "env_args": {"published": True}},
+        agent="plan-solve",
+        notes=("After the plan's steps the original allows three turns to refine; here max_steps alone ends it.",),
+    ),
+    "agent-q/webshop": Preset(
+        WEBSHOP,
+        "Agent Q, arXiv 2408.07199: a base model with MCTS",
+        ("single", "mcts"),
+        ours={
+            "n": 10,
+            "strategy_args": {"mcts.k": 3, "mcts.c_exp": 1.0},
+            "agent_args": {"max_tokens": 1024},
+        },
+        agent="composite",
+        notes=(
+            "The paper gives neither K (its figure 4 draws three proposals) nor iterations nor the weight of exploring. "
+            "Its outcome is 1 or 0, by the environment or a model; here it is the verifier's score of the last step.",
+            "The shop's 12,087 instructions are split there into 11,000 for training and 1,087.",
+        ),
+    ),
+    "lats/webshop": Preset(
+        WEBSHOP,
+        "LATS, arXiv 2310.04406 and its code",
+        ("single", "lats"),
+        stated={
+            "n": 30,
+            "verifier": "oracle",
+            "stop": "score:1",
+            "strategy_args": {
+                "lats.k": 5,
+                "lats.k_root": 10,
+                "lats.depth": 15,
+                "lats.n_reflections": 3,
+                "lats.at_depth": -0.5,
+            },
+            "env_args": {"max_steps": 15},
+        },
+        agent="react",
+        notes=("It stops at the true reward 1 and returns the best true reward, so it is an oracle's result.",),
+    ),
+    "best-first/webshop": Preset(
+        WEBSHOP,
+        "Tree search for language-model agents, arXiv 2407.01476",
+        ("single", "best-first"),
+        stated={
+            "n": 20,
+            "strategy_args": {
+                "best-first.branching": 5,
+                "best-first.depth": 4,
+                "best-first.samples": 20,
+                "best-first.votes": 20,
+            },
+        },
+        notes=(
+            "Run there on WebArena and VisualWebArena: the settings are carried over. The value is the mean of a "
+            "model's 20 votes (--verifier judge:<model>); a verifier that computes is asked three times.",
+        ),
+    ),
+    "qlass/webshop": Preset(
+        WEBSHOP,
+        "QLASS (Q*Agent), arXiv 2502.02584 and its code",
+        ("single", "bon-episode", "q-guided"),
+        stated={
+            "strategy_args": {"q-guided.n": 2, "q-guided.perturb": True, "bon-episode.n": 10},
+            "env_args": {"max_steps": 10},
+        },
+        ours={"temperature": 0.7, "agent_args": {"max_tokens": 1024}},
+        agent="react",
+        notes=(
+            "Ten steps as in ETO's evaluation, five while exploring (--env-arg max_steps=5). Best-of-N has N = 10 in "
+            "table 1 and 6 in table 2; BoN-aug is strategy argument bon-episode.perturb=true.",
+            "Its value function is a trained network, and a candidate that ends the episode is given its true reward; "
+            "here the verifier values both.",
+        ),
     ),
 }
 """Name -> preset."""
