@@ -211,7 +211,7 @@ def play(
 
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers and feedback forms."""
+    """List environments, agents, strategies, verifiers, feedback forms and presets."""
     console = _console()
     environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
     for kind, described in inventory.names(environments).items():

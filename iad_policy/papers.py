@@ -153,7 +153,7 @@ PRESETS: Mapping[str, Preset] = {
         },
         agent="composite",
         notes=(
-            "The paper gives neither K (its figure 4 draws three proposals) nor iterations nor the weight of exploring. "
+            "The paper gives neither K (its figure 4 draws three proposals), iterations nor the weight of exploring. "
             "Its outcome is 1 or 0, by the environment or a model; here it is the verifier's score of the last step.",
             "The shop's 12,087 instructions are split there into 11,000 for training and 1,087.",
         ),

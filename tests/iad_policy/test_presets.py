@@ -22,6 +22,8 @@ from iad_policy.papers import PRESETS
 from iad_policy.presets import MAPPINGS, Preset, applied, find_preset
 from iad_policy.strategies import STRATEGIES, find_strategy, options_of
 
+LONG = ("IAD/Sketch2Code-v0", "IAD/InterCodeBash-v0")
+"""Environments that start a browser or a sandbox."""
 PARTS = {field.name for field in fields(RunConfig)}
 
 
@@ -175,9 +177,9 @@ def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if one.env in LONG else ()) for name, one in PRESETS.items()]
+)
 def test_every_preset_runs_with_the_keyless_agent(name: str, tmp_path: Path) -> None:
     done = iad("compare", "--preset", name, "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
