@@ -1,6 +1,7 @@
 """The language agent and the prompts."""
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -24,7 +25,7 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import FOLDER, PLACEHOLDERS, Prompts
+from iad_policy.prompts import FOLDER, PLACEHOLDERS, Prompts, prompts_of
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, state_values
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
 from tests.iad_policy.toy_lamp import LampEnv
@@ -307,3 +308,17 @@ def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> No
     assert told is not None
     assert told.critique == "Name the colour."
     assert "critic answered by scripted" in policy.decisions[-1].notes
+
+
+def test_in_the_shell_models_are_asked_in_its_own_language() -> None:
+    env = gym.make("IAD/InterCodeBash-v0")
+    own = prompts_of(env)
+    for role in (*(f"actor_{style}" for style in STYLES), "actor_react", "plan", "refine", "score", "critic", "judge"):
+        assert own.digest([role]) != Prompts().digest([role]), role
+        values = {name: f"<{name}>" for name in PLACEHOLDERS[role]}
+        assert re.search("shell|command", " ".join(own.render(role, **values))), role
+    agent = language_agent(env, ScriptedModel([]))
+    text = agent.messages(State("count the files", {"instruction": "count", "available_actions": ("pwd", "submit")}))
+    assert "the action is the word: submit" in text[0]["content"]
+    assert "pwd" not in text[1]["content"]  # examples, not a choice
+    env.close()
