@@ -5,8 +5,10 @@ A client is used deep inside an agent, a verifier or a role; none of them has to
 
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
+from threading import Event
 from types import TracebackType
 
+from iad_policy.errors import Interrupted
 from iad_policy.types import NOTHING, Usage
 
 
@@ -20,6 +22,7 @@ class Call:
         seed: The item's own seed.
         usage: What clients reported so far.
         n_requests: How many samples of the same messages were drawn within this item, by digest of the messages.
+        stopped: Set when the run was told to stop; None outside of one.
     """
 
     stream: str = ""
@@ -27,10 +30,16 @@ class Call:
     seed: int = 0
     usage: Usage = NOTHING
     n_requests: dict[str, int] = field(default_factory=dict)
+    stopped: Event | None = None
 
     def report(self, usage: Usage) -> None:
         """Add what a client spent."""
         self.usage = usage if self.usage is NOTHING else self.usage + usage
+
+    def refuse_if_stopped(self) -> None:
+        """Raise `Interrupted` where the run was told to stop."""
+        if self.stopped is not None and self.stopped.is_set():
+            raise Interrupted
 
 
 _current: ContextVar[Call | None] = ContextVar("iad_policy.call", default=None)
@@ -39,6 +48,17 @@ _current: ContextVar[Call | None] = ContextVar("iad_policy.call", default=None)
 def current_call() -> Call:
     """Return the call being made; outside of a driver a fresh one, so that a client works by itself."""
     return _current.get() or Call()
+
+
+def pause(seconds: float) -> None:
+    """Wait, but not on when the run is told to stop.
+
+    Raises:
+        Interrupted: It was.
+    """
+    call = current_call()
+    (call.stopped or Event()).wait(seconds)
+    call.refuse_if_stopped()
 
 
 class making:

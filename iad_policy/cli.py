@@ -1,34 +1,34 @@
 """The command `iad`: the one place that knows environments, policies and the terminal."""
 
-import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import gymnasium as gym
 import typer
-from gymnasium.envs.registration import load_env_creator
 from rich.console import Console
 from rich.table import Table
 
 import iad_envs
-from iad_policy.errors import IADError, UnknownName
+from iad_policy.digest import digest
+from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation import inventory
 from iad_policy.evaluation.agentboard import write_agentboard
-from iad_policy.evaluation.asked import asked_for, configured, pairs
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.asked import asked_for, pairs
+from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
+from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
 from iad_policy.evaluation.play import play as play_episode
-from iad_policy.evaluation.results import Heading
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
+from iad_policy.evaluation.suite import NAME, read_suite
 from iad_policy.evaluation.trace import RunTraces
 from iad_policy.evaluation.viewer.report import write_report
-from iad_policy.names import imported
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -49,10 +49,13 @@ app = typer.Typer(
 )
 
 EnvId = Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")]
-Env = Annotated[
-    str | None, typer.Argument(metavar="ENV", help="The environment's id, by default the preset's.", show_default=False)
+EnvIds = Annotated[
+    list[str] | None, typer.Argument(metavar="[ENV...]", help="The ids of environments, such as IAD/WebShop-v0.")
 ]
 PresetName = Annotated[str | None, typer.Option("--preset", help="A paper's settings; other options go before it.")]
+ConfigFile = Annotated[
+    Path | None, typer.Option(help="A TOML file with the runs; what is given beside it goes before.")
+]
 EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
 ]
@@ -75,16 +78,14 @@ VerifierName = Annotated[
     typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
 ]
 N = Annotated[
-    str | None,
+    str,
     typer.Option(
         "--n",
         metavar="N[,N...]",
-        help="Proposals per decision, by default 3; docs/strategies.md says what else a strategy counts by it.",
+        help="Proposals per decision; docs/strategies.md says what else a strategy counts by it.",
     ),
 ]
-Tasks = Annotated[
-    int | None, typer.Option(help="How many tasks, from the start of the split, by default 100; a preset's: all.")
-]
+Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split; with a preset all.")]
 Subset = Annotated[float | None, typer.Option(help="A share of the split to take tasks from, drawn by the seed.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
@@ -105,16 +106,16 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the fold
 
 @app.command()
 def compare(
-    env: Env = None,
-    strategies: Annotated[
-        str | None, typer.Option(help=f"Names, separated by commas, by default {','.join(DEFAULT_STRATEGIES)}.")
-    ] = None,
-    baseline: Annotated[str | None, typer.Option(help="What others are compared with, bon-sc where it runs.")] = None,
+    ctx: typer.Context,
+    env: EnvIds = None,
+    config: ConfigFile = None,
+    strategies: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(DEFAULT_STRATEGIES),
+    baseline: Annotated[str, typer.Option(help="What others are compared with, bon-sc where it runs.")] = "",
     preset: PresetName = None,
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = None,
-    tasks: Tasks = None,
+    n: N = "3",
+    tasks: Tasks = 100,
     subset: Subset = None,
     split: Split = None,
     seed: Seeds = "0",
@@ -134,21 +135,20 @@ def compare(
     fresh: Fresh = False,
 ) -> None:
     """Compare strategies on the same tasks with equal budgets."""
-    given = locals()
-    _run(given, default=DEFAULT_STRATEGIES)
+    _run(locals(), DEFAULT_STRATEGIES)
 
 
 @app.command()
 def run(
-    env: Env = None,
-    strategy: Annotated[
-        str | None, typer.Option(help=f"The strategy's name, by default {DEFAULT_STRATEGY}, or the preset's method.")
-    ] = None,
+    ctx: typer.Context,
+    env: EnvIds = None,
+    config: ConfigFile = None,
+    strategy: Annotated[str, typer.Option(help="The strategy's name; a preset's own method.")] = DEFAULT_STRATEGY,
     preset: PresetName = None,
     agent: Agent = None,
     verifier: VerifierName = None,
-    n: N = None,
-    tasks: Tasks = None,
+    n: N = "3",
+    tasks: Tasks = 100,
     subset: Subset = None,
     split: Split = None,
     seed: Seeds = "0",
@@ -168,8 +168,7 @@ def run(
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
-    given = locals()
-    _run({**given, "strategies": strategy}, default=(DEFAULT_STRATEGY,))
+    _run(locals(), (DEFAULT_STRATEGY,))
 
 
 @app.command()
@@ -203,9 +202,9 @@ def play(
     console = _console()
     with _clear_errors(BAD_INPUT):
         env_args = pairs(env_arg, "--env-arg")
-        if "observation_mode" in _parameters(env):
+        if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
-        made = _make(env, env_args, split=split or _parameters(env).get("split"), data_dir=data_dir)
+        made = make_env(env, env_args, split=split, data_dir=data_dir)
         play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
 
 
@@ -230,6 +229,7 @@ def doctor() -> None:
     parts = {
         "packages": inventory.check_packages(),
         "data": inventory.check_data(iad_envs.ENVIRONMENTS, gym.make),
+        "cache": inventory.check_cache(cache_path()),
         "keys found": inventory.check_keys(),
     }
     for title, checks in parts.items():
@@ -243,56 +243,46 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-def _run(given: dict[str, Any], *, default: tuple[str, ...]) -> None:
+def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
     console = _console()
     with _clear_errors(BAD_INPUT):
-        settings, lines = asked_for(given, default, environments=tuple(iad_envs.ENVIRONMENTS))
-        parameters = _parameters(settings["env"])  # an unknown environment is told first
-        config = configured(settings, split=parameters.get("split"))
-        runner = Runner(config, _maker(config), load_cast)
-    if config.tasks is not None and len(runner.tasks) < config.tasks:
-        console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
-    heading = Heading(config, runner.information, len(runner.tasks), runner.data, lines)
+        plan = _plan(given, default)
+        runs = [(folder, config, Runner(config, partial(env_of, config), load_cast)) for folder, config in plan]
     try:
-        with _clear_errors((RunFolderError,)):
-            status = run_session(
-                runner, heading, given["out"] or RUNS / config.name(), console, is_fresh=given["fresh"]
-            )
+        for folder, config, runner in runs:
+            if config.tasks is not None and len(runner.tasks) < config.tasks:
+                console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
+            with _clear_errors((RunFolderError, StorageError)):
+                status = run_session(runner, folder, console, is_fresh=given["fresh"])
+            if status:
+                raise typer.Exit(status)
     finally:
-        runner.close()
-    if status:
-        raise typer.Exit(status)
+        for _, _, runner in runs:
+            runner.close()
 
 
-def _maker(config: RunConfig) -> Callable[[], gym.Env[Any, Any]]:
-    return lambda: _make(config.env, dict(config.env_args), split=config.split, data_dir=config.data_dir)
-
-
-def _make(env: str, env_args: dict[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:
-    known = _parameters(env)
-    given = {name: value for name, value in (("split", split), ("data_dir", data_dir)) if value is not None}
-    for name in {**env_args, **given}:
-        if name not in known:
-            raise UnknownName(f"argument of {env}", name, known)
-    for name in ("split", "data_dir"):
-        if name in env_args:
-            raise ValueError(f"expected --env-arg for other arguments, got {name}; use --{name.replace('_', '-')}")
-    return gym.make(env, **{**env_args, **given})
-
-
-def _parameters(env: str) -> dict[str, Any]:
-    """Return the arguments that an environment takes, with their defaults."""
-    module, _, name = env.rpartition(":")
-    if module:
-        imported("environment or module:Id", env, module, iad_envs.ENVIRONMENTS)
-    try:
-        spec = gym.spec(name)
-    except gym.error.Error:
-        raise UnknownName("environment or module:Id", env, iad_envs.ENVIRONMENTS) from None
-    entry = spec.entry_point
-    creator = load_env_creator(entry) if isinstance(entry, str) else entry
-    parameters = inspect.signature(creator).parameters if callable(creator) else {}
-    return {name: parameter.default for name, parameter in parameters.items()}
+def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, RunConfig]]:
+    """Return the runs that are asked for, each with its folder: several get folders in one."""
+    ctx, file = given["ctx"], given["config"]
+    sources = {name: ctx.get_parameter_source(name) for name in given}
+    asked = asked_for(
+        {name: given[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    )
+    envs = asked.pop("env", None)
+    entries = [
+        {**entry, **asked, **({} if env is None else {"env": env})}
+        for entry in (read_suite(file) if file else [{}])
+        for env in (envs or [None])
+    ]
+    names = [entry.pop(NAME, None) for entry in entries]
+    configs = [completed(entry, default=default) for entry in entries]
+    folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
+    if len(set(folders)) < len(folders):
+        raise ValueError("expected runs that differ, or have a name each, got the same one twice; give them names")
+    if len(configs) == 1:
+        return [(given["out"] or RUNS / folders[0], configs[0])]
+    whole = given["out"] or RUNS / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
+    return [(whole / folder, config) for folder, config in zip(folders, configs, strict=True)]
 
 
 def _console() -> Console:

@@ -7,6 +7,7 @@ IADError
 ├── SimulationError    an environment can't be simulated, or not through the wrappers around it
 ├── ContractError      an agent, a verifier or a strategy did what its contract does not allow
 ├── ReplayError        a recorded run does not fit the environment it is replayed in
+├── StorageError       what was done can't be kept: the disk is full, say
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
 ├── MissingExtra       an optional package is not installed; the message names the extra
 └── ModelError         a language model could not answer; `kind` says why
@@ -14,6 +15,7 @@ IADError
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class IADError(Exception):
@@ -60,14 +62,24 @@ class ReplayError(IADError):
     """The environment answers a recorded action differently from the record."""
 
 
+class StorageError(IADError, OSError):
+    """A file of a run can't be written; what it held before is still there."""
+
+    def __init__(self, path: Path, cause: OSError) -> None:
+        super().__init__(
+            f"expected to write {path}, got: {cause.strerror or cause}; what was kept before is not lost. Make room, "
+            "and give the same command to go on"
+        )
+
+
 class UnknownName(IADError, ValueError):
     """A name that is in no table; the message offers the nearest ones."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = get_close_matches(given, names, n=3) or get_close_matches(given.partition(":")[0], names, n=3)
-        meant = f" did you mean {' or '.join(near)}?" if near else ""
-        super().__init__(f"expected a known {kind}, got {given!r};{meant} known: {', '.join(names) or 'none'}")
+        hint = f" (near: {', '.join(near)})" if near else ""
+        super().__init__(f"expected a known {kind}, got {given!r}{hint}; known: {', '.join(names) or 'none'}")
 
 
 class MissingExtra(IADError, ImportError):

@@ -8,56 +8,111 @@ Long observations are kept once, by content, in `blobs/`.
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from iad_policy.digest import decode, digest, dumps, encode
+from iad_policy.errors import StorageError
 from iad_policy.types import NOTHING, Usage
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
 THUMBNAILS = "thumbnails"
 BLOB_CHARS = 1024
+HEAD = b'{"episode":"'
+"""How a line of the log begins: the episode's key follows."""
+
+
+class LineFile:
+    """A file that grows by whole lines, or not at all.
+
+    Args:
+        path: The file; made if it is missing. A last line that was not written to its end is cut off.
+        opened: Opens the file for appending, unbuffered.
+
+    Attributes:
+        is_repaired: Whether there was such a line.
+    """
+
+    def __init__(self, path: Path, *, opened: "Callable[[Path], FileIO]" = lambda path: FileIO(path, "ab")) -> None:
+        self.path = path
+        self._lock = Lock()
+        self.is_repaired = cut_torn_line(path)
+        self._file = opened(path)
+
+    def append(self, lines: bytes, *, is_synced: bool = False) -> None:
+        """Write lines in one go.
+
+        They are with the operating system when this returns, and on the disk with `is_synced`.
+
+        Raises:
+            StorageError: They can't be written, as when the disk is full; the file is then as it was before.
+        """
+        n_written = 0
+        with self._lock:
+            try:
+                while n_written < len(lines):
+                    n_written += self._file.write(lines[n_written:])
+            except OSError as error:
+                with suppress(OSError):  # what is left of a line is cut off when the file is opened again
+                    self._file.truncate(os.fstat(self._file.fileno()).st_size - n_written)
+                raise StorageError(self.path, error) from error
+        if is_synced:
+            try:
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise StorageError(self.path, error) from error
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless."""
+        self._file.close()
 
 
 class AnswerLog:
     """The answers of one run, in a folder.
 
+    What was recorded is read when its episode begins: in memory are only places in the file.
+
     Args:
         folder: Where `answers.jsonl` and `blobs/` are, or will be. A torn last line is cut off.
+        without: Episodes whose answers nobody will ask for.
     """
 
-    def __init__(self, folder: Path | str) -> None:
+    def __init__(self, folder: Path | str, *, without: Container[str] = ()) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._blobs: set[str] = set()
-        self._lock = Lock()
-        self._records: dict[str, dict[str, dict[str, Any]]] = {}
-        path = self.folder / ANSWERS
-        cut_torn_line(path)
-        for record in read_lines(path):
-            self._take_in(record)
-        self._file: BinaryIO = path.open("ab", buffering=0)
+        self._file = LineFile(self.folder / ANSWERS)
+        self.is_repaired = self._file.is_repaired
+        self._reading = self._file.path.open("rb")
+        self._places = _places(self._file.path, without)
 
     def episode(self, key: str) -> "EpisodeLog":
         """Return the part of the log that belongs to one episode."""
-        return EpisodeLog(self, key, self._records.get(key, {}))
-
-    def _take_in(self, record: dict[str, Any]) -> None:
-        records = self._records.setdefault(record["episode"], {})
-        if record["kind"] == "left":
-            for item in record["dropped"]:
-                records.pop(item, None)
-        else:
-            records[record["item"]] = record
+        records: dict[str, dict[str, Any]] = {}
+        places = self._places.pop(key, ())
+        for start, size in zip(places[::2], places[1::2], strict=True):
+            record = _record_of(os.pread(self._reading.fileno(), size, start))
+            if record is None:
+                _warn(self._file.path, f"byte {start}")
+            elif record["kind"] == "left":
+                for item in record["dropped"]:
+                    records.pop(item, None)
+            else:
+                records[record["item"]] = record
+        return EpisodeLog(self, key, records)
 
     def append(self, *records: Mapping[str, Any]) -> None:
-        """Write lines in one go; they are with the operating system when this returns."""
-        lines = "".join(f"{dumps(record)}\n" for record in records).encode()
-        with self._lock:
-            self._file.write(lines)
+        """Write lines in one go; they are with the operating system when this returns.
+
+        Raises:
+            StorageError: They can't be written.
+        """
+        self._file.append("".join(f"{dumps(record)}\n" for record in records).encode())
 
     def put(self, value: Any) -> Any:
         """Return a JSON-able form of a value, a long text or large array by reference to its blob."""
@@ -65,9 +120,7 @@ class AnswerLog:
         if size <= BLOB_CHARS:
             return encode(value)
         name = digest(value)
-        if name not in self._blobs:
-            self._keep(f"{BLOBS}/{name}.json", lambda: json.dumps(encode(value)).encode())
-            self._blobs.add(name)
+        self._keep(f"{BLOBS}/{name}.json", lambda: json.dumps(encode(value)).encode())
         return {"__blob__": name}
 
     def put_picture(self, png: bytes) -> str:
@@ -78,14 +131,25 @@ class AnswerLog:
 
     def _keep(self, place: str, content: Callable[[], bytes]) -> None:
         path = self.folder / place
-        if not path.exists():
+        with suppress(FileNotFoundError):
+            if path.stat().st_size:  # a power cut may leave an empty one
+                return
+        part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
+        try:
             path.parent.mkdir(exist_ok=True)
-            part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
             part.write_bytes(content())
             part.replace(path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise StorageError(path, error) from error
 
     def get(self, value: Any) -> Any:
-        """Return what `put` was given."""
+        """Return what `put` was given.
+
+        Raises:
+            OSError: Its blob is gone.
+            ValueError: Its blob is damaged.
+        """
         if isinstance(value, dict) and "__blob__" in value:
             value = json.loads((self.folder / BLOBS / f"{value['__blob__']}.json").read_text(encoding="utf-8"))
         return decode(value)
@@ -93,6 +157,7 @@ class AnswerLog:
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
         self._file.close()
+        self._reading.close()
 
 
 class Line(NamedTuple):
@@ -158,21 +223,62 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
         return
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                record = None
-            if isinstance(record, dict):
-                yield record
+            record = _record_of(line)
+            if record is None:
+                _warn(path, f"line {number}")
             else:
-                warnings.warn(f"{path}, line {number}: expected a JSON object; the line is left out", stacklevel=2)
+                yield record
 
 
-def cut_torn_line(path: Path) -> None:
-    """Cut a last line that was not written to its end."""
+def cut_torn_line(path: Path) -> bool:
+    """Cut a last line that was not written to its end, and say whether there was one."""
     if not path.exists():
-        return
+        return False
     with path.open("rb+") as file:
-        content = file.read()
-        if content and not content.endswith(b"\n"):
-            file.truncate(content.rfind(b"\n") + 1)
+        end = size = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 2**16)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            file.truncate(end)
+        return end < size
+
+
+def _places(path: Path, without: Container[str]) -> "dict[str, array[int]]":
+    """Return where each episode's lines are: their starts and sizes in turn."""
+    places: dict[str, array[int]] = {}
+    start = 0
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            key = _key_of(line)
+            if key is None:
+                _warn(path, f"line {number}")
+            elif key not in without:
+                places.setdefault(key, array("Q")).extend((start, len(line)))
+            start += len(line)
+    return places
+
+
+def _key_of(line: bytes) -> str | None:
+    """Return the episode that a line belongs to, without reading all of it."""
+    if line.startswith(HEAD):
+        return line[len(HEAD) : line.index(b'"', len(HEAD))].decode()
+    record = _record_of(line)
+    return None if record is None else record.get("episode")
+
+
+def _record_of(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line.decode())
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _warn(path: Path, where: str) -> None:
+    warnings.warn(f"{path}, {where}: expected a JSON object; the line is left out", stacklevel=3)

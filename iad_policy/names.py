@@ -93,12 +93,18 @@ def made(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:
 
 
 def signed(name: str, thing: Any) -> str:
-    """Return a name with a digest of the file that the thing is written in, unless it is ours.
+    """Return a name with a digest of the thing's source and of the module that it is in, unless it is ours.
 
-    So that a run knows a strategy, agent, verifier or environment of the user's by what it does, not by its name.
+    So that a run knows a strategy, agent, verifier or environment of the user's by what it does, not by its name. The
+    program that is run is no such module: it holds other things, too.
     """
-    module = sys.modules.get(getattr(thing, "__module__", ""))
-    file = getattr(module, "__file__", None)
-    if module is None or file is None or module.__name__.partition(".")[0] in OURS:
+    code = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
+    module = sys.modules.get(getattr(code, "__module__", ""))
+    if module is None or module.__name__.partition(".")[0] in OURS:
         return name
-    return f"{name} {digest(Path(file).read_bytes())[:12]}"
+    file = None if module.__name__ == "__main__" else getattr(module, "__file__", None)
+    try:
+        source = inspect.getsource(code), b"" if file is None else Path(file).read_bytes()
+    except (OSError, TypeError):  # typed at a prompt, gone meanwhile, or not written in Python
+        return name
+    return f"{name} {digest(*source)[:16]}"

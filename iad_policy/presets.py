@@ -106,7 +106,8 @@ def applied(name: str, preset: Preset, given: Settings, *, takes_sampling: bool)
 def _usable(settings: Settings, given: Settings, takes_sampling: bool) -> dict[str, Any]:
     """Return what of a preset is neither given otherwise nor without use in this run."""
     strategies: Collection[str] = given["strategies"]
-    having = {option for strategy in strategies for option in options_of(find_strategy(strategy))}
+    own: Mapping[str, Any] = given.get("own", {})
+    having = {option for strategy in strategies for option in options_of(find_strategy(own.get(strategy, strategy)))}
     usable: dict[str, Any] = {}
     for key, value in settings.items():
         if key == "strategy_args":

@@ -6,6 +6,7 @@ verifier that looks at all candidates together). A task asks only for the items 
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, wait
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -114,6 +115,7 @@ class Performer:
             return [recorded.get(position, Cut(axis)) for position in places]
         known = {place: answer.value for place, answer in recorded.items() if isinstance(answer, Answer)}
         start = perf_counter()
+        task.call.stopped = self._meter.stopped
         with making(task.call) as call:
             values = task.work(known)
         call.report(Usage(seconds=perf_counter() - start))
@@ -133,7 +135,9 @@ class Performer:
             return found
         for position, item in enumerate(task.items):
             record = self._log.recorded(item.name, item.question)
-            if record is not None:
+            if record is None:
+                continue
+            with suppress(OSError, ValueError):  # where a blob is gone or damaged, it is asked again
                 is_cut = record["kind"] == "cut"
                 found[position] = Cut(record["axis"]) if is_cut else Answer(task.read(record), usage_of(record))
         return found

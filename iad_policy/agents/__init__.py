@@ -33,7 +33,7 @@ class FunctionAgent:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+        self.function = function
         try:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):
@@ -46,7 +46,7 @@ class FunctionAgent:
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Call the function."""
         offered = {"feedback": feedback, "temperature": temperature, "rng": rng}
-        answer = self._function(state.observation, state.info, **{name: offered[name] for name in self._keywords})
+        answer = self.function(state.observation, state.info, **{name: offered[name] for name in self._keywords})
         return answer if isinstance(answer, Candidate) else Candidate(answer)
 
 

@@ -1,85 +1,37 @@
-"""What was asked for on the command line, as the configuration of a run."""
+"""What was asked for on the command line, as parts of a configuration."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-
-from iad_policy.agents import asks_a_model
-from iad_policy.defaults import DEFAULTS, Defaults
-from iad_policy.evaluation.config import RunConfig
-from iad_policy.papers import PRESETS
-from iad_policy.presets import Applied, applied, find_preset
-from iad_policy.verifiers import NO_VERIFIER
 
 T = TypeVar("T")
 _SAME = (
-    *("env", "verifier", "split", "data_dir", "tasks", "subset", "baseline"),
-    *("feedback", "stop", "delta", "temperature", "threads", "workers", "cache"),
+    *("env", "verifier", "split", "data_dir", "preset", "tasks", "subset", "baseline", "feedback"),
+    *("stop", "delta", "temperature", "threads", "workers", "cache"),
 )
 _LISTS: Mapping[str, Callable[[str], Any]] = {"agent": str, "n": int, "seed": int}
-"""Parts of the configuration that take several values between commas."""
-_PAIRS = {"budget": "budget", "strategy_args": "strategy_arg", "agent_args": "agent_arg", "env_args": "env_arg"}
-"""Part of the configuration -> the option that gives it pair by pair."""
+"""Options that take several values between commas."""
+_PAIRS = {"budget": "budget", "strategy_arg": "strategy_args", "agent_arg": "agent_args", "env_arg": "env_args"}
+"""Option that is given pair by pair -> part of the configuration."""
 
 
-def asked_for(given: Mapping[str, Any], default: tuple[str, ...], *, environments: Collection[str]) -> Applied:
-    """Return the parts of the configuration: what is given, under it the preset's.
-
-    Args:
-        given: The command's options by name, None for one that was not given.
-        default: The strategies of a command that names none: several to compare, or one to run.
-        environments: Known ids, for the error.
+def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given on the command line as parts of a `RunConfig`.
 
     Raises:
-        ValueError: No environment, an unknown preset, or one for another environment.
+        ValueError: A number that is none, or a pair without an equals sign.
     """
-    parts = {name: given[name] for name in _SAME if given.get(name) is not None}
+    asked = {name: given[name] for name in _SAME if name in given}
     for name, kind in _LISTS.items():
-        parts |= {name: _several(given[name], kind, f"--{name}")} if given[name] is not None else {}
-    for name, option in _PAIRS.items():
-        parts |= {name: named} if (named := pairs(given[option], f"--{option.replace('_', '-')}")) else {}
-    preset = None if given["preset"] is None else find_preset(given["preset"], PRESETS, given["env"])
-    if preset is not None:
-        parts["env"] = given["env"] or preset.env
-        default = preset.strategies if len(default) > 1 else (preset.method,)
-    elif given["env"] is None:
-        raise ValueError(
-            f"expected an environment, got none; name one ({', '.join(environments)}), or pass --preset "
-            "<paper>/<environment>"
-        )
-    wanted = given["strategies"]
-    parts["strategies"] = default if wanted is None else tuple(one.strip() for one in wanted.split(",") if one.strip())
-    if preset is None:
-        return Applied(parts, ())
-    parts.setdefault("agent", DEFAULTS[preset.env].agent)
-    agents = (parts["agent"],) if isinstance(parts["agent"], str) else parts["agent"]
-    return applied(given["preset"], preset, parts, takes_sampling=all(map(asks_a_model, agents)))
-
-
-def configured(settings: Mapping[str, Any], *, split: str | None) -> RunConfig:
-    """Return the configuration: what is not asked for is the environment's default.
-
-    Args:
-        settings: From `asked_for`.
-        split: The environment's own.
-
-    Raises:
-        ValueError: Something that makes no sense; the message says what would.
-    """
-    env = settings["env"]
-    defaults = DEFAULTS.get(env.rpartition(":")[2], Defaults())
-    verifier = settings.get("verifier")
-    if verifier is None and not defaults.proxy:
-        raise ValueError(
-            f"expected a verifier for {env}, which has no proxy verifier, got none; pass --verifier oracle, "
-            "judge:<model> or none"
-        )
-    own = {
-        "agent": settings.get("agent") or defaults.agent,
-        "verifier": "" if verifier == NO_VERIFIER else verifier or "proxy",
-        "split": settings.get("split", split),
-    }
-    return RunConfig(**{**settings, **own})
+        if given.get(name) is not None:
+            asked[name] = _several(given[name], kind, f"--{name}")
+    for name in ("strategies", "strategy"):
+        if name in given:
+            asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
+    for option, part in _PAIRS.items():
+        if option in given:
+            asked[part] = pairs(given[option], f"--{option.replace('_', '-')}")
+    return asked
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from iad_policy.answering import Cast
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
+from iad_policy.names import signed
 from iad_policy.roles import default_roles
 from iad_policy.verifiers import load_verifier
 
@@ -34,14 +35,25 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
         UnknownName: No such agent or verifier.
         ValueError: The cache's file is something else.
     """
-    loaded = load_agent(agent, env, **config.agent_args)
-    verifier = load_verifier(config.verifier, env) if config.verifier else None
-    if config.cache:
-        asked: tuple[Any, ...] = (loaded, verifier)
-        for one in asked:
-            if hasattr(one, "model"):
-                one.model = _cached(one.model, cache_path())
+    loaded = load_agent(config.own.get(agent, agent), env, **config.agent_args)
+    verifier = load_verifier(config.own.get(config.verifier, config.verifier), env) if config.verifier else None
+    asked: tuple[Any, ...] = (loaded, verifier)
+    for one in asked:
+        gate = getattr(getattr(one, "model", None), "gate", None)
+        if gate is not None:
+            gate.widen(config.workers * config.threads)
+        if config.cache and hasattr(one, "model"):
+            one.model = _cached(one.model, cache_path())
     return Cast(loaded, verifier, default_roles(env, loaded, verifier))
+
+
+def identity_of(role: Any, name: str) -> str:
+    """Return what names the behaviour of an agent, a verifier, roles or a strategy of one's own.
+
+    It is their own word for it (`identity`); else, for code that is not ours, the name and a digest of its source, so
+    that changed code is not answered from an old run; else the name alone.
+    """
+    return str(getattr(role, "identity", "")) or signed(name, getattr(role, "function", role))
 
 
 _caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()

@@ -3,18 +3,20 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeVar
 
 from iad_policy.budget import Budget
 from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
-from iad_policy.strategies import declaration_of, find_strategy, load_strategy, options_of
+from iad_policy.requests import Asking
+from iad_policy.strategies import STRATEGIES, Strategy, declaration_of, find_strategy, load_strategy, options_of
+from iad_policy.types import State
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
-FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget", "preset"})
+FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget", "preset", "notes"})
 """Parts that change no answer, so that they may change from one run of a command to the next."""
 NAMED = ("feedback", "stop", "delta", "temperature")
 """Options of strategies that have a part of their own; so has `n`."""
@@ -48,6 +50,7 @@ class RunConfig:
         verifier: The verifier's name; "" for none.
         strategies: Names, in the order of the table.
         preset: Where settings came from; the settings themselves stand in the other parts.
+        notes: What is printed with the run, such as which settings a paper states.
         agent_args: Further options of the agents.
         strategy_args: Further options of the strategies: `k` of every strategy that has it, `chains.k` of one.
         env_args: Further arguments of `gym.make`.
@@ -66,6 +69,7 @@ class RunConfig:
         threads: Requests answered side by side within a decision.
         workers: Episodes run side by side.
         cache: Whether language-model answers are cached.
+        own: Strategies, agents and verifiers that are objects, by the name that they have here.
 
     Raises:
         ValueError: A name or number that makes no sense; the message says which are known.
@@ -76,6 +80,7 @@ class RunConfig:
     verifier: str = ""
     strategies: tuple[str, ...] = DEFAULT_STRATEGIES
     preset: str = ""
+    notes: tuple[str, ...] = ()
     agent_args: Mapping[str, Any] = field(default_factory=dict)
     strategy_args: Mapping[str, Any] = field(default_factory=dict)
     env_args: Mapping[str, Any] = field(default_factory=dict)
@@ -94,10 +99,11 @@ class RunConfig:
     threads: int = 1
     workers: int = 1
     cache: bool = True
+    own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in self.strategies:
-            find_strategy(name)
+            self.strategy(name)
         several = {"strategies": self.strategies, "agents": self.agents, "n": self.ns, "seeds": self.seeds}
         for name, values in several.items():
             if not values or len(set(values)) < len(values):
@@ -120,7 +126,7 @@ class RunConfig:
         self._require_used()
         self._require_known()
         for arm in self.arms:
-            load_strategy(arm.strategy, **self.options(arm.strategy, arm.n))
+            load_strategy(self.strategy(arm.strategy), **self.options(arm.strategy, arm.n))
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -149,7 +155,11 @@ class RunConfig:
 
     def has_n(self, strategy: str) -> bool:
         """Say whether a strategy takes a number of proposals per decision."""
-        return "n" in options_of(find_strategy(strategy))
+        return "n" in options_of(self.strategy(strategy))
+
+    def strategy(self, name: str) -> Strategy:
+        """Return a strategy, by its name."""
+        return find_strategy(self.own.get(name, name))
 
     def ns_of(self, strategy: str) -> tuple[int, ...]:
         """Return with how many proposals per decision a strategy is run; 1 for one that does not have them."""
@@ -186,7 +196,7 @@ class RunConfig:
 
         What is said of it alone goes before what is said of all.
         """
-        known = options_of(find_strategy(strategy))
+        known = options_of(self.strategy(strategy))
         args = [(*key.rpartition(".")[::2], value) for key, value in self.strategy_args.items()]
         own = {option: value for whose, option, value in args if whose == strategy}
         shared = {option: value for whose, option, value in args if not whose}
@@ -196,7 +206,21 @@ class RunConfig:
     def as_json(self) -> dict[str, Any]:
         """Return the content of `config.json`: the budget of the run as a whole stands by itself."""
         whole = {name: limit for name, limit in self.budget.items() if name.startswith("run.")}
-        return {**asdict(self), "budget": self.episode_budget, "run_budget": whole}
+        parts = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
+        mappings = {name: dict(parts[name]) for name in ("agent_args", "strategy_args", "env_args")}
+        return {**parts, **mappings, "budget": self.episode_budget, "run_budget": whole}
+
+    @classmethod
+    def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
+        """Return the configuration that a `config.json` holds; a strategy of one's own is in it by name only."""
+        known = [part.name for part in fields(cls)]
+        parts = {name: value for name, value in recorded.items() if name in known}
+        for name in ("agent", "strategies", "n", "seed", "notes"):
+            if isinstance(parts.get(name), list):
+                parts[name] = tuple(parts[name])
+        absent = {name: _absent for name in parts.get("strategies", ()) if name not in STRATEGIES}
+        budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
+        return cls(**{**parts, "budget": budget, "own": absent})
 
     def name(self) -> str:
         """Return a folder name that the same command always gets, and no other."""
@@ -210,7 +234,7 @@ class RunConfig:
         counted: dict[tuple[str, str], list[str]] = {}
         for name in self.strategies:
             if self.has_n(name):
-                means = declaration_of(name).n_means(self.options(name))
+                means = declaration_of(self.strategy(name)).n_means(self.options(name))
                 counted.setdefault((means, ", ".join(map(str, self.ns_of(name)))), []).append(name)
         said = self._counted(counted)
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
@@ -251,7 +275,9 @@ class RunConfig:
 
     def _require_known(self) -> None:
         """Refuse options of the strategies that none has, or whose value is of another kind than the default's."""
-        options = {name: options_of(find_strategy(name)) for name in self.strategies}
+        options = {name: options_of(self.strategy(name)) for name in self.strategies}
+        if any(_absent is self.own.get(name) for name in self.strategies):
+            return
         for key, value in self.strategy_args.items():
             whose, _, option = key.rpartition(".")
             if whose and whose not in options:
@@ -275,3 +301,8 @@ def _is_number(value: Any) -> bool:
 
 def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _absent(here: State, *, n: int = 1, **options: Any) -> Asking[None]:
+    """Stand in for a strategy of somebody's own in a run that is only read."""
+    raise NotImplementedError("expected a strategy, got only its name from a recorded run; pass the strategy itself")

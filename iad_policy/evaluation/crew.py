@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
 JobT = TypeVar("JobT")
@@ -16,13 +16,13 @@ class Crew(Generic[JobT, DoneT]):
         size: How many at once.
         serve: What one worker does: takes jobs from the iterator it is given and yields what came of each. It runs in
             the worker's thread, from the making of its environment to its closing.
-        stop: Tells workers to come to an end soon, keeping what is done.
+        stopped: Set when workers are to come to an end soon, keeping what is done.
     """
 
-    def __init__(self, size: int, serve: Callable[[Iterator[JobT]], Iterator[DoneT]], stop: Callable[[], None]) -> None:
+    def __init__(self, size: int, serve: Callable[[Iterator[JobT]], Iterator[DoneT]], stopped: Event) -> None:
         self._size = size
         self._serve = serve
-        self._stop = stop
+        self._stopped = stopped
 
     def work(self, jobs: Sequence[JobT]) -> Iterator[DoneT]:
         """Yield what comes of the jobs, as it comes.
@@ -42,7 +42,7 @@ class Crew(Generic[JobT, DoneT]):
         try:
             yield from self._ended(ended, len(threads))
         except GeneratorExit:
-            self._stop()
+            self._stopped.set()
             for thread in threads:
                 thread.join()
             raise
@@ -53,10 +53,10 @@ class Crew(Generic[JobT, DoneT]):
             try:
                 one = ended.get()
             except KeyboardInterrupt as interrupt:
-                if error is not None:
+                if self._stopped.is_set():
                     raise
                 error = interrupt
-                self._stop()
+                self._stopped.set()
                 continue
             if not isinstance(one, _End):
                 yield one
@@ -64,7 +64,7 @@ class Crew(Generic[JobT, DoneT]):
             n_working -= 1
             if one.error is not None and error is None:
                 error = one.error
-                self._stop()
+                self._stopped.set()
         if error is not None:
             raise error
 

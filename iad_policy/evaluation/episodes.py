@@ -3,10 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from iad_policy.evaluation.config import Arm
-from iad_policy.types import Usage
+from iad_policy.log import read_lines
+from iad_policy.types import NOTHING, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ class EpisodeRecord:
     @property
     def spent(self) -> Usage:
         """What all roles spent."""
-        return sum(self.spent_by_role.values(), Usage())
+        first, *others = self.spent_by_role.values() or (NOTHING,)
+        return sum(others, first)
 
     @property
     def spent_by_role(self) -> dict[str, Usage]:
@@ -98,13 +101,21 @@ class EpisodeRecord:
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "EpisodeRecord":
         """Return the record of a line; fields of a later version are left out."""
-        known = {name: line[name] for name in _FIELDS if name in line}
+        known = dict(line) if line.keys() <= _FIELDS else {name: line[name] for name in _FIELDS & line.keys()}
         for name in ("progress_by_step", "actions"):
             known[name] = tuple(known.get(name, ()))
         return cls(**known)
 
 
-_FIELDS = tuple(part.name for part in fields(EpisodeRecord))
+EPISODES = "episodes.jsonl"
+
+
+def read_episodes(folder: Path | str) -> dict[str, EpisodeRecord]:
+    """Return the episodes that a run folder holds, by key; of two with the same key the later one."""
+    return {line["key"]: EpisodeRecord.of(line) for line in read_lines(Path(folder) / EPISODES)}
+
+
+_FIELDS = frozenset(part.name for part in fields(EpisodeRecord))
 
 
 def number(value: Any) -> float | None:

@@ -19,12 +19,11 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from iad_policy.digest import dumps
-from iad_policy.errors import IADError
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog, cut_torn_line, read_lines
+from iad_policy.errors import IADError, StorageError
+from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.evaluation.results import CONFIG
+from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog, LineFile
 
-CONFIG = "config.json"
-EPISODES = "episodes.jsonl"
 SUMMARY = "summary.json"
 REPORT = "report.html"
 LOCK = ".lock"
@@ -72,23 +71,34 @@ class RunFolder:
             if is_fresh:
                 self._forget()
             self._settle(config, free)
-            cut_torn_line(self.path / EPISODES)
-            lines = read_lines(self.path / EPISODES)
-            self.episodes = {line["key"]: EpisodeRecord.of(line) for line in lines}
-            self._file: BinaryIO = (self.path / EPISODES).open("ab", buffering=0)
-            self.log = AnswerLog(self.path)
+            self._file = LineFile(self.path / EPISODES)
+            self.episodes = read_episodes(self.path)
+            finished = {key for key, record in self.episodes.items() if not record.is_unfinished}
+            self.log = AnswerLog(self.path, without=finished)
         except BaseException:
             self._lock.close()
             raise
 
     def add(self, record: EpisodeRecord) -> None:
-        """Keep a finished episode; it is on disk when this returns. A later line with the same key replaces it."""
-        self._file.write(dumps(record.as_json()).encode() + b"\n")
-        os.fsync(self._file.fileno())
+        """Keep a finished episode; it is on disk when this returns. A later line with the same key replaces it.
+
+        Raises:
+            StorageError: It can't be written.
+        """
+        self._file.append(dumps(record.as_json()).encode() + b"\n", is_synced=True)
         self.episodes[record.key] = record
 
+    @property
+    def repaired(self) -> list[str]:
+        """The files whose last line was not written to its end, and was cut off."""
+        return [path for path, file in ((EPISODES, self._file), (ANSWERS, self.log)) if file.is_repaired]
+
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Replace the summary."""
+        """Replace the summary.
+
+        Raises:
+            StorageError: It can't be written; the old one is still there.
+        """
         _replace(self.path / SUMMARY, summary)
 
     def close(self) -> None:
@@ -150,9 +160,13 @@ def _shown(config: Mapping[str, Any], name: str) -> str:
 def _replace(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file so that a reader sees the old or the new one, never a part."""
     part = path.with_name(f"{path.name}{PART}")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2, allow_nan=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    text = json.dumps(content, indent=2, allow_nan=False)
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise StorageError(path, error) from error

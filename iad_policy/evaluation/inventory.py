@@ -3,9 +3,12 @@
 import inspect
 import os
 import re
+import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from importlib import metadata
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.agents import AGENTS
@@ -83,6 +86,20 @@ def check_data(environments: Iterable[str], make: Callable[[str], Any]) -> list[
         except Exception as error:  # whatever is wrong with the data, the other checks go on
             checks.append(Check(name, f"{error!s:.300}", False))
     return checks
+
+
+def check_cache(path: Path) -> list[Check]:
+    """Return how large the cache of model answers is, and where."""
+    files = [path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))]
+    size = sum(file.stat().st_size for file in files if file.exists())
+    if not path.exists():
+        return [Check("model answers", f"none yet in {path}")]
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            (n,) = connection.execute("SELECT count(*) FROM completions").fetchone()
+    except sqlite3.Error as error:
+        return [Check("model answers", f"can't be read: {error}; delete {path}", False)]
+    return [Check("model answers", f"{n} in {path}, {size / 2**20:.1f} MB", True)]
 
 
 def check_keys(variables: Mapping[str, str] = os.environ) -> list[Check]:

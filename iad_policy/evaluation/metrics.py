@@ -4,6 +4,7 @@ Episodes that failed, or that the budget of the whole run ended, are counted bes
 mean. An episode that its own budget ended counts, with the progress it made.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -36,6 +37,7 @@ class StrategySummary:
     Attributes:
         n_episodes: Scored episodes.
         n_errored: Episodes that failed; left out of the means.
+        errors: How many of each kind of error.
         n_budget: Episodes that a budget ended.
         success: Rate, with Wilson's interval; a bootstrap over tasks where tasks were run with several seeds.
         progress: Mean, with a bootstrap interval over tasks.
@@ -52,6 +54,7 @@ class StrategySummary:
 
     n_episodes: int
     n_errored: int
+    errors: Mapping[str, int]
     n_budget: int
     success: float | None
     success_95: Interval | None
@@ -168,6 +171,7 @@ def summarise(
     return StrategySummary(
         n_episodes=len(scored),
         n_errored=sum(record.error_kind != "" for record in every),
+        errors=dict(Counter(sorted(record.error_kind for record in every if record.error_kind))),
         n_budget=sum(record.stop_reason == "budget" for record in every),
         success=_mean(successes),
         success_95=(wilson(int(sum(successes)), len(successes)) if is_single else interval("success"))
@@ -200,8 +204,12 @@ def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[
     if not curves:
         return ()
     length = max(n_steps + 1, *map(len, curves))
-    filled = [curve + curve[-1:] * (length - len(curve)) for curve in curves]
-    return tuple(float(value) for value in np.mean(filled, axis=0))
+    total = np.zeros(length)
+    for size in set(map(len, curves)):
+        alike = np.sum([curve for curve in curves if len(curve) == size], axis=0)
+        total[:size] += alike
+        total[size:] += alike[-1]
+    return tuple(float(value) for value in total / len(curves))
 
 
 def differences(

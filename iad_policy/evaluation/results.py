@@ -1,14 +1,19 @@
 """What the episodes of a run come to."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from iad_policy.errors import MissingExtra, UnknownName
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
 from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.evaluation.statistics import N_RESAMPLES
 
+CONFIG = "config.json"
 LABELS = {
     "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
     "proxy": "proxy verifier: executes, parses or matches; reads no answer",
@@ -27,14 +32,12 @@ class Heading:
         information: The verifier's label, "" without one.
         n_tasks: Tasks that are run.
         data: Name and digest of the data, if the environment has any.
-        notes: Lines on where the settings came from.
     """
 
     config: RunConfig
     information: str
     n_tasks: int
     data: Mapping[str, str]
-    notes: Sequence[str] = ()
 
 
 class Figures(NamedTuple):
@@ -89,6 +92,49 @@ class Results:
             differences(records, self._baselines, seed=seed, n_resamples=n_resamples),
         )
 
+    def compare(self, one: str, other: str) -> Difference:
+        """Return one row minus another, over the tasks and seeds that both have a scored episode of.
+
+        Args:
+            one: A row's name as in the table, such as `iad`, or `iad n=3` where several n were run.
+            other: Likewise.
+
+        Raises:
+            UnknownName: No such row.
+        """
+        records = self.records
+        for name in (one, other):
+            if name not in records:
+                raise UnknownName("row of the table", name, records)
+        return differences(records, {one: other}, seed=self.heading.config.seeds[0])[one]
+
+    def table(self, width: int = 100) -> str:
+        """Return the table as `iad compare` prints it."""
+        from rich.console import Console
+
+        from iad_policy.evaluation.table import Board
+
+        console = Console(width=width, file=StringIO(), record=True)
+        console.print(Board(self.heading, self.figures()))
+        return console.export_text()
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a line per episode: its record, its row, and what it spent on each axis.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "pandas") from None
+        lines = [
+            {"row": label, **record.as_json(), **record.spent._asdict(), "tokens": record.spent.tokens}
+            for label, own in self.records.items()
+            for record in own
+        ]
+        return pandas.DataFrame(lines)
+
     def as_json(self, figures: Figures) -> dict[str, Any]:
         """Return the content of `summary.json`."""
         config = self.heading.config
@@ -108,3 +154,26 @@ class Results:
             "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
             "differences": {name: one.as_json() for name, one in figures.differences.items()},
         }
+
+
+def read_results(folder: Path | str) -> Results:
+    """Return the results that a run folder holds.
+
+    Raises:
+        FileNotFoundError: There is no run.
+    """
+    path = Path(folder) / CONFIG
+    if not path.exists():
+        raise FileNotFoundError(f"expected the folder of a run, got {folder} without {CONFIG}; name another folder")
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    return results_of(recorded, list(read_episodes(folder).values()))
+
+
+def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
+    """Return the results of a run, given the content of its `config.json` and its episodes so far."""
+    information = next(iter(recorded["identity"].values()))["information"]
+    n_tasks = len({record.task_id for record in records})
+    results = Results(Heading(RunConfig.of(recorded), information, n_tasks, recorded["data"]))
+    for record in records:
+        results.add(record)
+    return results

@@ -12,15 +12,16 @@ from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, seed_of
-from iad_policy.errors import BudgetExhausted, IADError, Interrupted
+from iad_policy.errors import BudgetExhausted, IADError, Interrupted, StorageError
+from iad_policy.evaluation.casting import identity_of
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.course import Course
 from iad_policy.evaluation.crew import Crew
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.results import Heading
 from iad_policy.log import EpisodeLog
 from iad_policy.names import signed
-from iad_policy.strategies import find_strategy
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
 
@@ -95,7 +96,7 @@ class Runner:
         self._front = Seat(config, make_env, load_cast)  # tells what there is; nothing is run in it
         self._id = env_id(self._front.env)
         self._inner: Any = self._front.env.unwrapped
-        self._signatures = {name: signed(name, find_strategy(name)) for name in config.strategies}
+        self._signatures = {name: identity_of(config.strategy(name), name) for name in config.strategies}
         self._names = {agent: _names(self._front.cast(agent), config, agent) for agent in config.agents}
         self._budget = Budget(config.budget)
         self._meter = Meter(self._budget.of("run"))
@@ -105,6 +106,11 @@ class Runner:
     def information(self) -> str:
         """The verifier's label; "" without a verifier."""
         return self._names[self._config.agents[0]]["information"]
+
+    @property
+    def heading(self) -> Heading:
+        """What stands above the table."""
+        return Heading(self._config, self.information, len(self.tasks), self.data)
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -117,8 +123,7 @@ class Runner:
         return {
             **self._config.as_json(),
             "data": self.data,
-            "identity": self._names,
-            "written_in": [signed(self._id, self._inner), *self._signatures.values()],
+            "identity": {**self._names, **self._signatures, self._id: signed(self._id, self._inner)},
             "iad_version": version("iad"),
         }
 
@@ -148,7 +153,7 @@ class Runner:
         def serve(jobs: Iterator[Job]) -> Iterator[EpisodeRecord]:
             return self._serve(jobs, folder)
 
-        yield from Crew(self._config.workers, serve, self.stop).work(missing)
+        yield from Crew(self._config.workers, serve, self._meter.stopped).work(missing)
         if self._meter.stopped.is_set():
             raise KeyboardInterrupt
 
@@ -184,6 +189,8 @@ class Runner:
                 record = self._run(job, seat, log)
                 folder.add(record)
                 yield record
+                if record.cut.startswith("run."):
+                    raise _spent(record.cut)
                 is_first = not self._meter.total.completion_tokens and record.n_steps == 0
                 if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
                     raise RunStopped(" ".join(record.error.split()), is_failure=True)
@@ -197,7 +204,7 @@ class Runner:
         policy = IADPolicyWrapper(
             cast.agent,
             seat.env,
-            strategy=arm.strategy,
+            strategy=config.own.get(arm.strategy, arm.strategy),
             verifier=cast.verifier or NO_VERIFIER,
             roles=cast.roles,
             budget=self._budget,
@@ -214,7 +221,7 @@ class Runner:
                 course.run(seed_of(job.seed, job.task) % 2**31)
             except BudgetExhausted as spent:
                 course.stop("budget", cut=spent.axis)
-            except Interrupted:
+            except (Interrupted, StorageError):
                 raise
             except Exception as error:
                 self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
@@ -246,9 +253,11 @@ class Runner:
         try:
             self._meter.refuse_if_spent("agent")
         except BudgetExhausted as spent:
-            raise RunStopped(
-                f"the budget {spent.axis} is spent; raise it and give the same command to go on", is_failure=False
-            ) from None
+            raise _spent(spent.axis) from None
+
+
+def _spent(limit: str) -> RunStopped:
+    return RunStopped(f"the budget {limit} is spent; raise it and give the same command to go on", is_failure=False)
 
 
 def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
@@ -273,14 +282,10 @@ def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
 
 def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
     """Return what names the behaviour of those who answer."""
+    verifier = config.verifier
     return {
-        "agent": _identity(cast.agent, agent),
-        "verifier": _identity(cast.verifier, config.verifier),
-        "roles": _identity(cast.roles, cast.roles.source),
+        "agent": identity_of(cast.agent, agent),
+        "verifier": identity_of(cast.verifier, verifier),
+        "roles": identity_of(cast.roles, cast.roles.source),
         "information": "" if cast.verifier is None else cast.verifier.information,
     }
-
-
-def _identity(role: Any, name: str) -> str:
-    """Return what names an agent's or verifier's behaviour: its own word for it, else how it was asked for."""
-    return str(getattr(role, "identity", "")) or signed(name, role)

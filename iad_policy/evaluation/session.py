@@ -12,9 +12,10 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from iad_policy.errors import StorageError
 from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.results import Heading, Results
+from iad_policy.evaluation.results import Results
 from iad_policy.evaluation.runner import Runner, RunStopped
 from iad_policy.evaluation.table import Board
 from iad_policy.evaluation.viewer.report import write_report
@@ -27,12 +28,11 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
 
-def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *, is_fresh: bool = False) -> int:
+def run_session(runner: Runner, out: Path, console: Console, *, is_fresh: bool = False) -> int:
     """Run what is missing, show the table, and write the summary.
 
     Args:
         runner: What to run.
-        heading: What stands above the table.
         out: The run folder.
         console: The table is live where this is a terminal, and printed once at the end in any case.
         is_fresh: Whether a run that the folder holds is forgotten first.
@@ -43,23 +43,32 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
     Raises:
         RunFolderError: The folder can't take this run.
     """
-    results, status, said = Results(heading), 0, ""
+    results, status, said = Results(runner.heading), 0, ""
     with RunFolder(out, runner.config(), free=FREE, is_fresh=is_fresh) as folder:
+        for name in folder.repaired:
+            console.print(f"{name}: the last line was not written to its end, so it was cut off; it is run again.")
         try:
-            with _live(results, console) as refresh:
+            with _interruptible(runner, console), _live(results, console) as refresh:
                 for record in runner.episodes(folder):
                     results.add(record)
                     refresh()
         except RunStopped as stopped:
             status, said = (FAILED if stopped.is_failure else 0), str(stopped)
+        except StorageError as unwritten:
+            status, said = FAILED, str(unwritten)
         except KeyboardInterrupt:
             status, said = INTERRUPTED, "interrupted; give the same command to go on"
         with _impatience_ignored():
             figures = results.figures()
-            folder.write_summary(results.as_json(figures))
-            report = write_report(folder.path) if results.n_episodes and status != FAILED else None
+            report: Path | None = None
+            try:
+                folder.write_summary(results.as_json(figures))
+                if results.n_episodes and status != FAILED:
+                    report = write_report(folder.path)
+            except StorageError as unwritten:
+                status, said = FAILED, str(unwritten)
             if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
-                console.print(Board(heading, figures))
+                console.print(Board(results.heading, figures))
         if status == FAILED:
             Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
         elif said:
@@ -72,23 +81,42 @@ def run_session(runner: Runner, heading: Heading, out: Path, console: Console, *
 
 
 class _Refresh:
-    """Redraws at most once in `REFRESH_S`."""
+    """Redraws at most once in `REFRESH_S`, and rarely enough to leave the time to the workers."""
 
     def __init__(self, results: Results, live: Live | None) -> None:
         self._results = results
         self._live = live
-        self._start, self._last = monotonic(), -math.inf  # the first episode is shown at once
+        self._start, self._next = monotonic(), -math.inf  # the first episode is shown at once
 
     def __call__(self) -> None:
         now = monotonic()
-        if self._live is None or now - self._last < REFRESH_S:
+        if self._live is None or now < self._next:
             return
-        self._last = now
         done, expected = self._results.n_episodes, self._results.n_expected
         left = (now - self._start) / done * (expected - done)
         progress = Text(f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops and keeps what is done")
         board = Board(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
         self._live.update(Group(progress, board), refresh=True)
+        self._next = now + max(REFRESH_S, 20 * (monotonic() - now))
+
+
+@contextmanager
+def _interruptible(runner: Runner, console: Console) -> Iterator[None]:
+    """Let the first Ctrl-C end the run when the calls under way are answered and kept, and a second one at once."""
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    def first(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        runner.stop()
+        console.print("Waiting for the answers under way, which are kept; Ctrl-C again does not wait.")
+
+    before = signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

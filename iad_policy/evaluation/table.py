@@ -76,7 +76,7 @@ def _heading(heading: Heading) -> RenderableType:
         Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}"),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
-        *map(Text, heading.notes),
+        *map(Text, config.notes),
     ]
     return Group(*lines)
 
@@ -134,9 +134,12 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
-    errored = {name: one.n_errored for name, one in summaries.items() if one.n_errored}
+    errored = {name: one.errors for name, one in summaries.items() if one.n_errored}
     if errored:
-        said = ", ".join(f"{n} of {name}" for name, n in errored.items())
+        said = ", ".join(
+            f"{sum(kinds.values())} of {name} ({', '.join(f'{n} {kind}' for kind, n in kinds.items())})"
+            for name, kinds in errored.items()
+        )
         yield Text(
             f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. The same command tries them again.", style="bold red"
         )

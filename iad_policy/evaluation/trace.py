@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from iad_policy.digest import decode
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import CONFIG, EPISODES, RunFolderError
+from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord
+from iad_policy.evaluation.folder import RunFolderError
+from iad_policy.evaluation.results import CONFIG
 from iad_policy.log import ANSWERS, BLOBS
 from iad_policy.records import usage_of, verdict_of
 from iad_policy.types import NOTHING, Usage, Verdict
@@ -134,16 +135,22 @@ class RunTraces:
         if not (self.folder / CONFIG).is_file():
             raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
         self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
+        (self.folder / ANSWERS).touch()
+        self._answers: BinaryIO | None = None
+        self._begin()
+        self.refresh()
+
+    def _begin(self) -> None:
         self.records: dict[str, EpisodeRecord] = {}
         self._places: dict[str, array[int]] = {}  # where each line is, and its length
         self._read_to = {EPISODES: 0, ANSWERS: 0}
-        path = self.folder / ANSWERS
-        path.touch()
-        self._answers = path.open("rb")
-        self.refresh()
+        self.close()
+        self._answers = (self.folder / ANSWERS).open("rb")
 
     def refresh(self) -> bool:
         """Take in what was written since the last look; returns whether an episode was added."""
+        if any(_size(self.folder / name) < read for name, read in self._read_to.items()):
+            self._begin()  # the run was begun anew
         for place, line in self._new_lines(ANSWERS):
             self._places.setdefault(_episode_of(line), array("q")).extend((place, len(line)))
         is_new = False
@@ -152,6 +159,11 @@ class RunTraces:
             self.records[record.key] = record
             is_new = True
         return is_new
+
+    @property
+    def size(self) -> int:
+        """Bytes of finished episodes read so far: it grows with every one, also one that is run again."""
+        return self._read_to[EPISODES]
 
     def trace(self, key: str) -> Trace:
         """Return one episode.
@@ -174,7 +186,8 @@ class RunTraces:
 
     def close(self) -> None:
         """Close the log; closing twice is harmless."""
-        self._answers.close()
+        if self._answers is not None:
+            self._answers.close()
 
     def __enter__(self) -> "RunTraces":
         return self
@@ -201,6 +214,7 @@ class RunTraces:
     def _lines(self, key: str) -> dict[str, dict[str, Any]]:
         """Return an episode's records by item, without those that were left."""
         found: dict[str, dict[str, Any]] = {}
+        assert self._answers is not None
         places = self._places.get(key, array("q"))
         for place, length in zip(places[::2], places[1::2], strict=True):
             record = json.loads(os.pread(self._answers.fileno(), length, place))
@@ -210,6 +224,10 @@ class RunTraces:
             else:
                 found[record["item"]] = record
         return found
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _episode_of(line: bytes) -> str:

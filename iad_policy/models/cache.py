@@ -6,9 +6,11 @@ calls is compared as one that needs ten calls, whoever paid for them and when.
 
 import json
 import sqlite3
-import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -40,12 +42,14 @@ class CachedModel:
     def __init__(self, model: LanguageModel, path: Path | str) -> None:
         self._model = model
         self._path = Path(path)
-        self._lock = threading.Lock()
+        self._lock = Lock()
+        self._asking: dict[str, tuple[Lock, int]] = {}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._connection: sqlite3.Connection | None = None
         connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last answers, a crash none
             connection.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
             connection.execute("SELECT key, answer FROM completions LIMIT 1").fetchone()
         except sqlite3.Error as error:
@@ -75,13 +79,29 @@ class CachedModel:
         draw = call.n_requests.get(prompt, 0)
         call.n_requests[prompt] = draw + 1
         key = digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
-        known = self._read(key)
-        if known is not None:
-            call.report(known.usage)
-            return known
-        answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
-        self._write(key, answer)
-        return answer
+        with self._alone_with(key):
+            known = self._read(key)
+            if known is not None:
+                call.report(known.usage)
+                return known
+            answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
+            self._write(key, answer)
+            return answer
+
+    @contextmanager
+    def _alone_with(self, key: str) -> Iterator[None]:
+        """Let a thread wait for another one's answer to the same question: it is the answer that both are to have."""
+        with self._lock:
+            asking, n_waiting = self._asking.get(key, (Lock(), 0))
+            self._asking[key] = asking, n_waiting + 1
+        try:
+            with asking:
+                yield
+        finally:
+            with self._lock:
+                _, n_waiting = self._asking.pop(key)
+                if n_waiting > 1:
+                    self._asking[key] = asking, n_waiting - 1
 
     def close(self) -> None:
         """Close the file; closing twice is harmless, and a closed cache passes everything on to the model."""

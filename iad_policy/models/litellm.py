@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import accumulate
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from typing import Any
 
-from iad_policy.call import current_call
+from iad_policy.call import current_call, pause
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages
+from iad_policy.models.gate import Gate
 from iad_policy.types import Usage
 
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
@@ -38,11 +39,11 @@ class LiteLLMModel:
         api_key: By default litellm's environment variables (`OPENAI_API_KEY` ...).
         timeout_s: Of one try.
         max_retries: Tries after the first, for errors that may pass.
-        max_parallel: Requests under way at once; further threads wait.
+        max_parallel: Requests under way at once, fewer while the server complains of too many; further threads wait.
         price_usd: Dollars per million prompt and completion tokens; by default litellm's table, and at an endpoint of
             your own none: then calls are counted as unpriced.
         logprobs: Ask for the log-probabilities of the answer's tokens.
-        sleep: Waits between tries.
+        sleep: Waits between tries; by default until the run is told to stop.
         clock: Seconds since the epoch, to read a Retry-After that is a date.
         sampling: Passed on to the provider (`top_p=`, `stop=` ...); what it doesn't know is left out.
     """
@@ -58,7 +59,7 @@ class LiteLLMModel:
         max_parallel: int = 8,
         price_usd: tuple[float, float] | None = None,
         logprobs: bool = False,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = pause,
         clock: Callable[[], float] = time.time,
         **sampling: Any,
     ) -> None:
@@ -71,7 +72,7 @@ class LiteLLMModel:
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._max_retries = max_retries
-        self._slots = BoundedSemaphore(max_parallel)
+        self.gate = Gate(max_parallel)
         self._price_usd = price_usd
         self._sampling = {**sampling, **({"logprobs": True} if logprobs else {})}
         self._sleep = sleep
@@ -86,12 +87,18 @@ class LiteLLMModel:
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
         """Return the answer, after retries if need be; see `LanguageModel.complete`."""
-        n_tries, wait_s = 0, FIRST_WAIT_S
+        n_tries, wait_s, backoff_s = 0, 0.0, FIRST_WAIT_S
         while True:
+            wait_s = max(wait_s, self.gate.closed_s())
+            if wait_s:
+                self._sleep(wait_s)
             n_tries += 1
             try:
                 return self._try(messages, temperature, max_tokens)
             except _Failure as failure:
+                wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), MAX_WAIT_S)
+                if failure.kind == "rate_limit":
+                    self.gate.close(wait_s)
                 if failure.kind not in RETRIED or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
@@ -99,16 +106,14 @@ class LiteLLMModel:
                         f"{_FIXES[failure.kind]}",
                         kind=failure.kind,
                     ) from failure.__cause__
-                asked = failure.retry_after_s(self._clock)
-                self._sleep(min(max(wait_s, asked), MAX_WAIT_S))
-                wait_s = min(wait_s * 2, MAX_WAIT_S)
+                backoff_s = min(backoff_s * 2, MAX_WAIT_S)
 
     def _try(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> Completion:
         litellm = _litellm()
         optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
         optional |= {"api_key": self._api_key}
         given = {key: value for key, value in optional.items() if value is not None}
-        with self._slots:
+        with self.gate.passed():
             try:
                 response = litellm.completion(
                     model=self.name,
@@ -122,6 +127,7 @@ class LiteLLMModel:
                 )
             except Exception as error:  # providers raise all sorts; each gets a kind
                 raise _Failure(_kind(error), str(error), _headers(error)) from error
+        self.gate.answered()
         usage = self._usage(response)
         current_call().report(usage)
         return _completion(response, usage)

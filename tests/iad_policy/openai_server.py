@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,12 +16,14 @@ class Reply:
     Attributes:
         body: An answer's text, a JSON value, or raw bytes.
         hold: Waited for before answering; a server that never answers until it is shut down.
+        is_cut: Whether the connection is closed in the middle of the body.
     """
 
     body: Any = "click[buy now]"
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     hold: threading.Event | threading.Barrier | None = None
+    is_cut: bool = False
 
 
 class OpenAIServer:
@@ -35,6 +37,7 @@ class OpenAIServer:
         self.most_at_once = 0
         self.lock = threading.Lock()
         self.replies: list[Reply] = [Reply()]
+        self.reply_to: Callable[[dict[str, Any]], Reply] = lambda request: self.next_reply()
 
     def script(self, *replies: Reply) -> None:
         self.replies = list(replies)
@@ -75,7 +78,7 @@ def serving() -> Iterator[OpenAIServer]:
                 server.n_at_once += 1
                 server.most_at_once = max(server.most_at_once, server.n_at_once)
             try:
-                self.answer(server.next_reply())
+                self.answer(server.reply_to(body))
             finally:
                 with server.lock:
                     server.n_at_once -= 1
@@ -92,6 +95,10 @@ def serving() -> Iterator[OpenAIServer]:
             self.send_header("Content-Type", "application/json")
             for name, value in reply.headers.items():
                 self.send_header(name, value)
+            if reply.is_cut:
+                self.send_header("Content-Length", str(len(raw)))
+                raw = raw[: len(raw) // 2]
+                self.close_connection = True
             self.end_headers()
             self.wfile.write(raw)
 

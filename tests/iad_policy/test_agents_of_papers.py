@@ -266,7 +266,7 @@ def test_agents_of_papers_are_loaded_by_name(name: str, kind: type[Any]) -> None
     assert "top_p=0.9" in agent.identity
     assert f" {name} " in agent.identity
     assert "temperature=0.1 max_tokens=99" in agent.identity
-    with pytest.raises(UnknownName, match="did you mean max_tokens"):
+    with pytest.raises(UnknownName, match="near: max_tokens"):
         load_agent(f"{name}:x", env, max_token=1)
     with pytest.raises(ValueError, match="model's name"):
         load_agent(name, env)

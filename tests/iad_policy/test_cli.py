@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from iad_policy.cli import app
+from iad_policy.evaluation.casting import CACHE_VARIABLE
+from iad_policy.models.cache import CachedModel
+from iad_policy.models.scripted import ScriptedModel
 
 SHOP = "IAD/WebShop-v0"
 
@@ -116,9 +120,14 @@ def test_list_names_everything() -> None:
         assert name in done.stdout
 
 
-def test_doctor_looks_at_packages_data_and_keys() -> None:
+def test_doctor_looks_at_packages_data_cache_and_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache.sqlite"))
+    assert f"none yet in {tmp_path / 'cache.sqlite'}" in iad("doctor").stdout
+    with CachedModel(ScriptedModel(["hi"]), tmp_path / "cache.sqlite") as model:
+        model.complete([{"role": "user", "content": "hello"}])
     done = iad("doctor")
     assert done.exit_code == 0, done.output
+    assert re.search(r"1 in \S+cache.sqlite, \d\.\d MB", done.stdout)
     assert "gymnasium" in done.stdout
     assert "bundled data" in done.stdout
     assert "OPENAI_API_KEY" in done.stdout
@@ -193,3 +202,84 @@ def test_without_a_verifier_strategies_that_need_none_run_and_others_say_what_to
     done = iad("run", SHOP, "--verifier", "none", "--strategy", "iad", "--tasks", 2, "--out", tmp_path / "b")
     assert done.exit_code == 2
     assert "pass verifier=" in done.stderr
+
+
+SUITE = """
+tasks = 2
+strategies = ["single", "bon-sc"]
+n = [1, 2]
+verifier = "none"
+
+[[run]]
+env = ["CartPole-v1", "FrozenLake-v1"]
+
+[[run]]
+env = "IAD/WebShop-v0"
+name = "shop"
+agent = ["shopper:0.5", "shopper:2"]
+verifier = "proxy"
+seed = [0, 1]
+"""
+
+
+def test_a_file_holds_several_runs_and_the_command_line_goes_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "suite.toml"
+    file.write_text(SUITE)
+    done = iad("compare", "--config", file, "--tasks", 3, "--workers", 4, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    configs = {path.parent.name: json.loads(path.read_text()) for path in (tmp_path / "out").glob("*/config.json")}
+    assert len(configs) == 3
+    shop = configs.pop("shop")
+    assert (shop["env"], shop["tasks"], shop["n"], shop["seed"], shop["workers"]) == (SHOP, 3, [1, 2], [0, 1], 4)
+    assert {one["env"]: (one["tasks"], one["verifier"]) for one in configs.values()} == {
+        "CartPole-v1": (3, ""),
+        "FrozenLake-v1": (3, ""),
+    }
+    lines = (tmp_path / "out" / "shop" / "episodes.jsonl").read_text().splitlines()
+    assert len(lines) == 3 * 2 * 2 * 3  # tasks, seeds, agents; single, bon-sc of 1 and of 2
+    assert "bon-sc n=2 shopper:0.5" in done.stdout
+    again = iad("compare", "--config", file, "--tasks", 3, "--out", tmp_path / "out")
+    assert again.stdout == done.stdout
+    assert (tmp_path / "out" / "shop" / "episodes.jsonl").read_text().splitlines() == lines
+
+
+def test_several_environments_and_seeds_from_one_command(tmp_path: Path) -> None:
+    done = iad("run", SHOP, "IAD/BIRD-v0", "--strategy", "bon", "--seed", "0,1", "--tasks", 1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    records = [json.loads(line) for path in tmp_path.glob("*/episodes.jsonl") for line in path.read_text().splitlines()]
+    assert sorted((one["env"], one["agent"], one["seed"]) for one in records) == [
+        *(("IAD/BIRD-v0", "linker", 0), ("IAD/BIRD-v0", "linker", 1)),
+        *((SHOP, "shopper", 0), (SHOP, "shopper", 1)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('env = "IAD/WebShop-v0"\nagents = "shopper"', "(near: agent"),
+        ('env = "IAD/WebShop-v0"\nstrategy = "iad"', "near: strategies"),
+        ('env = "IAD/WebShop-v0"\ntasks = "many"', "expected a whole number for tasks"),
+        ('env = "IAD/WebShop-v0"\ntasks = [1, 2]', "expected a whole number for tasks"),
+        ('env = "IAD/WebShop-v0"\nseed = true', "expected a whole number, or a list of them, for seed"),
+        ('env = "IAD/WebShop-v0"\nn = []', "list of them"),
+        ('env = "IAD/WebShop-v0"\n[budget]\n"run.dollars" = 3', "scope[.role].axis"),
+        ('env = "IAD/WebShopp-v0"', "near: IAD/WebShop"),
+        ('[run]\nenv = "IAD/WebShop-v0"', "double the brackets"),
+        ('env = "IAD/WebShop-v0', "expected TOML"),
+        ("tasks = 3", "expected an environment"),
+        ('[[run]]\nenv = "IAD/WebShop-v0"\n[[run]]\nenv = "IAD/WebShop-v0"', "give them names"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused_with_what_is_near(content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "suite.toml").write_text(content)
+    done = iad("compare", "--config", tmp_path / "suite.toml", "--out", tmp_path / "run")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = iad("compare", "--config", tmp_path / "none.toml")
+    assert done.exit_code == 2
+    assert "none.toml, which is not there" in done.stderr

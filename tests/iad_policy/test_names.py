@@ -89,10 +89,10 @@ def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "error", "said"),
     [
-        ("sinlge", UnknownName, "did you mean single"),
+        ("sinlge", UnknownName, "near: single"),
         ("no_such_module:f", UnknownName, "there is no module 'no_such_module'"),
         ("mine_here.inner:f", UnknownName, "there is no module 'mine_here.inner'"),
-        ("mine_here:last_off", UnknownName, "did you mean last_of"),
+        ("mine_here:last_off", UnknownName, "near: last_of"),
         ("mine_here:", UnknownName, "or module:object"),
         ("a b:c", UnknownName, "or module:object"),
         ("broken_here:f", ImportError, "ZeroDivisionError: division by zero; mend the module"),
@@ -114,7 +114,7 @@ def test_what_is_wrong_with_a_name_is_said(mine: Path, name: str, error: type[Ex
         (lambda: load_verifier("mine_here:NoArguments", LampEnv()), r"give it __init__\(self, env\)"),
         (lambda: load_verifier("mine_here:leaver", LampEnv()), "without verify"),
         (lambda: load_agent("shopper", LampEnv(), colour="red"), "option of the agent shopper"),
-        (lambda: load_strategy("mine_here:last_of", treshold=1), "did you mean threshold"),
+        (lambda: load_strategy("mine_here:last_of", treshold=1), "near: threshold"),
     ],
 )
 def test_what_can_not_be_used_says_how_it_could(mine: Path, load: Any, said: str) -> None:

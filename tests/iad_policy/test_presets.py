@@ -89,7 +89,7 @@ def test_a_preset_s_settings_fit_any_strategy_of_your_choice(name: str, strategy
 def test_an_unknown_strategy_in_a_preset_is_refused() -> None:
     preset = Preset("IAD/WebShop-v0", "nowhere", ("mtcs",))
     given = {"env": preset.env, "agent": "shopper", "strategies": preset.strategies}
-    with pytest.raises(UnknownName, match="did you mean mcts"):
+    with pytest.raises(UnknownName, match="near: mcts"):
         applied("x/webshop", preset, given, takes_sampling=False)
 
 
@@ -120,7 +120,7 @@ def test_a_preset_for_another_environment_names_those_that_fit() -> None:
     with pytest.raises(ValueError, match=r"expected the environment IAD/WebShop-v0 .*intercode/bash"):
         find_preset("lats/webshop", PRESETS, "IAD/InterCodeBash-v0")
     assert find_preset("lats/webshop", PRESETS, "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
-    with pytest.raises(UnknownName, match="did you mean iad/webshop"):
+    with pytest.raises(UnknownName, match="near: iad/webshop"):
         find_preset("iad/webshp", PRESETS)
 
 
@@ -165,7 +165,7 @@ def test_a_subset_is_drawn_by_the_seed_and_cut_by_tasks(tmp_path: Path) -> None:
     [
         ((), "--preset"),
         (("IAD/BIRD-v0", "--preset", "iad/webshop"), "iad/bird"),
-        (("--preset", "iad/webshp"), "did you mean iad/webshop"),
+        (("--preset", "iad/webshp"), "near: iad/webshop"),
         (("IAD/WebShop-v0", "--subset", 2), "share of the split"),
         (("CartPole-v1", "--verifier", "none", "--strategies", "single", "--subset", 0.5), "pass --tasks"),
     ],

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.curves import AXES, METRICS, curve
 from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.results import Heading, Results
+from iad_policy.evaluation.results import Results, results_of
 from iad_policy.evaluation.trace import Proposed, RunTraces, Seen, Step
 from iad_policy.types import Usage
 
@@ -45,34 +44,9 @@ class Table:
         return {"$": place}
 
 
-def results_of(run: RunTraces) -> Results:
-    """Return the results of a run folder, as far as it got.
-
-    Only what the configuration says is needed of it, so a run of an environment that is not installed can be read.
-    """
-    known = RunConfig.__dataclass_fields__
-    given = {name: _tupled(value) for name, value in run.config.items() if name in known}
-    config = RunConfig(**{**given, "budget": {**run.config["budget"], **run.config.get("run_budget", {})}})
-    records = list(run.records.values())
-    information = next(iter(_identities(run.config))).get("information", "")
-    n_tasks = len({record.task_id for record in records})
-    results = Results(Heading(config, information, n_tasks, run.config.get("data", {})))
-    for record in records:
-        results.add(record)
-    return results
-
-
-def _identities(config: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return [one for one in config.get("identity", {}).values() if isinstance(one, dict)] or [{}]
-
-
-def _tupled(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
 def run_json(run: RunTraces) -> dict[str, Any]:
     """Return the head of the page: what was run, the table, the differences, the curves, and every episode's line."""
-    results = results_of(run)
+    results = results_of(run.config, list(run.records.values()))
     figures = results.figures(N_RESAMPLES)
     labels = list(results.records)
     episodes = [_episode_line(record, place) for place, label in enumerate(labels) for record in results.records[label]]

@@ -45,7 +45,7 @@ function serverSource(data) {
   return {
     runs: () => get("api/runs"),
     episode: (run, key) => get(`api/episode/${run}/${key}`),
-    changed: () => get("api/changed").then((now) => now.changed),
+    version: () => get("api/version").then((now) => now.version),
     every: data.every_s * 1000,
   };
 }
@@ -451,14 +451,19 @@ async function refresh() {
     document.getElementById("page").replaceChildren(h("p", { className: "banner" }, `The run could not be read: ${error.message}`));
     throw error;
   }
-  if (source.changed) {
-    const look = async () => {
-      try {
-        if (await source.changed()) { await refresh(); if (!here().episodes) await draw(); }
-      } finally {
-        setTimeout(look, source.every);
+  if (!source.version) return;
+  let known = await source.version();
+  const look = async () => {
+    try {
+      const now = await source.version();
+      if (now !== known) {
+        known = now;
+        await refresh();
+        if (!here().episodes) await draw();
       }
-    };
-    setTimeout(look, source.every);
-  }
+    } finally {
+      setTimeout(look, source.every);
+    }
+  };
+  setTimeout(look, source.every);
 })();

@@ -1,0 +1,283 @@
+"""What running an evaluation costs: how much of a slow model's time is hidden, and what saving everything adds.
+
+The environment is trivial and the model a fake that answers at once, or after 0.5 s; everything else is what a user
+gets: prompts, the call cache, the answer log, budgets, records and the summary.
+"""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from figures import ROOT, figure, in_fresh_process
+
+from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.errors import UnknownTask
+from iad_envs.spaces import UnicodeText
+from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
+from iad_policy.agents.language import LanguageAgent
+from iad_policy.answering import Cast
+from iad_policy.call import current_call
+from iad_policy.evaluation.config import RunConfig
+from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.results import Heading, Results
+from iad_policy.evaluation.runner import Runner
+from iad_policy.models import Completion, Messages
+from iad_policy.models.cache import CachedModel
+from iad_policy.roles import TemplateRoles
+from iad_policy.types import Information
+
+N_STEPS = 5
+N_WORKERS = 64
+N_EPISODES = 192
+ANSWER_S = 0.5
+N_TASKS, N_CANDIDATES = 200, 8
+N_ROUNDS = 5
+N_SUMMARISED = 100_000
+
+
+class Corridor(IADEnv[str, int]):
+    """A text environment that answers at once: some steps, then the end."""
+
+    observation_space = UnicodeText(2000)  # type: ignore[assignment]
+    action_space = UnicodeText(200)  # type: ignore[assignment]
+
+    def __init__(self, n_steps: int = N_STEPS, n_tasks: int = N_EPISODES) -> None:
+        super().__init__(max_steps=n_steps)
+        self._ids = [f"corridor-{place:05d}" for place in range(n_tasks)]
+
+    @property
+    def task_ids(self) -> Sequence[str]:
+        """As many as asked for."""
+        return self._ids
+
+    def _task(self, task_id: str) -> str:
+        if not task_id.startswith("corridor-"):
+            raise UnknownTask("task", task_id, self._ids)
+        return task_id
+
+    def _task_id(self, task: str) -> str:
+        return task
+
+    def _instruction(self, task: str) -> str:
+        return f"Walk through {task}."
+
+    def _start(self, task: str) -> int:
+        return 0
+
+    def _transition(self, state: int, action: str, rng: Any) -> Transition:
+        return Transition(state + 1, "", state + 1 == self.max_steps)
+
+    def _view(self, state: int, complaint: str) -> View:
+        seen = f"Door {state}. " + "The walls are painted green up to the shoulder. " * 12
+        return View(seen, ("go[left]", "go[right]"), {"door": state}, {"door": state})
+
+    def _score(self, task: str, now: Snapshot, memory: Any) -> Score:
+        progress = now.state / self.max_steps
+        return Score(float(now.done), progress, now.done, {"doors": progress}, None)
+
+    def _reference(self, task: str) -> str:
+        return "go[left]"
+
+    def action_key(self, action: str) -> str:
+        """The action itself."""
+        return action
+
+    def irreversible(self, action: str) -> bool:
+        """None is."""
+        return False
+
+
+class FakeModel:
+    """Answers after a while; notes every answer in a file, if there is one."""
+
+    name = "fake"
+
+    def __init__(self, answer_s: float = 0.0, ledger: Path | None = None) -> None:
+        self._answer_s = answer_s
+        self._ledger = None if ledger is None else ledger.open("ab", buffering=0)
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        """Answer."""
+        if self._answer_s:
+            time.sleep(self._answer_s)
+        usage = Usage(prompt_tokens=200, completion_tokens=8)
+        call = current_call()
+        call.report(usage)
+        if self._ledger is not None:
+            self._ledger.write(f"{call.stream} {call.seed}\n".encode())
+        side = "left" if call.seed % 2 else "right"
+        return Completion(f"I go {side}.\nAction: go[{side}]", usage)
+
+
+class InstantVerifier:
+    """Scores by the side."""
+
+    information: Information = "proxy"
+    needs_preview = False
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+        """Answer at once."""
+        return [Verdict(float(candidate.action == "go[left]")) for candidate in candidates]
+
+
+def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> Iterator[EpisodeRecord]:
+    """Run a configuration with everything saved, and write its summary."""
+    asked = RunConfig(**{"env": "Corridor", "agent": "fake", "verifier": "instant", "strategies": ("single",)} | config)
+    cached = CachedModel(model, folder.with_suffix(".sqlite"))
+    cast = Cast(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
+    runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: cast)
+    results = Results(Heading(asked, "proxy", asked.tasks, {}))
+    with RunFolder(folder, runner.config()) as kept:
+        for record in runner.episodes(kept):
+            results.add(record)
+            yield record
+        kept.write_summary(results.as_json(results.figures()))
+    cached.close()
+
+
+def seconds_of(folder: Path, model: Any, **config: Any) -> float:
+    """Wall seconds of a run, from an empty folder to its summary."""
+    start = perf_counter()
+    for _ in run(folder, model, **config):
+        pass
+    return perf_counter() - start
+
+
+def throughput(folder: Path) -> None:
+    """How much of the time is the model's."""
+    ideal_s = math.ceil(N_EPISODES / N_WORKERS) * N_STEPS * ANSWER_S
+    wall_s = seconds_of(folder / "slow", FakeModel(ANSWER_S), tasks=N_EPISODES, workers=N_WORKERS)
+    figure("throughput_of_ideal", ideal_s / wall_s, "share", target=0.95, better="higher", n=N_EPISODES * N_STEPS)
+
+
+def cost_of_a_candidate(folder: Path) -> None:
+    """What proposing, verifying and keeping a candidate takes where the model takes no time; and not keeping it."""
+    n = N_TASKS * N_CANDIDATES
+    saved, unsaved = [], []
+    for place in range(N_ROUNDS):
+        config = {"strategies": ("bon",), "tasks": N_TASKS, "n": N_CANDIDATES, "n_steps": 1}
+        saved.append(1e3 / n * seconds_of(folder / f"saved{place}", FakeModel(), **config))
+        unsaved.append(1e3 / n * seconds_unsaved())
+    figure("candidate_saved_ms", median(saved), "ms", target=1.0, n=N_ROUNDS)
+    figure("candidate_unsaved_ms", median(unsaved), "ms", target=0.1, n=N_ROUNDS)
+
+
+def seconds_unsaved() -> float:
+    """Wall seconds of the same decisions in a loop of one's own that keeps nothing."""
+    env = Corridor(1, N_TASKS)
+    agent = LanguageAgent(FakeModel())
+    start = perf_counter()
+    with IADPolicyWrapper(agent, env, strategy="bon", n=N_CANDIDATES, verifier=InstantVerifier()) as policy:
+        for task_id in env.task_ids:
+            observation, info = env.reset(options={"task_id": task_id})
+            env.step(policy.act(observation, info))
+    return perf_counter() - start
+
+
+def overhead_of_a_step(folder: Path) -> None:
+    """What a step of an episode takes where nobody takes any time."""
+    n = 200
+    times = [1e3 / (n * N_STEPS) * seconds_of(folder / f"step{place}", FakeModel(), tasks=n) for place in range(3)]
+    figure("runner_overhead_ms", median(times), "ms", target=2.0, n=3 * n * N_STEPS)
+
+
+def redone_after_kill(folder: Path) -> None:
+    """How many answered calls are made again after a kill in the middle."""
+    ledger = folder / "ledger"
+    command = [sys.executable, __file__, "--killed", str(folder / "killed"), str(ledger)]
+    whole = 40 * N_STEPS
+    process = subprocess.Popen(command, cwd=ROOT)
+    while not ledger.exists() or ledger.read_bytes().count(b"\n") < whole // 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    subprocess.run(command, cwd=ROOT, check=True)
+    answered = ledger.read_text().splitlines()
+    figure("redone_after_kill", len(answered) - len(set(answered)), "calls", target=0, n=whole)
+
+
+def killed(folder: Path, ledger: Path) -> None:
+    """The run that is killed."""
+    for _ in run(folder, FakeModel(0.05, ledger), tasks=40, workers=16):
+        pass
+
+
+def summarise_1e5(folder: Path) -> None:
+    """Reading 10^5 episodes from disk and making the table's figures of them."""
+    config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_SUMMARISED // 4)
+    path = folder / "many"
+    path.mkdir()
+    line = next(run(folder / "one", FakeModel(), tasks=1)).as_json()
+    with (path / EPISODES).open("w") as file:
+        for place in range(N_SUMMARISED):
+            task, strategy = divmod(place, 4)
+            varied = {
+                "key": f"{place:032x}",
+                "task_id": f"corridor-{task:05d}",
+                "strategy": config.strategies[strategy],
+            }
+            varied |= {"n": 1 if strategy == 0 else 3, "success": float(hash_of(place, 3) < 1 + strategy / 4)}
+            varied |= {"progress": hash_of(place, 1.0), "reward": hash_of(place + 1, 1.0)}
+            file.write(json.dumps({**line, **varied}) + "\n")
+    start = perf_counter()
+    results = Results(Heading(config, "proxy", config.tasks, {}))
+    for record in read_episodes(path).values():
+        results.add(record)
+    json.dumps(results.as_json(results.figures()))
+    figure("summarise_1e5_s", perf_counter() - start, "s", target=3.0, n=N_SUMMARISED)
+
+
+def hash_of(place: int, below: float) -> float:
+    """A number that looks random."""
+    return below * (place * 2654435761 % 2**32) / 2**32
+
+
+GROWTH = """
+from pathlib import Path
+sys.path.insert(0, "benchmarks")
+from evaluation import FakeModel, run
+held = {}
+for place, _ in enumerate(run(Path(sys.argv[1]), FakeModel(), tasks=2200)):
+    if place == 199:
+        held["start"] = held_mb()
+print(json.dumps({"grown": held_mb() - held["start"]}))
+"""
+
+
+def memory(folder: Path) -> None:
+    """What 2,000 episodes leave in memory while the run goes on."""
+    grown = in_fresh_process(GROWTH, folder / "long", n=1)
+    figure("memory_growth_mb", grown["grown"], "MB", target=20, n=2000)
+
+
+def main() -> None:
+    """Measure and print."""
+    os.environ.setdefault("PYTHONPATH", str(ROOT))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        throughput(folder)
+        cost_of_a_candidate(folder)
+        overhead_of_a_step(folder)
+        redone_after_kill(folder)
+        summarise_1e5(folder)
+        memory(folder)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--killed"]:
+        killed(Path(sys.argv[2]), Path(sys.argv[3]))
+    else:
+        main()

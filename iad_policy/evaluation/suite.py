@@ -1,0 +1,82 @@
+"""Runs from a file: what all have in common on top, what each adds in a `[[run]]` of its own.
+
+    tasks = 50
+    strategies = ["single", "bon-sc", "iad"]
+    n = [1, 2, 4]
+    seed = [0, 1]
+
+    [[run]]
+    env = "IAD/WebShop-v0"
+    agent = ["shopper:0.5", "shopper:2"]
+
+    [[run]]
+    env = "IAD/BIRD-v0"
+
+Keys are those of `config.json`, and `name` for the folder of a run. Without a `[[run]]` the file is one run, or one
+for each of several environments.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from iad_policy.errors import UnknownName
+from iad_policy.evaluation.config import RunConfig
+
+RUN, NAME = "run", "name"
+NUMBERS = (int, float)
+KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("n", "tasks", "seed", "threads", "workers"), ((int,), "a whole number")),
+    **dict.fromkeys(("delta", "temperature", "subset"), (NUMBERS, "a number")),
+    **dict.fromkeys(("env_args", "agent_args", "strategy_args", "budget"), ((dict,), "a table")),
+    "cache": ((bool,), "true or false"),
+}
+"""What a key holds; texts where nothing is said."""
+TEXT = ((str,), "a text")
+SEVERAL = ("env", "agent", "strategies", "n", "seed")
+"""Keys that also take a list."""
+KEYS = (*(part.name for part in fields(RunConfig) if part.name not in ("own", "notes")), NAME)
+
+
+def read_suite(path: Path) -> list[dict[str, Any]]:
+    """Return the runs that a file asks for, each as parts of a `RunConfig` by name.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: It is no TOML, or a value is of another kind than its key takes.
+        UnknownName: A key that is none; the message names near ones.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"expected a file with runs in TOML, got {path}, which is not there") from None
+    except ValueError as error:
+        raise ValueError(f"expected TOML in {path}, got a file with an error: {error}") from None
+    runs = content.pop(RUN, [{}])
+    if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
+        raise ValueError(f"expected each run of {path} under a heading [[run]], got [run]; double the brackets")
+    return [each for run in runs for each in _each_env(_checked({**content, **run}, path))]
+
+
+def _each_env(run: dict[str, Any]) -> list[dict[str, Any]]:
+    envs = run.get("env")
+    return [{**run, "env": env} for env in envs] if isinstance(envs, tuple) else [run]
+
+
+def _checked(run: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    checked: dict[str, Any] = {}
+    for key, value in run.items():
+        if key not in KEYS:
+            raise UnknownName(f"key in {path}", key, (*KEYS, RUN))
+        kinds, said = KINDS.get(key, TEXT)
+        many = isinstance(value, list)
+        is_right = bool(value) and key in SEVERAL if many else True
+        for one in value if many else [value]:
+            is_right = is_right and isinstance(one, kinds) and (bool in kinds or not isinstance(one, bool))
+        if not is_right:
+            also = ", or a list of them," if key in SEVERAL else ""
+            raise ValueError(f"expected {said}{also} for {key} in {path}, got {value!r}")
+        checked[key] = tuple(value) if many else (value,) if key == "strategies" else value
+    return checked

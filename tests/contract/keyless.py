@@ -1,0 +1,22 @@
+"""The environments with a keyless agent, made where what they need is installed."""
+
+import os
+import shutil
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_policy.defaults import DEFAULTS
+
+KEYLESS = tuple(DEFAULTS)
+
+
+def made(name: str) -> gym.Env[Any, Any]:
+    """Make an environment; skips the test where its browser is not installed."""
+    needs_browser = name == "IAD/Sketch2Code-v0"
+    if needs_browser and not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
+        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
+    return gym.make(name)

@@ -1,0 +1,101 @@
+"""`evaluate`: what the command does, from Python, and with things of one's own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import Candidate, Propose, State, evaluate, per_step
+from iad_policy.errors import UnknownName
+from iad_policy.evaluation.folder import RunFolderError
+from iad_policy.evaluation.results import read_results
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker
+
+SHOP = "IAD/WebShop-v0"
+
+
+@per_step
+def last(here: State, *, n: int = 2) -> Any:
+    """Commit the last of n proposals."""
+    return (yield from Propose(here, n))[-1]
+
+
+def test_it_returns_what_the_command_prints_and_the_folder_holds(tmp_path: Path) -> None:
+    results = evaluate(SHOP, ["single", "iad"], 6, n=2, workers=3, out=tmp_path)
+    assert "Difference to single" in results.table()
+    found = results.compare("iad", "single")
+    assert (found.baseline, found.n_pairs) == ("single", 6)
+    back = results.compare("single", "iad")
+    assert found.success is not None
+    assert back.success == -found.success
+    assert read_results(tmp_path).table() == results.table()
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["strategies"]["iad"]["success"] == results.figures().summaries["iad"].success
+    assert evaluate(SHOP, ["single", "iad"], 6, n=2, out=tmp_path).table() == results.table()
+
+
+def test_results_become_a_data_frame(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    frame = evaluate(SHOP, ("single", "bon"), 3, n=2).to_pandas()
+    assert len(frame) == 6
+    assert list(frame.groupby("row").proposals.sum()) == [
+        frame[frame.row == row].n_steps.sum() * n for row, n in (("bon", 2), ("single", 1))
+    ]
+
+
+def test_strategies_agents_verifiers_and_environments_may_be_ones_own(tmp_path: Path) -> None:
+    results = evaluate(
+        DialsEnv, {"single": "single", "mine": last}, 4, agent=Guesser(), verifier=Liker(), n=3, out=tmp_path
+    )
+    assert list(results.records) == ["single", "mine"]
+    mine = results.records["mine"][0]
+    assert (mine.env, mine.agent, mine.verifier, mine.n) == ("DialsEnv", "Guesser", "Liker", 3)
+    assert mine.spent.proposals == 3 * mine.n_steps
+    assert read_results(tmp_path).table() == results.table()
+
+
+def test_a_function_is_an_agent_and_several_are_compared() -> None:
+    def ones(observation: str, info: Any) -> str:
+        return "turn[1]"
+
+    def twos(observation: str, info: Any) -> Candidate:
+        return Candidate("turn[2]")
+
+    results = evaluate(DialsEnv, "single", 2, agent=[ones, twos], verifier="none", seed=[0, 1])
+    assert {row: own[0].actions for row, own in results.records.items()} == {
+        "single ones": ("turn[1]",) * 3,
+        "single twos": ("turn[2]",) * 3,
+    }
+    assert {len(own) for own in results.records.values()} == {4}
+
+
+def test_changed_code_is_another_run(tmp_path: Path) -> None:
+    def agent(observation: str, info: Any) -> str:
+        return "turn[1]"
+
+    evaluate(DialsEnv, "single", 1, agent=agent, verifier="none", out=tmp_path)
+
+    def changed(observation: str, info: Any) -> str:
+        return "turn[2]"
+
+    changed.__name__ = "agent"
+    with pytest.raises(RunFolderError, match="identity"):
+        evaluate(DialsEnv, "single", 1, agent=changed, verifier="none", out=tmp_path)
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(UnknownName, match=r"near: workers"):
+        evaluate(SHOP, "single", 1, worker=3)
+    with pytest.raises(UnknownName, match=r"near: iad"):
+        evaluate(SHOP, "iadd", 1)
+    with pytest.raises(ValueError, match="two named"):
+        evaluate(DialsEnv, "single", 1, agent=[Guesser(), Guesser()], verifier="none")
+    with pytest.raises(UnknownName, match="row of the table"):
+        evaluate(SHOP, "single", 1).compare("single", "iad")
+
+
+def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="name another folder"):
+        read_results(tmp_path)

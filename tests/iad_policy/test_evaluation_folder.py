@@ -1,0 +1,150 @@
+"""A run folder under bad luck: a full disk, torn lines, lost blobs, a second runner; and what it keeps in memory."""
+
+import json
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from iad_policy.errors import StorageError
+from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
+from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.session import run_session
+from iad_policy.log import AnswerLog, Line, LineFile
+from tests.iad_policy.evaluation_toy import Guesser, runner
+
+SHOP = "IAD/WebShop-v0"
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), -1))
+from iad_policy.cli import app
+app()
+"""
+
+
+def iad(*arguments: object, n_bytes: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """Run the command, with files that can't grow beyond a size."""
+    start = ["-m", "iad_policy.cli"] if n_bytes is None else ["-c", LIMITED, str(n_bytes)]
+    command = [sys.executable, *start, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def outcomes(folder: Path) -> dict[str, Any]:
+    return {key: (one.actions, one.reward, one.success) for key, one in read_episodes(folder).items()}
+
+
+@pytest.mark.parametrize("n_bytes", [900, 20_000, 60_001])
+def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, tmp_path: Path) -> None:
+    run = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")
+    assert iad(*run, tmp_path / "whole").returncode == 0
+    full = iad(*run, tmp_path / "full", n_bytes=n_bytes)
+    assert full.returncode == 2
+    assert full.stderr.startswith("iad: expected to write ")
+    assert "give the same command to go on" in full.stderr
+    assert full.stderr.count("\n") == 1
+    path = tmp_path / "full" / "answers.jsonl"
+    if path.exists():
+        assert all(json.loads(line) for line in path.read_text().splitlines())
+    again = iad(*run, tmp_path / "full")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "cut off" not in again.stdout
+    assert outcomes(tmp_path / "full") == outcomes(tmp_path / "whole")
+    if n_bytes > 1000:  # what was kept is not asked again
+        lines = path.read_text().splitlines()
+        items = [(line["episode"], line["item"]) for line in map(json.loads, lines)]
+        assert len(items) == len(set(items)) == len((tmp_path / "whole" / "answers.jsonl").read_text().splitlines())
+
+
+class Brimful:
+    """A raw file with room for some bytes."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._room = room
+
+    def write(self, content: bytes) -> int:
+        n = min(self._room, len(content), 7)  # a little at a time, as a kernel may
+        self._room -= n
+        if not n:
+            raise OSError(28, "No space left on device")
+        return self._file.write(content[:n])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def test_a_line_that_does_not_fit_leaves_no_part_of_it(tmp_path: Path) -> None:
+    file = LineFile(tmp_path / "lines", opened=lambda path: Brimful(path, 50))
+    file.append(b'{"a": "0123456789"}\n')
+    file.append(b'{"b": "0123456789"}\n')
+    with pytest.raises(StorageError, match="No space left on device; what was kept before is not lost"):
+        file.append(b'{"c": "0123456789"}\n')
+    file.close()
+    assert (tmp_path / "lines").read_bytes() == b'{"a": "0123456789"}\n{"b": "0123456789"}\n'
+
+
+@pytest.mark.parametrize("name", ["answers.jsonl", "episodes.jsonl"])
+def test_a_torn_last_line_is_repaired_and_that_is_said(name: str, tmp_path: Path) -> None:
+    def session() -> str:
+        console = Console(file=StringIO(), width=200)
+        assert run_session(runner(Guesser()), tmp_path, console) == 0
+        assert isinstance(console.file, StringIO)
+        return console.file.getvalue()
+
+    assert "cut off" not in session()
+    whole = outcomes(tmp_path)
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[:-9])
+    assert f"{name}: the last line was not written to its end, so it was cut off" in session()
+    assert outcomes(tmp_path) == whole
+    assert "cut off" not in session()
+
+
+def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) -> None:
+    one = runner()
+    with RunFolder(tmp_path / "run", one.config()):
+        done = iad("run", SHOP, "--tasks", 1, "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert "no other process writes to" in done.stderr
+
+
+def test_a_lost_or_empty_blob_is_asked_again(tmp_path: Path) -> None:
+    text = "long " * 1000
+    log = AnswerLog(tmp_path)
+    record = log.put(text)
+    (blob,) = (tmp_path / "blobs").iterdir()
+    blob.write_bytes(b"")
+    with pytest.raises(ValueError, match="Expecting value"):
+        log.get(record)
+    log.put(text)
+    assert log.get(record) == text
+    log.close()
+
+
+def test_answers_of_finished_episodes_are_not_even_read(tmp_path: Path) -> None:
+    log = AnswerLog(tmp_path)
+    for key in ("done", "open"):
+        log.episode(key).write(Line("0.0.0", "q", {"kind": "text", "text": key}))
+    log.close()
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"text":"done"', b'"text":done"'))  # would be noticed if it were read
+    log = AnswerLog(tmp_path, without={"done"})
+    assert log.episode("done").recorded("0.0.0", "q") is None
+    record = log.episode("open").recorded("0.0.0", "q")
+    assert record is not None
+    assert record["text"] == "open"
+    log.close()
+    log = AnswerLog(tmp_path)
+    with pytest.warns(UserWarning, match="byte 0: expected a JSON object"):
+        assert log.episode("done").recorded("0.0.0", "q") is None
+    log.close()
+
+
+def test_lines_of_a_later_version_can_be_read(tmp_path: Path) -> None:
+    record = EpisodeRecord("k", "Dials", "dials-0", "iad", 0, agent="guesser", n=3, actions=("turn[1]",))
+    assert EpisodeRecord.of({**record.as_json(), "invented": 1}) == record
+    assert EpisodeRecord.of({"key": "k", "env": "e", "task_id": "t", "strategy": "iad", "seed": 0}).n == 1

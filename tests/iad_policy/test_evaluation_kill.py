@@ -1,0 +1,144 @@
+"""Contract 4 under kill -9: whenever it comes, the same command ends with the same episodes and asks nothing twice."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULE = "tests.iad_policy.interrupted_run"
+N_WORKERS = 4
+MEASURED = ("wall_s",)
+
+
+def started(folder: Path, answers: Path, answer_s: float = 0.008) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", MODULE, str(folder), str(answers), str(answer_s)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def ended(process: "subprocess.Popen[str]") -> int:
+    """Return the exit status."""
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+def begun(folder: Path, process: "subprocess.Popen[str]") -> None:
+    """Wait until the process has its run folder: before that there is nothing to lose."""
+    while not (folder / ".lock").exists():
+        assert process.poll() is None
+        time.sleep(0.001)
+
+
+def episodes(folder: Path) -> list[dict[str, Any]]:
+    """The records by key, without what was measured."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in (folder / "episodes.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        for usage in record["usage"].values():
+            usage.pop("seconds", None)
+        found[record["key"]] = {name: value for name, value in record.items() if name not in MEASURED}
+    return [found[key] for key in sorted(found)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], float, Counter[str]]:
+    """The episodes of a run that nothing disturbs, how long it takes from its first sign on, and what was answered."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    process = started(folder / "run", folder / "answers")
+    begun(folder / "run", process)
+    start = time.monotonic()
+    assert ended(process) == 0
+    took_s = time.monotonic() - start
+    return episodes(folder / "run"), took_s, Counter((folder / "answers").read_text().splitlines())
+
+
+def is_taken_up(folder: Path, undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], moment: float) -> None:
+    """Kill a run after a share of its time, and let the same command end it."""
+    expected, took_s, answered = undisturbed
+    process = started(folder / "run", folder / "answers")
+    begun(folder / "run", process)
+    time.sleep(moment * took_s)
+    process.kill()
+    ended(process)
+    assert ended(started(folder / "run", folder / "answers")) == 0
+    assert episodes(folder / "run") == expected
+    again = Counter((folder / "answers").read_text().splitlines()) - answered
+    # An answer that was given, but not yet written down when the kill came, is lost: one of each worker at most.
+    assert again.total() <= N_WORKERS
+    assert len(expected) == 18
+
+
+@pytest.mark.parametrize("place", range(10))
+def test_a_run_that_is_killed_ends_with_the_same_episodes(
+    place: int, undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
+) -> None:
+    is_taken_up(tmp_path, undisturbed, (place + Random(place).random()) / 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", range(50))
+def test_a_run_that_is_killed_at_any_moment_ends_with_the_same_episodes(
+    place: int, undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
+) -> None:
+    is_taken_up(tmp_path, undisturbed, (place + Random(1000 + place).random()) / 50)
+
+
+def test_a_run_that_is_killed_again_and_again_comes_to_its_end(
+    undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
+) -> None:
+    expected, took_s, answered = undisturbed
+    random = Random(0)
+    for _ in range(4):
+        process = started(tmp_path / "run", tmp_path / "answers")
+        begun(tmp_path / "run", process)
+        time.sleep(0.3 * random.random() * took_s)
+        process.kill()
+        ended(process)
+    assert ended(started(tmp_path / "run", tmp_path / "answers")) == 0
+    assert episodes(tmp_path / "run") == expected
+    again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
+    assert again.total() <= 4 * N_WORKERS
+
+
+def n_answers(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(
+    undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
+) -> None:
+    expected, _, answered = undisturbed
+    process = started(tmp_path / "run", tmp_path / "answers", 0.2)
+    while not n_answers(tmp_path / "answers"):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Ctrl-C again does not wait" in said
+    assert "give the same command to go on" in said
+    assert "Traceback" not in said
+    kept = [json.loads(line)["kind"] for line in (tmp_path / "run" / "answers.jsonl").read_text().splitlines()]
+    assert kept.count("candidate") == n_answers(tmp_path / "answers") < answered.total()
+    assert ended(started(tmp_path / "run", tmp_path / "answers")) == 0
+    assert episodes(tmp_path / "run") == expected
+    assert Counter((tmp_path / "answers").read_text().splitlines()) == answered
+
+
+def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
+    process = started(tmp_path / "run", tmp_path / "answers", 50.0)
+    while not (tmp_path / "run" / "answers.jsonl").exists() or not (tmp_path / "run" / "answers.jsonl").stat().st_size:
+        time.sleep(0.01)  # the first states are kept before the first calls are made
+    process.send_signal(signal.SIGINT)
+    assert process.stdout is not None
+    assert "Waiting for the answers" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in said

@@ -1,0 +1,43 @@
+"""Every registered strategy plays every environment with its keyless agent, and never moves it but by its commits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from iad_policy import IADPolicyWrapper
+from iad_policy.defaults import DEFAULTS
+from iad_policy.digest import digest
+from iad_policy.strategies import STRATEGIES, declaration_of
+from tests.contract.keyless import KEYLESS, made
+from tests.contract.players import SMALL
+
+N_TASKS = 2
+
+
+@pytest.fixture(scope="module", params=KEYLESS)
+def env(request: pytest.FixtureRequest) -> Iterator[gym.Env[Any, Any]]:
+    env = made(request.param)
+    yield env
+    env.close()
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+def test_a_strategy_plays_an_environment_to_its_end(env: gym.Env[Any, Any], name: str) -> None:
+    inner: Any = env.unwrapped
+    assert env.spec is not None
+    declared = declaration_of(name)
+    how = {"strategy": name, "n": 2, "verifier": "oracle" if declared.needs == "oracle" else "proxy"}
+    with IADPolicyWrapper(DEFAULTS[env.spec.id].agent, env, **{**how, **SMALL.get(name, {})}) as policy:
+        for task_id in inner.task_ids[:N_TASKS]:
+            observation, info = env.reset(options={"task_id": task_id})
+            done = False
+            while not done:
+                before = digest(observation)
+                action = policy.act(observation, info)
+                assert digest(inner.restore(inner.snapshot())[0]) == before
+                observation, _, terminated, truncated, info = env.step(action)
+                done = terminated or truncated
+            assert policy.usage.verifications > 0 or declared.needs == "nothing"
+        assert policy.usage.env_steps >= N_TASKS
