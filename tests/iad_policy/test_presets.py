@@ -131,9 +131,10 @@ def iad(*arguments: object) -> Any:
 def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
     done = iad("compare", "--preset", "iad/webshop", "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    assert "Preset iad/webshop: arXiv 2504.01931 v2" in done.stdout
-    assert "Stated there: n = 3, temperature = 0.1, bon-sc.temperature = 0.6, stop = finalise" in done.stdout
-    assert "Not stated there, so ours: feedback = best-worst, delta = 0.0" in done.stdout
+    shown = " ".join(done.stdout.split())
+    assert "Preset iad/webshop: arXiv 2504.01931 v2" in shown
+    assert "Stated there: n = 3, temperature = 0.1, bon-sc.temperature = 0.6, stop = finalise" in shown
+    assert "Not stated there, so ours: feedback = best-worst, delta = 0.0" in shown
     config = json.loads((tmp_path / "config.json").read_text())
     assert (config["preset"], config["temperature"]) == ("iad/webshop", 0.1)
     assert config["strategy_args"] == {"bon-sc.temperature": 0.6}
