@@ -5,41 +5,27 @@ An answering generator yields batches of tasks and is sent their results; the dr
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count as count_from
 from random import Random
 from typing import Any
 
-from iad_policy.budget import Meter, count
+from iad_policy.budget import SIMULATOR, Meter, count
+from iad_policy.cast import Cast
 from iad_policy.digest import digest
 from iad_policy.episode import Episode, next_id
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.feedback import told
 from iad_policy.log import Line
-from iad_policy.records import (
-    candidate_of,
-    candidate_record,
-    outcome_of,
-    outcome_record,
-    verdict_of,
-    verdict_record,
-)
+from iad_policy.records import candidate_of, candidate_record, outcome_of, outcome_record, verdict_of, verdict_record
 from iad_policy.requests import Ask, Propose, Simulate, Verify
+from iad_policy.roles import player_of
 from iad_policy.tasks import Cut, Item, Result, Task
-from iad_policy.types import NOTHING, Agent, Candidate, Outcome, Roles, State, Verdict, Verifier, score
+from iad_policy.types import NOTHING, Asked, Candidate, Outcome, State, Verdict, Verifier, score
 from iad_policy.verdicts import verdicts_of
 from iad_policy.wording import as_told, heard
 
 Answering = Generator[list[Task], list[Result], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Cast:
-    """Who answers: the base agent, the verifier (if there is one), and the roles."""
-
-    agent: Agent
-    verifier: Verifier | None
-    roles: Roles
 
 
 class Answerer:
@@ -56,6 +42,8 @@ class Answerer:
         self._cast = cast
         self._episode = episode
         self._world = episode.world
+        self._simulator = episode.simulator
+        self._imagines = "agent" if episode.simulator.is_perfect else SIMULATOR
         self._meter = meter
         self._names = (f"{name}.{place}" for place in count_from(0))
         self._is_owed = True
@@ -63,6 +51,7 @@ class Answerer:
         self.candidates: dict[str, Candidate] = {}
         self.cut = ""
         self.notes: dict[str, None] = {}
+        self.asked: list[Asked] = []
 
     def answer(self, request: Any) -> Answering:
         """Return the generator that answers a request."""
@@ -129,12 +118,10 @@ class Answerer:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
+            at = self._golden(request.at) if self._cast.agent_information == "oracle" else request.at
             with self._world.guard():
                 candidate = self._cast.agent.propose(
-                    as_told(request.at),
-                    feedback=request.feedback,
-                    temperature=request.temperature,
-                    rng=Random(call.seed),
+                    as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
                 )
             if not isinstance(candidate, Candidate):
                 raise ContractError(
@@ -231,14 +218,11 @@ class Answerer:
         return Task(items, "verifier", call, work, verdict_record, verdict_of)
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
-        shown = []
-        for candidate in candidates:
-            preview = candidate.preview
-            if preview is not None:
-                gold = self._world.oracle(self._episode.token(preview))
-                candidate = replace(candidate, preview=replace(preview, gold=gold))
-            shown.append(candidate)
-        return shown
+        return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
+
+    def _golden(self, state: State) -> State:
+        """Return a state with gold: for those alone who are labelled `oracle`."""
+        return replace(state, gold=self._world.oracle(self._episode.token(state)))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)
@@ -256,7 +240,7 @@ class Answerer:
             if self._episode.known(at, candidate.key, draw) is None:
                 new.setdefault(candidate.key, candidate)
         if new:
-            granted, axis = self._grant("agent", "simulations", len(new), name=name, whole=True)
+            granted, axis = self._grant(self._imagines, "simulations", len(new), name=name, whole=True)
             if not granted:
                 raise BudgetExhausted(axis)
             tasks = [
@@ -265,7 +249,7 @@ class Answerer:
             is_cut = False
             for candidate, (answer,) in zip(new.values(), (yield tasks), strict=True):
                 if isinstance(answer, Cut):
-                    self._cut(answer, "agent", "simulations")
+                    self._cut(answer, self._imagines, "simulations")
                     is_cut = True
                 else:
                     self._episode.after(at, candidate, draw, answer.value)
@@ -278,19 +262,21 @@ class Answerer:
         log = self._episode.log
 
         def work(known: Mapping[int, Any]) -> list[Outcome]:
-            return [self._world.simulate(self._episode.token(at), candidate.action, draw)]
+            with self._world.guard():
+                return [self._simulator.simulate(self._world, self._episode.token(at), candidate.action, draw)]
 
         def record(outcome: Outcome) -> Mapping[str, Any]:
             if log is None:
                 return {}
             state = next_id(at.id, candidate.key, draw, outcome.observation)
-            return {"state": state, **outcome_record(outcome, log, self._world.thumbnail(outcome.token))}
+            picture = self._world.thumbnail(outcome.token) if self._simulator.is_perfect else None
+            return {"state": state, **outcome_record(outcome, log, picture)}
 
         def read(line: Mapping[str, Any]) -> Outcome | None:
             return None if log is None else outcome_of(line, log)
 
         item = Item(name, question, candidate.id)
-        return Task([item], "agent", self._episode.call(question), work, record, read)
+        return Task([item], self._imagines, self._episode.call(question), work, record, read)
 
     def _ask(self, request: Ask, name: str) -> Answering:
         granted, axis = self._grant(request.role, "asks", 1, name=name)
@@ -298,7 +284,7 @@ class Answerer:
             raise BudgetExhausted(axis)
         prompt = digest("ask", request.role, request.at.id, request.at.notes, request.subject)
         call = self._episode.call(prompt)
-        roles = self._cast.roles
+        roles = player_of(self._cast.roles, request.role)
         self.notes[f"{request.role} answered by {roles.source}"] = None
 
         def work(known: Mapping[int, Any]) -> list[str]:
@@ -316,6 +302,7 @@ class Answerer:
         if isinstance(answer, Cut):
             self._cut(answer, request.role, "asks")
             raise BudgetExhausted(answer.axis)
+        self.asked.append(Asked(request.role, answer.value))
         return heard(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:

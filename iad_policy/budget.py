@@ -20,7 +20,9 @@ Scope = Literal["decision", "episode", "run"]
 SCOPES: tuple[Scope, ...] = ("decision", "episode", "run")
 COUNTED = ("proposals", "verifications", "simulations", "asks", "env_steps")
 MEASURED = ("prompt_tokens", "completion_tokens", "tokens", "seconds", "usd")
-SPENDERS = ("agent", "verifier", *ROLES)
+SIMULATOR = "simulator"
+"""Who pays for simulations that are not the environment's own, which are the agent's."""
+SPENDERS = ("agent", "verifier", *ROLES, SIMULATOR)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import iad_envs
+from iad_envs.tasks import data_folder
 from iad_policy.digest import digest
 from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation import inventory
@@ -29,12 +30,14 @@ from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.suite import NAME, read_suite
 from iad_policy.evaluation.trace import RunTraces
 from iad_policy.evaluation.viewer.report import write_report
+from iad_policy.simulators import PERFECT
+from webshop_server.commands import add_commands
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 RUNS = Path("runs")
 DEFAULT_STRATEGY = "iad"
-"""Of `iad run`."""
+TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 
 BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
@@ -91,6 +94,8 @@ Split = Annotated[str | None, typer.Option(help="The split the tasks are from, b
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
+Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role.")]
+SimulatorName = Annotated[str, typer.Option("--simulator", help="perfect, noisy:F, retrieval[:FILE] or llm:<model>.")]
 Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
 Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
 Delta = Annotated[float | None, typer.Option(help="How much a candidate must beat the incumbent by.")]
@@ -120,6 +125,8 @@ def compare(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -153,6 +160,8 @@ def run(
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
+    role: Roles = None,
+    simulator: SimulatorName = PERFECT,
     feedback: Feedback = None,
     stop: Stop = None,
     delta: Delta = None,
@@ -208,9 +217,35 @@ def play(
         play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
 
 
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; only this machine reaches this one.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; where it is in use, the next free one.")] = 3000,
+    api: Annotated[bool, typer.Option("--api", help="Also let environments in, by a token.")] = False,
+    split: Split = None,
+    env_arg: EnvArgs = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Host the shop of IAD/WebShop-v0 as a site, until Ctrl-C."""
+    from webshop_server.serving import host_shop, new_token, notice, serve_until_stopped
+
+    console = _console()
+    shop = "IAD/WebShop-v0"
+    with _clear_errors((*BAD_INPUT, OSError)):
+        split = parameters_of(shop).get("split") if split is None else split
+        env: Any = make_env(shop, pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir).unwrapped
+        token = (os.environ.get(TOKEN_VARIABLE) or new_token()) if api else None
+        data = {"name": env.data.name, "digest": env.data.digest}
+        server = host_shop(env.storefront, split=split, host=host, port=port, token=token, data=data)
+    said = notice(server, asked=port, token=None if os.environ.get(TOKEN_VARIABLE) else token)
+    serve_until_stopped(server, lambda: console.print(said, highlight=False, markup=False, soft_wrap=True))
+
+
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers, feedback forms and presets."""
+    """List environments, agents, strategies, verifiers, simulators, feedback forms and presets."""
     console = _console()
     environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
     for kind, described in inventory.names(environments).items():
@@ -308,6 +343,8 @@ def _anywhere() -> None:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # module:object finds files beside you, as with python -m
 
+
+add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), lambda: _clear_errors(BAD_INPUT))
 
 if __name__ == "__main__":
     app()

@@ -18,19 +18,39 @@ class Defaults:
         agent: The keyless agent's name.
         proxy: Its proxy verifier, as "module:factory".
         prompts: The folder in `iad_policy/prompts/`.
+        stand_ins: Actions with outcomes of several types in any state, for simulators that err and for their report.
         language: What `litellm:<model>` makes, as "module:Class", where answers need reading of their own.
     """
 
     agent: str = "random"
     proxy: str = ""
     prompts: str = "any"
+    stand_ins: tuple[str, ...] = ()
     language: str = "iad_policy.agents.language:LanguageAgent"
 
 
+SHOP = Defaults(
+    "shopper",
+    proxy="iad_policy.verifiers.webshop:InstructionVerifier",
+    prompts="webshop",
+    stand_ins=("click[nothing]", "search[gift]"),
+)
+
 DEFAULTS = {
-    "IAD/WebShop-v0": Defaults("shopper", "iad_policy.verifiers.webshop:InstructionVerifier", "webshop"),
-    "IAD/InterCodeBash-v0": Defaults("scripter", "iad_policy.verifiers.bash:CommandVerifier", "bash"),
-    "IAD/BIRD-v0": Defaults("linker", "iad_policy.verifiers.bird:QueryVerifier", "bird"),
+    "IAD/WebShop-v0": SHOP,
+    "IAD/WebShopBrowser-v0": SHOP,
+    "IAD/InterCodeBash-v0": Defaults(
+        "scripter",
+        proxy="iad_policy.verifiers.bash:CommandVerifier",
+        prompts="bash",
+        stand_ins=("ls", "cat /missing", "nothing-such", "submit"),
+    ),
+    "IAD/BIRD-v0": Defaults(
+        "linker",
+        proxy="iad_policy.verifiers.bird:QueryVerifier",
+        prompts="bird",
+        stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
+    ),
     "IAD/Sketch2Code-v0": Defaults(
         "tracer",
         proxy="iad_policy.verifiers.sketch2code:SketchVerifier",

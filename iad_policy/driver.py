@@ -10,8 +10,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from iad_policy.answering import Answerer, Answering, Cast
+from iad_policy.answering import Answerer, Answering
 from iad_policy.budget import Meter, count
+from iad_policy.cast import Cast
 from iad_policy.episode import Episode
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import All, Asking, Commit
@@ -96,6 +97,7 @@ class Driver:
             budget=dict(meter.spent),
             cut=answerer.cut,
             notes=tuple(answerer.notes),
+            asked=tuple(answerer.asked),
         )
 
     def look(self, here: State, looking: Callable[[State], Asking[T]]) -> T:

@@ -12,6 +12,7 @@ from iad_policy.digest import digest, seed_of
 from iad_policy.errors import ContractError, ReplayError
 from iad_policy.log import EpisodeLog, Line
 from iad_policy.records import put_observation
+from iad_policy.simulators import Simulator
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
 
 MAX_TOKENS_KEPT = 256
@@ -22,15 +23,19 @@ class Episode:
     """One episode, as the policy sees it.
 
     Args:
-        world: The environment, to simulate beside.
+        world: The environment.
+        simulator: What simulates beside it.
         task: Names the task in seeds.
         seed: The run's seed.
         meter: The episode's budget.
         log: The episode's part of the answer log, if there is one.
     """
 
-    def __init__(self, world: World, *, task: str, seed: int, meter: Meter, log: EpisodeLog | None) -> None:
+    def __init__(
+        self, world: World, simulator: Simulator, *, task: str, seed: int, meter: Meter, log: EpisodeLog | None
+    ) -> None:
         self.world = world
+        self.simulator = simulator
         self.meter = meter
         self.log = log
         self.state: State | None = None
@@ -129,7 +134,7 @@ class Episode:
         return state
 
     def token(self, state: State) -> Any:
-        """Return the environment's token of a state ahead of the last committed one.
+        """Return the simulator's token of a state ahead of the last committed one.
 
         Raises:
             ContractError: The state lies behind the last commit.
@@ -148,10 +153,10 @@ class Episode:
         name = self.state.id
         token = self._tokens.get(name)
         if token is None:
-            token = self.world.snapshot()
+            token = self.simulator.begin(self.world, self.state)
             self._keep(name, token)
         for action, draw in state.path:
-            outcome = self.world.simulate(token, action, draw)
+            outcome = self.simulator.simulate(self.world, token, action, draw)
             token, name = outcome.token, next_id(name, self.world.key(action), draw, outcome.observation)
         if name != state.id:
             raise ReplayError(

@@ -213,5 +213,25 @@ PRESETS: Mapping[str, Preset] = {
             "here the verifier values both.",
         ),
     ),
+    **{
+        f"artis/{place}": Preset(
+            env,
+            "ARTIS: sequential simulation before one execution",
+            ("single", "weighted-bon", "sequential-revision", "artis"),
+            stated={
+                "n": 5,
+                "temperature": 1.0,
+                "strategy_args": {"artis.mode": "sequential", "artis.depth": 20},
+            },
+            ours={"agent_args": {"max_tokens": 1024}},
+            notes=(
+                "Run there on BFCL-v3 and ACEBench, where what is simulated is one user turn: the settings are carried "
+                "over, and an episode is the turn. Its gains peak at n = 8 to 10 (--n 8).",
+                "Its simulator is a trained model (--simulator llm:<model>); here it is the environment's fork. Every "
+                "role but the actor has temperature 0.01 there, and 0 here.",
+            ),
+        )
+        for place, env in (("webshop", WEBSHOP), ("bash", BASH))
+    },
 }
 """Name -> preset."""

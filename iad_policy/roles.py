@@ -5,16 +5,20 @@ other ones at each call; the other roles fill templates. The log names the sourc
 as a model's.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
 
+from iad_policy.attempts import evaluation_of, summary_of
 from iad_policy.call import current_call
 from iad_policy.errors import UnknownName
 from iad_policy.names import load_object
 from iad_policy.paraphrasing import paraphrase
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
+NO_COMPLAINT = "No complaint; look once more at the task."
+"""The critic's word on a candidate that its verdict says nothing about: it names no error."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
 
@@ -32,16 +36,88 @@ class TemplateRoles:
         if role == "ranker":
             best = max(range(len(candidates)), key=lambda place: score(candidates[place]), default=0)
             return str(best)
-        if role in ("evaluator", "judge"):
+        if role == "evaluator":
+            return "\n".join(map(evaluation_of, candidates)) or evaluation_of(Candidate(None))
+        if role == "judge":
             return "\n".join(f"{_said(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
         if role == "critic":
-            return " ".join(_critique(one) for one in candidates).strip() or "No complaint; look once more at the task."
+            return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
         if role == "summariser":
-            return "What was tried:\n" + "\n".join(f"- {text}" for text in texts)
+            return summary_of(texts)
         if role == "reflector":
             return f"That attempt did not succeed: {'; '.join(texts)}. Do something different this time."
         call = current_call()
         return paraphrase("\n".join(texts), call.sample_index, call.stream)
+
+
+class AssignedRoles:
+    """Roles some of which are played by others.
+
+    Args:
+        players: Who plays which role.
+        others: Who plays all that are not named.
+
+    Raises:
+        UnknownName: No such role.
+    """
+
+    def __init__(self, players: Mapping[str, Roles], others: Roles) -> None:
+        for role in players:
+            if role not in ROLES:
+                raise UnknownName("role", role, ROLES)
+        self.players, self.others = dict(players), others
+        self.source = ", ".join([others.source, *(f"{role} {one.source}" for role, one in players.items())])
+
+    @property
+    def identity(self) -> str:
+        """Names all that their answers depend on."""
+        named = [f"{role}: {_identity(one)}" for role, one in sorted(self.players.items())]
+        return "; ".join([_identity(self.others), *named])
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        """Return the text of whoever plays the role."""
+        return self.players.get(role, self.others).answer(role, state, subject)
+
+
+def player_of(roles: Roles, role: str) -> Roles:
+    """Return who plays one role."""
+    return roles.players.get(role, roles.others) if isinstance(roles, AssignedRoles) else roles
+
+
+def load_roles(
+    roles: Roles | Mapping[str, str | Roles] | None, env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None
+) -> Roles:
+    """Return who plays the roles.
+
+    Args:
+        roles: Who plays all of them; or, by role, who plays single ones (`"litellm:<model>"`, `"template"`, or an
+            object with `answer`), the others being played by default; None for the default.
+        env: The environment, whose prompts language models are given.
+        agent: Its language model plays by default.
+        verifier: Likewise, where the agent has none.
+
+    Raises:
+        UnknownName: No such role, or no such player.
+    """
+    if roles is not None and not isinstance(roles, Mapping):
+        return roles
+    others = default_roles(env, agent, verifier)
+    return AssignedRoles({role: _player(one, env) for role, one in roles.items()}, others) if roles else others
+
+
+def _player(player: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+    if not isinstance(player, str):
+        return player
+    kind, _, model = player.partition(":")
+    if player == TemplateRoles.source:
+        return TemplateRoles()
+    if kind != "litellm":
+        raise UnknownName("player of a role", player, [TemplateRoles.source, "litellm:<model>"])
+    return load_object("iad_policy.models.roles:model_roles")(env, model)  # type: ignore[no-any-return]
+
+
+def _identity(roles: Roles) -> str:
+    return str(getattr(roles, "identity", "")) or roles.source
 
 
 def _parts(subject: Any) -> list[Any]:

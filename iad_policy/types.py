@@ -110,7 +110,7 @@ class State:
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
         wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
         is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
-        gold: The oracle's findings, only in the preview an `oracle` verifier is given.
+        gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
     """
 
     observation: Any
@@ -240,6 +240,13 @@ class Outcome(NamedTuple):
     key: str
 
 
+class Asked(NamedTuple):
+    """A role and what it said."""
+
+    role: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One committed action and how it came about.
@@ -251,6 +258,7 @@ class Decision:
         budget: What the decision spent, by role.
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
         notes: What a reader should know (feedback dropped, overdraft, no usable candidate).
+        asked: What the roles said, in order.
     """
 
     state: State
@@ -259,6 +267,7 @@ class Decision:
     budget: Mapping[str, Usage]
     cut: str = ""
     notes: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     @property
     def usage(self) -> Usage:

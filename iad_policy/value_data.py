@@ -47,7 +47,8 @@ def reasoning_tree(
     A state from the queue is rolled out from until it has `width` children, `width` times at most: rollouts share their
     steps as far as their actions are equal. If a rollout is worth more than `threshold`, its states up to the depth
     `depth_expanded` are queued; a worthless one queues none, which prunes its branch. An answer that is no action ends
-    its rollout, which is then worth 0. When the budget ends, what there is so far is returned.
+    its rollout, which is then worth 0. When the budget ends, what there is so far is returned. The expert's trajectory,
+    a further branch in the paper, is left out: it is gold.
 
     Args:
         here: The root.

@@ -11,8 +11,8 @@ import gymnasium as gym
 
 from iad_policy.adapters import adapt
 from iad_policy.agents import FunctionAgent, load_agent
-from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
+from iad_policy.cast import Cast
 from iad_policy.digest import digest
 from iad_policy.driver import Driver
 from iad_policy.episode import Episode
@@ -20,7 +20,8 @@ from iad_policy.errors import ContractError, UnknownName
 from iad_policy.feedback import FeedbackForm
 from iad_policy.log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
-from iad_policy.roles import default_roles
+from iad_policy.roles import load_roles
+from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold
 from iad_policy.strategies import Strategy, load_strategy, require_verifier
 from iad_policy.strategies.stop import StopRule
 from iad_policy.types import Agent, Candidate, Decision, Roles, State, Usage, Verifier
@@ -45,7 +46,10 @@ class IADPolicyWrapper:
         feedback: A feedback form's name or the form, for strategies that have it.
         stop: A stop rule's name or the rule, for strategies that have it.
         roles: Answers the critic, judge and other roles; by default the agent's own language model, else the
-            verifier's, else templates.
+            verifier's, else templates. A mapping such as `{"evaluator": "litellm:<model>"}` gives single roles to
+            others.
+        simulator: Answers every simulation and preview: a name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`,
+            `"llm:<model>"`) or an object with `simulate`; all but `perfect` refuse verifiers that read gold.
         budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
         seed: Of every sample.
         threads: How many requests are answered side by side; the answers don't depend on it.
@@ -64,7 +68,8 @@ class IADPolicyWrapper:
         verifier: str | Verifier | None = None,
         feedback: str | FeedbackForm | None = None,
         stop: str | StopRule | None = None,
-        roles: Roles | None = None,
+        roles: Roles | Mapping[str, str | Roles] | None = None,
+        simulator: str | Simulator = PERFECT,
         budget: Budget | Mapping[str, float] | None = None,
         seed: int = 0,
         threads: int = 1,
@@ -83,8 +88,10 @@ class IADPolicyWrapper:
         self._strategy = load_strategy(strategy, n=n, **options)
         base, judge = load_agent(agent, env), _verifier(verifier, env)
         require_verifier(strategy, judge)
-        self._cast = Cast(base, judge, roles or default_roles(env, base, judge))
+        self._cast = Cast(base, judge, load_roles(roles, env, base, judge))
         self._world = adapt(env)
+        self._simulator = load_simulator(simulator, env)
+        require_no_gold(self._simulator, base, judge)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
         self._seed = seed
@@ -195,7 +202,8 @@ class IADPolicyWrapper:
     def _start(self, observation: Any, info: Mapping[str, Any]) -> State:
         task = str(info.get("task_id", self._n_episodes))
         meter = Meter(self._budget.of("episode"), parent=self._run_meter)
-        episode = Episode(self._world, task=task, seed=self._seed, meter=meter, log=self._episode_log(task))
+        log = self._episode_log(task)
+        episode = Episode(self._world, self._simulator, task=task, seed=self._seed, meter=meter, log=log)
         self._n_episodes += 1
         self._episode = episode
         self._driver = Driver(

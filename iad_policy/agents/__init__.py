@@ -18,10 +18,15 @@ AGENTS: Mapping[str, str] = {
     "replay": "iad_policy.agents.replay:Replay",
     "scripter": "iad_policy.agents.scripter:Scripter",
     "tracer": "iad_policy.agents.tracer:Tracer",
+    "heeding": "iad_policy.agents.heeding:Heeding",
     "litellm": "iad_policy.agents.language:language_agent",
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
     "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",
+    "noisy-oracle": "iad_policy.agents.instruments:noisy_oracle",
+    "feedback-responsive": "iad_policy.agents.instruments:feedback_responsive",
+    "stubborn": "iad_policy.agents.instruments:stubborn",
+    "over-reflector": "iad_policy.agents.instruments:over_reflector",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 

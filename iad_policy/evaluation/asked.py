@@ -6,12 +6,18 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _SAME = (
-    *("env", "verifier", "split", "data_dir", "preset", "tasks", "subset", "baseline", "feedback"),
-    *("stop", "delta", "temperature", "threads", "workers", "cache"),
+    *("env", "verifier", "split", "data_dir", "preset", "tasks", "subset", "baseline", "simulator"),
+    *("feedback", "stop", "delta", "temperature", "threads", "workers", "cache"),
 )
 _LISTS: Mapping[str, Callable[[str], Any]] = {"agent": str, "n": int, "seed": int}
 """Options that take several values between commas."""
-_PAIRS = {"budget": "budget", "strategy_arg": "strategy_args", "agent_arg": "agent_args", "env_arg": "env_args"}
+_PAIRS = {
+    "budget": "budget",
+    "role": "roles",
+    "strategy_arg": "strategy_args",
+    "agent_arg": "agent_args",
+    "env_arg": "env_args",
+}
 """Option that is given pair by pair -> part of the configuration."""
 
 

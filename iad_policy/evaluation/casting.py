@@ -9,12 +9,13 @@ from weakref import WeakValueDictionary
 import gymnasium as gym
 
 from iad_policy.agents import load_agent
-from iad_policy.answering import Cast
+from iad_policy.cast import Cast
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
 from iad_policy.names import signed
-from iad_policy.roles import default_roles
+from iad_policy.roles import ROLES, load_roles, player_of
+from iad_policy.simulators import load_simulator, require_no_gold
 from iad_policy.verifiers import load_verifier
 
 CACHE_VARIABLE = "IAD_CACHE"
@@ -29,22 +30,26 @@ def cache_path() -> Path:
 
 
 def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
-    """Return an agent, and the verifier and roles that a configuration names.
+    """Return an agent, and the verifier, roles and simulator that a configuration names.
 
     Raises:
-        UnknownName: No such agent or verifier.
+        UnknownName: No such agent, verifier, role or simulator.
+        SimulationError: A verifier that reads gold with a simulator that isn't perfect.
         ValueError: The cache's file is something else.
     """
     loaded = load_agent(config.own.get(agent, agent), env, **config.agent_args)
     verifier = load_verifier(config.own.get(config.verifier, config.verifier), env) if config.verifier else None
-    asked: tuple[Any, ...] = (loaded, verifier)
+    roles = load_roles(config.roles, env, loaded, verifier)
+    simulator = load_simulator(config.simulator, env)
+    require_no_gold(simulator, loaded, verifier)
+    asked: tuple[Any, ...] = (loaded, verifier, simulator, *(player_of(roles, role) for role in ROLES))
     for one in asked:
         gate = getattr(getattr(one, "model", None), "gate", None)
         if gate is not None:
             gate.widen(config.workers * config.threads)
         if config.cache and hasattr(one, "model"):
             one.model = _cached(one.model, cache_path())
-    return Cast(loaded, verifier, default_roles(env, loaded, verifier))
+    return Cast(loaded, verifier, roles, simulator)
 
 
 def identity_of(role: Any, name: str) -> str:

@@ -10,6 +10,7 @@ from iad_policy.budget import Budget
 from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
 from iad_policy.requests import Asking
+from iad_policy.simulators import PERFECT
 from iad_policy.strategies import STRATEGIES, Strategy, declaration_of, find_strategy, load_strategy, options_of
 from iad_policy.types import State
 
@@ -61,6 +62,8 @@ class RunConfig:
         split: The split, where the environment has splits.
         seed: Of every sample.
         baseline: The strategy that others are compared with; "" for `bon-sc` where it runs, else the first.
+        roles: Who plays single roles, by name, such as `{"evaluator": "litellm:<model>"}`.
+        simulator: What answers simulations and previews.
         feedback: A feedback form's name, for strategies that have it; None for the strategy's own.
         stop: A stop rule's name, likewise.
         delta: What a new candidate must score above the incumbent, likewise.
@@ -91,6 +94,8 @@ class RunConfig:
     split: str | None = None
     seed: int | tuple[int, ...] = 0
     baseline: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    simulator: str = PERFECT
     feedback: str | None = None
     stop: str | None = None
     delta: float | None = None

@@ -1,9 +1,11 @@
 """One episode as it unfolds, and what is kept of it."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 
+from iad_policy.attempts import passes
 from iad_policy.digest import encode
 from iad_policy.evaluation.episodes import number
 from iad_policy.types import Decision
@@ -65,6 +67,7 @@ class Course:
             "success": None if success is None else float(success),
             "progress": self._progress[-1] if self._progress else None,
             "reward": self._reward,
+            "reward_parts": _numbers(self._info.get("reward_parts") or {}),
             "n_steps": n_steps,
             "grounding": (1 + self._n_accepted) / (1 + n_steps),
             "stop_reason": self._stop_reason,
@@ -72,6 +75,7 @@ class Course:
             "error_kind": self._error_kind,
             "error": self._error,
             "n_failed_verdicts": sum(map(_n_failed_verdicts, decisions)),
+            **_evaluations(decisions),
             "usage": {role: usage.as_dict() for role, usage in self._policy.spent.items()},
             "progress_by_step": tuple(self._progress),
             "actions": tuple(encode(decision.committed.action) for decision in decisions[:n_steps]),
@@ -80,6 +84,17 @@ class Course:
     def _arrived(self, info: dict[str, Any]) -> None:
         self._info = info
         self._progress.append(number(info.get("progress")))
+
+
+def _numbers(parts: Mapping[str, Any]) -> dict[str, float]:
+    return {name: value for name, part in parts.items() if (value := number(part)) is not None}
+
+
+def _evaluations(decisions: Sequence[Decision]) -> dict[str, int]:
+    """Return how many evaluations could be read, and how many of them passed what they evaluate."""
+    texts = [asked.text for decision in decisions for asked in decision.asked if asked.role == "evaluator"]
+    verdicts = [verdict for verdict in map(passes, texts) if verdict is not None]
+    return {"n_evaluations": len(verdicts), "n_passed": sum(verdicts)}
 
 
 def _n_failed_verdicts(decision: Decision) -> int:

@@ -27,6 +27,7 @@ class EpisodeRecord:
         success: 1.0, 0.0, or None where the environment has no success.
         progress: 0-1 at the end, or None where the environment has none.
         reward: Sum over the episode.
+        reward_parts: What the environment says the last reward is made of.
         n_steps: Committed actions.
         grounding: Accepted steps / steps, the reset counted as an accepted one (AgentBoard).
         difficulty: `easy`, `hard`, or "".
@@ -37,6 +38,8 @@ class EpisodeRecord:
         error: Its message.
         information: The verifier's label, "" without a verifier.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
+        n_evaluations: Simulated attempts that the evaluator gave a verdict on.
+        n_passed: Of these, those that it passed.
         wall_s: Seconds from reset to end, as it was run last.
         usage: What was spent, by role and axis.
         progress_by_step: Progress after the reset and after each step.
@@ -54,6 +57,7 @@ class EpisodeRecord:
     success: float | None = None
     progress: float | None = None
     reward: float = 0.0
+    reward_parts: Mapping[str, float] = field(default_factory=dict)
     n_steps: int = 0
     grounding: float = 1.0
     difficulty: str = ""
@@ -63,6 +67,8 @@ class EpisodeRecord:
     error: str = ""
     information: str = ""
     n_failed_verdicts: int = 0
+    n_evaluations: int = 0
+    n_passed: int = 0
     wall_s: float = 0.0
     usage: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     progress_by_step: tuple[float | None, ...] = ()

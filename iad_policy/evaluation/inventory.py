@@ -15,6 +15,7 @@ from iad_policy.agents import AGENTS
 from iad_policy.feedback import FORMS
 from iad_policy.names import load_object
 from iad_policy.papers import PRESETS
+from iad_policy.simulators import SIMULATORS
 from iad_policy.strategies import STRATEGIES
 from iad_policy.verifiers import VERIFIERS
 
@@ -49,6 +50,7 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
         "agents": dict(_described(name, path) for name, path in AGENTS.items()),
         "strategies": dict(_described(name, path) for name, path in STRATEGIES.items()),
         "verifiers": dict(_described(name, path) for name, path in VERIFIERS.items()),
+        "simulators": dict(_described(name, path) for name, path in SIMULATORS.items()),
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
         "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in PRESETS.items()},
     }

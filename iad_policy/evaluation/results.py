@@ -21,6 +21,7 @@ LABELS = {
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
+INSTRUMENT = "oracle agent: knows the right action of each step; an instrument, not a result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,14 @@ class Heading:
         information: The verifier's label, "" without one.
         n_tasks: Tasks that are run.
         data: Name and digest of the data, if the environment has any.
+        instruments: The agents that know gold.
     """
 
     config: RunConfig
     information: str
     n_tasks: int
     data: Mapping[str, str]
+    instruments: tuple[str, ...] = ()
 
 
 class Figures(NamedTuple):
@@ -145,7 +148,11 @@ class Results:
             "n_tasks": self.heading.n_tasks,
             "data": dict(self.heading.data),
             "agent": config.agent,
+            "instruments": self.heading.instruments,
+            "instrument_label": INSTRUMENT,
             "verifier": config.verifier,
+            "roles": dict(config.roles),
+            "simulator": config.simulator,
             "information": self.heading.information,
             "label": LABELS[self.heading.information],
             "equal_on": config.equal_on(),
@@ -171,9 +178,11 @@ def read_results(folder: Path | str) -> Results:
 
 def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
     """Return the results of a run, given the content of its `config.json` and its episodes so far."""
-    information = next(iter(recorded["identity"].values()))["information"]
+    config, identity = RunConfig.of(recorded), recorded["identity"]
+    information = identity[config.agents[0]]["information"]
     n_tasks = len({record.task_id for record in records})
-    results = Results(Heading(RunConfig.of(recorded), information, n_tasks, recorded["data"]))
+    instruments = tuple(agent for agent in config.agents if "agent_information" in identity[agent])
+    results = Results(Heading(config, information, n_tasks, recorded["data"], instruments))
     for record in records:
         results.add(record)
     return results

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
-from iad_policy.answering import Cast
 from iad_policy.budget import Budget, Meter
+from iad_policy.cast import Cast
 from iad_policy.defaults import env_id
 from iad_policy.digest import digest, seed_of
 from iad_policy.errors import BudgetExhausted, IADError, Interrupted, StorageError
@@ -110,7 +110,12 @@ class Runner:
     @property
     def heading(self) -> Heading:
         """What stands above the table."""
-        return Heading(self._config, self.information, len(self.tasks), self.data)
+        return Heading(self._config, self.information, len(self.tasks), self.data, self.instruments)
+
+    @property
+    def instruments(self) -> tuple[str, ...]:
+        """The agents that know gold."""
+        return tuple(agent for agent, names in self._names.items() if "agent_information" in names)
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -207,6 +212,7 @@ class Runner:
             strategy=config.own.get(arm.strategy, arm.strategy),
             verifier=cast.verifier or NO_VERIFIER,
             roles=cast.roles,
+            simulator=cast.simulator or config.simulator,
             budget=self._budget,
             seed=job.seed,
             threads=config.threads,
@@ -287,5 +293,7 @@ def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
         "agent": identity_of(cast.agent, agent),
         "verifier": identity_of(cast.verifier, verifier),
         "roles": identity_of(cast.roles, cast.roles.source),
+        "simulator": identity_of(cast.simulator, config.simulator),
         "information": "" if cast.verifier is None else cast.verifier.information,
+        **({"agent_information": cast.agent_information} if cast.agent_information else {}),
     }

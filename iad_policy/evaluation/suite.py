@@ -30,7 +30,7 @@ NUMBERS = (int, float)
 KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("n", "tasks", "seed", "threads", "workers"), ((int,), "a whole number")),
     **dict.fromkeys(("delta", "temperature", "subset"), (NUMBERS, "a number")),
-    **dict.fromkeys(("env_args", "agent_args", "strategy_args", "budget"), ((dict,), "a table")),
+    **dict.fromkeys(("env_args", "agent_args", "strategy_args", "budget", "roles"), ((dict,), "a table")),
     "cache": ((bool,), "true or false"),
 }
 """What a key holds; texts where nothing is said."""

@@ -10,8 +10,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.metrics import Difference, StrategySummary
-from iad_policy.evaluation.results import LABELS, Figures, Heading
+from iad_policy.evaluation.results import INSTRUMENT, LABELS, Figures, Heading
 from iad_policy.evaluation.statistics import Interval
 
 NOTHING = "-"
@@ -37,12 +38,16 @@ class Board:
         yield _heading(self._heading)
         yield ""
         scores = _score_columns(list(self._summaries.values()))
-        together = fitting("", [*scores, *SPENT], self._summaries)
+        roles = _roles(self._summaries)
+        spent = [*SPENT, USD] if roles else SPENT
+        together = fitting("", [*scores, *spent], self._summaries)
         if len(together) == 1:
             yield from together
         else:
             yield from fitting("", scores, self._summaries)
-            yield from fitting("Spent, mean per episode", SPENT, self._summaries)
+            yield from fitting("Spent, mean per episode", spent, self._summaries)
+        if roles:
+            yield from fitting("Spent by role, mean per episode", LEDGER, roles)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
@@ -73,7 +78,8 @@ def _heading(heading: Heading) -> RenderableType:
         Text.assemble(
             (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
         ),
-        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}"),
+        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}{_others(config)}"),
+        *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
         *map(Text, config.notes),
@@ -81,10 +87,20 @@ def _heading(heading: Heading) -> RenderableType:
     return Group(*lines)
 
 
+def _others(config: RunConfig) -> str:
+    """Say who plays which role, where that was asked for, and who simulates."""
+    roles = "".join(f"; {role} {player}" for role, player in config.roles.items())
+    return f"{roles}; simulator {config.simulator}"
+
+
 def _label(information: str) -> Text:
     if information == "oracle":
-        return Text(f"*** {LABELS[information]} ***", style="bold red")
+        return _alarm(LABELS[information])
     return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
 
 
 def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
@@ -98,6 +114,8 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
         columns.append(
             ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
         )
+    if any(one.evaluation_pass_rate is not None for one in summaries):
+        columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
     if any(one.n_errored for one in summaries):
         columns.append(("errored", lambda one: str(one.n_errored)))
@@ -113,6 +131,16 @@ SPENT: Columns[StrategySummary] = [
     ("tokens", lambda one: f"{one.spent['tokens']:,.0f}"),
     ("steps", lambda one: _figure(one.n_steps, 1)),
     ("seconds", lambda one: _seconds(one.wall_s)),
+]
+
+USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
+
+LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
+    ("prompt\ntokens", lambda one: f"{one.get('prompt_tokens', 0):,.0f}"),
+    ("completion\ntokens", lambda one: f"{one.get('completion_tokens', 0):,.0f}"),
+    ("usd", lambda one: _usd(one)),
+    ("seconds", lambda one: _seconds(one.get("seconds", 0.0))),
 ]
 
 DIFFERENCE: Columns[Difference] = [
@@ -131,6 +159,24 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     for name, one in rows.items():
         table.add_row(name, *(cell(one) for _, cell in columns))
     return table
+
+
+def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
+    """Return what was spent by each role that was asked, and by agent and verifier where they are language models."""
+    return {
+        f"{name}: {role}": axes
+        for name, one in summaries.items()
+        for role, axes in one.by_role.items()
+        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
+    }
+
+
+def _usd(spent: Mapping[str, float]) -> str:
+    """Return dollars; a price that is not known is no price of 0."""
+    usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
+    if is_unpriced:
+        return f"{usd:.4f} + unpriced" if usd else "unpriced"
+    return f"{usd:.4f}"
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:

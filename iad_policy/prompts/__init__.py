@@ -44,6 +44,7 @@ PLACEHOLDERS = {
     "summariser": ROLE_PLACEHOLDERS,
     "reflector": ROLE_PLACEHOLDERS,
     "paraphraser": ROLE_PLACEHOLDERS,
+    "simulator": ROLE_PLACEHOLDERS,
 }
 """Role -> the placeholders its file may use."""
 

@@ -24,6 +24,7 @@ STRATEGIES: Mapping[str, str] = {
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
     "chains": "iad_policy.strategies.chains:chains",
+    "artis": "iad_policy.strategies.artis:artis",
     "weighted-bon": "iad_policy.strategies.weighted_bon:weighted_bon",
     "self-refine": "iad_policy.strategies.self_refine:self_refine",
     "sk2code-feedback": "iad_policy.strategies.sk2code_feedback:sk2code_feedback",

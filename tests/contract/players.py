@@ -145,6 +145,10 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     "q-guided-plain": {"strategy": "q-guided", "perturb": False},
     "q-guided-episodes": {"strategy": "q-guided", "n": 2, "episodes": 2},
     "reflexion-never": {"strategy": "reflexion", "stop": "never", "n": 2},
+    "artis-short": {"strategy": "artis", "n": 2, "depth": 3},
+    "artis-parallel": {"strategy": "artis", "n": 2, "depth": 2, "mode": "parallel", "every": 2},
+    "artis-alone": {"strategy": "artis", "n": 2, "depth": 2, "verify": False, "summarise": False},
+    "artis-until-pass": {"strategy": "artis", "n": 2, "depth": 2, "until_pass": True},
     "lookahead": {"strategy": look_two_ahead, "n": 2},
     "rehearse": {"strategy": rehearse, "n": 2},
 }

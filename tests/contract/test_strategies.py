@@ -245,6 +245,12 @@ def test_a_strategy_that_needs_a_verifier_says_so() -> None:
         play("digger", {"strategy": "iad"}, verifier=None)
 
 
+@pytest.mark.parametrize("verifier", [Hunch(), "none"])
+def test_a_strategy_that_shows_the_true_reward_is_refused_without_the_oracle(verifier: Any) -> None:
+    with pytest.raises(ValueError, match="labelled 'oracle' for try-again"):
+        IADPolicyWrapper(Wanderer(), Digger(), strategy="try-again", verifier=verifier)
+
+
 def test_an_unknown_role_is_refused_with_the_known_ones() -> None:
     def asking(here: State) -> Any:
         yield from Ask("oracle of Delphi", here)

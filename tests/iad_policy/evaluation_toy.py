@@ -7,7 +7,7 @@ from typing import Any
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
-from iad_policy.answering import Cast
+from iad_policy.cast import Cast
 from iad_policy.errors import ModelError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner

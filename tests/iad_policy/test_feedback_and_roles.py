@@ -106,7 +106,8 @@ def test_feedback_on_different_candidates_is_told_apart_where_its_text_is_the_sa
 def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:
     roles = TemplateRoles()
     assert roles.answer("ranker", HERE, [WORST, BEST]) == "1"
-    assert roles.answer("evaluator", HERE, [BEST]) == "the best: 0.875. well done"
+    assert roles.answer("judge", HERE, [BEST]) == "the best: 0.875. well done"
+    assert "Cause: well done" in roles.answer("evaluator", HERE, [BEST])
     assert roles.answer("critic", HERE, BEST) == "well done"
     assert roles.answer("critic", HERE, Candidate("x"))
     path = State("end", {}, history=(Turn("a", "go"), Turn("b", "stop")))

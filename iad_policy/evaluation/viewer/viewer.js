@@ -179,6 +179,7 @@ function head(run) {
     h("h1", {}, runs.length > 1 ? `${run.name}: ${run.env}` : run.env),
     h("p", {}, `${run.split ? `Split ${run.split}, ` : ""}${run.n_tasks} tasks, seed ${several(run.seed)}${dataName}. Agent ${several(run.agent)}; verifier ${run.verifier || "none"}.`),
     h("p", {}, `Budget: ${run.equal_on}.`),
+    run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete: these are the figures so far."),
     h("h2", {}, "Scores"), scores(run),

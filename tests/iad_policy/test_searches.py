@@ -3,14 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import gymnasium as gym
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import iad_envs  # noqa: F401 (registers IAD/...)
 from iad_policy import Ask, Candidate, IADPolicyWrapper, Propose, State, Verdict, Verify, per_step
-from iad_policy.defaults import defaults_of
 from iad_policy.strategies import load_strategy
 from iad_policy.tree import Tree
 from iad_policy.types import Information
@@ -229,23 +226,3 @@ def test_no_state_of_a_tree_goes_beyond_the_steps_that_are_left() -> None:
     assert [max(node.depth for node in tree.nodes()) for tree in trees] == [2, 1][: len(trees)]
     for tree in trees:
         assert all(not node.edges for node in tree.nodes() if node.state.done)
-
-
-@pytest.mark.parametrize("name", list(SEARCHES))
-@pytest.mark.parametrize("environment", ["WebShop", "InterCodeBash", "BIRD", "Sketch2Code"])
-def test_a_search_plays_a_task_of_every_environment_with_its_keyless_agent(environment: str, name: str) -> None:
-    env = gym.make(f"IAD/{environment}-v0", max_steps=4)
-    try:
-        options = {**SEARCHES[name], "n": 2}
-        with IADPolicyWrapper(defaults_of(env).agent, env, strategy=name, **options) as policy:
-            observation, info = env.reset(seed=1)
-            done = False
-            while not done:
-                action = policy.act(observation, info)
-                assert env.unwrapped.action_key(action) == policy.decisions[-1].committed.key  # type: ignore[attr-defined]
-                observation, _, terminated, truncated, info = env.step(action)
-                done = terminated or truncated
-            assert policy.usage.simulations > 0
-            assert policy.usage.env_steps == len(policy.decisions) == info["step"]
-    finally:
-        env.close()

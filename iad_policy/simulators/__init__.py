@@ -1,0 +1,85 @@
+"""Simulators: what answers `Simulate`, and what every preview shows. To add one: its file, and a line in `SIMULATORS`.
+
+A simulator works on tokens of its own. It is begun at a real state and never touches the real environment: while one
+runs, a guard makes stepping, resetting and restoring it an error.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import gymnasium as gym
+
+from iad_policy.adapters import World
+from iad_policy.errors import SimulationError
+from iad_policy.names import load_object, load_own, made
+from iad_policy.types import Outcome, State
+
+PERFECT = "perfect"
+SIMULATORS: Mapping[str, str] = {
+    PERFECT: "iad_policy.simulators.perfect:PerfectSimulator",
+    "noisy": "iad_policy.simulators.noisy:NoisySimulator",
+    "retrieval": "iad_policy.simulators.retrieval:retrieval_simulator",
+    "llm": "iad_policy.simulators.llm:LanguageSimulator",
+}
+"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+
+
+class Simulator(Protocol):
+    """Says what an action would lead to; it may look at the world it is given, which can't be moved meanwhile."""
+
+    identity: str
+    """Names all that its outcomes depend on, for the key of an episode."""
+    is_perfect: bool
+    """Whether it is the environment's own simulation, whose tokens the oracle can read."""
+
+    def begin(self, world: World, state: State) -> Any:
+        """Return a token of a real state."""
+        ...
+
+    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
+        """Return what the action would lead to, with a token of that; pure in its arguments."""
+        ...
+
+
+def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simulator:
+    """Return a simulator.
+
+    Args:
+        simulator: A name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`, `"llm:gpt-4o-mini"`), `module:object` of your
+            own (a class, called with the environment, or an object), or an object with `begin` and `simulate`.
+        env: The environment it stands for.
+
+    Raises:
+        UnknownName: No such name.
+        TypeError: Neither a name nor a simulator.
+    """
+    if isinstance(simulator, str):
+        name, _, argument = simulator.partition(":")
+        if name in SIMULATORS:
+            simulator = load_object(SIMULATORS[name])(env, *([argument] if argument else []))
+        else:
+            own = load_own("simulator", simulator, [*SIMULATORS, "llm:<model>"])
+            simulator = made("simulator", simulator, own, env)
+    for attribute in ("begin", "simulate", "identity", "is_perfect"):
+        if not hasattr(simulator, attribute):
+            raise TypeError(
+                f"expected a simulator with begin(), simulate(), identity and is_perfect, got {simulator!r:.200} "
+                f"without {attribute}"
+            )
+    assert not isinstance(simulator, str)
+    return simulator
+
+
+def require_no_gold(simulator: Simulator, *readers: Any) -> None:
+    """Refuse an agent or verifier that reads gold where the simulator isn't perfect: gold is of what really happens.
+
+    Raises:
+        SimulationError: One of the readers is labelled `oracle`.
+    """
+    for reader in readers:
+        if not simulator.is_perfect and getattr(reader, "information", "") == "oracle":
+            raise SimulationError(
+                f"expected the perfect simulator with {type(reader).__name__}, which reads gold, got "
+                f"{simulator.identity}: what it shows never happened, so it has no gold; take simulator='perfect', or "
+                "a verifier that reads none"
+            )

@@ -1,0 +1,137 @@
+"""A simulator that is a language model: it predicts in words what an action would lead to."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import gymnasium as gym
+
+from iad_policy.adapters import World
+from iad_policy.errors import ModelError, SimulationError
+from iad_policy.models import LanguageModel, identity_of, load_model
+from iad_policy.models.answers import FENCE, read_field
+from iad_policy.prompts import Prompts, prompts_of
+from iad_policy.prompts.rendering import shown, state_values
+from iad_policy.simulators.seen import Seen
+from iad_policy.types import Outcome, State
+
+N_TRIES = 2
+_OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t]*\n?", re.IGNORECASE | re.MULTILINE)
+
+
+class LanguageSimulator:
+    """Asks a language model what would be seen; never asks the environment.
+
+    It predicts the observation, whether the action is valid and whether the episode is over. It does not predict the
+    environment's structured info: `page` and `facts` are empty and say so when something is looked up in them, and no
+    actions are listed. So it is for agents and verifiers that read observations (`litellm:`, `judge:`), not for keyless
+    ones.
+
+    Args:
+        env: The environment, for its prompts; its observations have to be text.
+        model: A litellm name or an object with `complete`.
+        temperature: Of the model; at 0 all draws of an action are alike.
+        max_tokens: Of an answer.
+
+    Raises:
+        SimulationError: The environment's observations are no text.
+    """
+
+    is_perfect = False
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        model: str | LanguageModel = "",
+        *,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 2048,
+    ) -> None:
+        space = env.observation_space
+        if not isinstance(space, gym.spaces.Text) and not hasattr(space, "max_length"):
+            raise SimulationError(
+                f"expected observations that are text for a language model to predict, got {space!s:.100}; take "
+                "another simulator: perfect, noisy:F or retrieval"
+            )
+        self.model = load_model(model)
+        self._prompts: Prompts = prompts_of(env)
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    @property
+    def identity(self) -> str:
+        """Names all that its outcomes depend on."""
+        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
+        return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator'])} {sampling}"
+
+    def begin(self, world: World, state: State) -> Seen:
+        """Return what is seen."""
+        return Seen.of(state)
+
+    def simulate(self, world: World, token: Seen, action: Any, draw: int) -> Outcome:
+        """Return what the model predicts.
+
+        Raises:
+            ModelError: It could not answer, or not in the form asked for (`malformed`).
+        """
+        if token.done:
+            return token.end()
+        values = state_values(token.as_state()) | {"notes": ""}
+        prompt = self._prompts.render("simulator", subject=shown(action), **values)
+        text = ""
+        for _ in range(N_TRIES):
+            text = self.model.complete(
+                prompt.messages(), temperature=self._temperature, max_tokens=self._max_tokens
+            ).text
+            predicted = read_prediction(text)
+            if predicted is not None:
+                info = _unpredicted(token.info) | {"invalid_action": not predicted.is_valid, "available_actions": ()}
+                seen = predicted.observation
+                return token.after(action, seen, info, done=predicted.is_over, key=seen)
+        raise ModelError(
+            f"expected {self.model.name} as simulator to answer with Valid, Over and Observation, got {text[:200]!r} "
+            f"({N_TRIES} tries); take another model",
+            kind="malformed",
+        )
+
+
+class Prediction(NamedTuple):
+    """What a model's answer says."""
+
+    observation: str
+    is_valid: bool
+    is_over: bool
+
+
+def read_prediction(text: str) -> Prediction | None:
+    """Read an answer; None for one without an observation. What it does not say is taken as valid and not over."""
+    marker = _OBSERVATION.search(text)
+    if marker is None:
+        return None
+    head, seen = text[: marker.start()], text[marker.end() :].strip()
+    fenced = FENCE.fullmatch(seen)
+    is_valid, is_over = not _says(head, "valid", "no"), _says(head, "over", "yes")
+    return Prediction(fenced[1].strip() if fenced else seen, is_valid, is_over)
+
+
+def _says(head: str, field: str, word: str) -> bool:
+    return (read_field(head, field) or "").casefold().startswith(word)
+
+
+class Unpredicted(dict[str, Any]):
+    """Structured info that a language model did not predict: empty, and it says so when something is looked up."""
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise SimulationError(
+            f"expected an agent and a verifier that read observations, got one that reads {key!r} of the structured "
+            "info, which a language model does not predict; take litellm:<model> and judge:<model>, or the simulator "
+            "perfect, noisy:F or retrieval"
+        )
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As looking it up: a default would hide that it was not predicted."""
+        return self[key]
+
+
+def _unpredicted(info: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: Unpredicted() for name in ("facts", "page") if name in info}

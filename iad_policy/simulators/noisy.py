@@ -1,0 +1,120 @@
+"""A simulator that errs as often as it is told to: it then shows what another action would have led to."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from iad_policy.adapters import World
+from iad_policy.defaults import defaults_of
+from iad_policy.digest import digest, seed_of
+from iad_policy.errors import UnknownName
+from iad_policy.simulators.outcomes import END, SUCCESS, is_failure, type_of
+from iad_policy.types import Outcome, State
+
+FAILURE = "failure"
+MAX_TRIES = 12
+"""Other actions tried until one has an outcome of another type."""
+N_DRAWN = 4
+
+
+class _Token(NamedTuple):
+    """Where a simulation is: the environment's token, the name of the way there, and what is shown."""
+
+    inner: Any
+    name: str
+    info: Mapping[str, Any]
+    done: bool
+
+
+class NoisySimulator:
+    """A fork of the environment that with a chosen probability shows an outcome of another type.
+
+    What is shown instead is what another action leads to, all of it: observation, info, done and the state from which
+    the simulation goes on, so what is seen stays consistent. Of the other actions (those available, the environment's
+    stand-ins, the action itself garbled) the first one in a drawn order whose outcome has another type is taken, else
+    the first whose outcome differs at all; where all come to the same, the true outcome stands. Whether and how it errs
+    is drawn from the state, the action and the draw, so it is pure.
+
+    Args:
+        env: The environment; unused, as it is looked at in every simulation.
+        fidelity: The probability of a true outcome, 0-1: one for all, as in `noisy:0.8`, or by outcome type, as in
+            `noisy:success=0.9,failure=0.5,end=1`. `failure` stands for all classes of failure without one of their
+            own; what is not named is 1.
+    """
+
+    is_perfect = False
+
+    def __init__(self, env: gym.Env[Any, Any] | None = None, fidelity: float | str | Mapping[str, float] = "") -> None:
+        self._fidelity = _read(fidelity)
+        said = ",".join(f"{kind}={value:g}" if kind else f"{value:g}" for kind, value in self._fidelity.items())
+        self.identity = f"noisy:{said}"
+
+    def begin(self, world: World, state: State) -> _Token:
+        """Return a token of the real state."""
+        return _Token(world.snapshot(), state.id or digest(state.observation), state.info, state.done)
+
+    def simulate(self, world: World, token: _Token, action: Any, draw: int) -> Outcome:
+        """Return the true outcome, or another action's."""
+        outcome = world.simulate(token.inner, action, draw)
+        name = digest(token.name, world.key(action), draw)
+        rng = Random(seed_of("noisy", name))
+        if not token.done and rng.random() >= self._of(type_of(outcome.info, outcome.done)):
+            outcome = _instead(world, token, action, draw, outcome, rng=rng)
+        return outcome._replace(token=_Token(outcome.token, name, outcome.info, outcome.done))
+
+    def _of(self, kind: str) -> float:
+        name = kind if kind in self._fidelity or not is_failure(kind) else FAILURE
+        return self._fidelity.get(name, self._fidelity.get("", 1.0))
+
+
+def _instead(world: World, token: _Token, action: Any, draw: int, true: Outcome, *, rng: Random) -> Outcome:
+    kind, differing = type_of(true.info, true.done), None
+    for other in islice(_others(world, token.info, action, rng), MAX_TRIES):
+        outcome = world.simulate(token.inner, other, draw)
+        if type_of(outcome.info, outcome.done) != kind:
+            return outcome
+        if differing is None and outcome.key != true.key:
+            differing = outcome
+    return differing or true
+
+
+def _others(world: World, info: Mapping[str, Any], action: Any, rng: Random) -> Iterator[Any]:
+    listed = [one for one in info.get("available_actions", ()) if not str(one).endswith("[...]")]
+    if not listed:
+        drawable = {key: info[key] for key in ("action_mask",) if key in info}
+        listed = [world.legal_action(drawable, rng.getrandbits(32)) for _ in range(N_DRAWN)]
+    others = [*listed, *defaults_of(world.env).stand_ins, *_garbled(action)]
+    rng.shuffle(others)
+    own = world.key(action)
+    yield from (other for other in others if world.key(other) != own)
+
+
+def _garbled(action: Any) -> list[str]:
+    """Return a text action with its first letters swapped, and with those of its argument swapped."""
+    if not isinstance(action, str):
+        return []
+    starts = [0, *([action.index("[") + 1] if "[" in action else [])]
+    return [f"{action[:at]}{action[at : at + 2][::-1]}{action[at + 2 :]}" for at in starts]
+
+
+def _read(fidelity: float | str | Mapping[str, float]) -> dict[str, float]:
+    """Return the fidelity by type; that of every type without one of its own by ""."""
+    if isinstance(fidelity, str) and "=" in fidelity:
+        pairs = [pair.partition("=") for pair in fidelity.split(",")]
+        fidelity = {kind.strip(): _number(value) for kind, _, value in pairs}
+    elif not isinstance(fidelity, Mapping):
+        fidelity = {"": _number(fidelity)}
+    for kind, value in fidelity.items():
+        if not 0.0 <= value <= 1.0:
+            raise ValueError(f"expected a fidelity of 0 to 1{kind and ' for ' + kind}, got {value:g}")
+    return dict(fidelity)
+
+
+def _number(text: float | str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UnknownName("fidelity", str(text), ["0.8", f"{SUCCESS}=0.9,{FAILURE}=0.5,{END}=1"]) from None

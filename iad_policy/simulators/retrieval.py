@@ -1,0 +1,137 @@
+"""A simulator that remembers: the outcome that was recorded, on another task, of the most similar action and place."""
+
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_policy.adapters import World
+from iad_policy.digest import digest, encode
+from iad_policy.encoding import Encoder, HashedNgrams
+from iad_policy.errors import SimulationError
+from iad_policy.prompts.rendering import shown
+from iad_policy.simulators.recording import Recorded, read, record_elsewhere
+from iad_policy.simulators.seen import Seen
+from iad_policy.types import Outcome, State
+
+ACTION_WEIGHT = 0.7
+"""Of the action's similarity; the rest is the observation's."""
+DIMENSIONS = 2**12
+
+
+class RetrievalSimulator:
+    """Shows the recorded outcome nearest to an observation and an action; never asks the environment.
+
+    Where the outcome names its task's instruction, the present one is put in its place. Info comes with the outcome,
+    so agents and verifiers that read `page` and `facts` can be run on it; what they read there happened elsewhere.
+
+    Args:
+        records: What is remembered.
+        encoder: Says how alike two texts are.
+        action_weight: Of the action's similarity, 0-1; the rest is the observation's.
+
+    Raises:
+        ValueError: There is nothing to remember.
+    """
+
+    is_perfect = False
+
+    def __init__(
+        self, records: Sequence[Recorded], *, encoder: Encoder | None = None, action_weight: float = ACTION_WEIGHT
+    ) -> None:
+        if not records:
+            raise ValueError("expected recorded outcomes to retrieve from, got none; record some tasks first")
+        self._records = list(records)
+        self._encoder = encoder or HashedNgrams(dimensions=DIMENSIONS)
+        self._weight = action_weight
+        self._actions = _Index(self._encoder, [_said(one.action) for one in records])
+        self._observations = _Index(self._encoder, [_place(one.observation, one.instruction) for one in records])
+        self._tasks = {one.task_id for one in records}
+        self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {action_weight:g}"
+
+    def begin(self, world: World, state: State) -> Seen:
+        """Return what is seen.
+
+        Raises:
+            SimulationError: This very task was recorded: its outcomes would be remembered, not predicted.
+        """
+        if str(state.info.get("task_id")) in self._tasks:
+            raise SimulationError(
+                f"expected a task that was not recorded, got {state.info['task_id']}; record outcomes on other tasks "
+                "than those that are run, such as the train split's"
+            )
+        return Seen.of(state)
+
+    def simulate(self, world: World, token: Seen, action: Any, draw: int) -> Outcome:
+        """Return the nearest recorded outcome; `draw` names the nearest but so many."""
+        if token.done:
+            return token.end()
+        instruction = str(token.info.get("instruction", ""))
+        nearness = self._weight * self._actions.nearness(_said(action))
+        nearness += (1.0 - self._weight) * self._observations.nearness(_place(token.observation, instruction))
+        place = int(np.argsort(-nearness, kind="stable")[min(draw, len(nearness) - 1)])
+        found = self._records[place]
+        told = {found.instruction: instruction} if found.instruction else {}
+        info = {name: _told(value, told) for name, value in found.info.items()}
+        seen, key = _told(found.seen, told), _told(found.key, told)
+        return token.after(action, seen, info, done=found.done, key=key)
+
+
+class _Index:
+    """Texts as vectors, each different one once."""
+
+    def __init__(self, encoder: Encoder, texts: Sequence[str]) -> None:
+        different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        self._encoder = encoder
+        self._columns = np.ascontiguousarray(encoder.encode(list(different)).T)
+        self._places = np.array([different[text] for text in texts])
+
+    def nearness(self, text: str) -> NDArray[np.float32]:
+        """Return the similarity of each text to this one."""
+        query = self._encoder.encode([text])[0]
+        there = np.flatnonzero(query)  # few n-grams of all: a whole product would mostly multiply by 0
+        found: NDArray[np.float32] = (query[there] @ self._columns[there])[self._places]
+        return found
+
+
+def retrieval_simulator(env: gym.Env[Any, Any], path: str = "") -> RetrievalSimulator:
+    """A simulator that remembers outcomes of other tasks: of a file, or recorded on the train split.
+
+    Raises:
+        SimulationError: No file is named, and the environment has no split to record on.
+    """
+    if path:
+        return RetrievalSimulator(list(read(path)))
+    name = str(env.spec)
+    with _made_lock:
+        if name not in _made:
+            _made[name] = RetrievalSimulator(record_elsewhere(env))
+        return _made[name]
+
+
+_made: dict[str, RetrievalSimulator] = {}
+"""Recorded once per process and kind of environment: every worker of a run has an environment of its own."""
+_made_lock = Lock()
+
+
+def _said(action: Any) -> str:
+    return action if isinstance(action, str) else str(encode(action))
+
+
+def _place(observation: Any, instruction: str) -> str:
+    text = shown(observation)
+    return text.replace(instruction, "") if instruction else text
+
+
+def _told(value: Any, texts: Mapping[str, str]) -> Any:
+    """Return a value with texts replaced, wherever in it they stand."""
+    if isinstance(value, str):
+        for old, new in texts.items():
+            value = value.replace(old, new)
+        return value
+    if isinstance(value, Mapping):
+        return {key: _told(part, texts) for key, part in value.items()}
+    return type(value)(_told(part, texts) for part in value) if isinstance(value, list | tuple) else value

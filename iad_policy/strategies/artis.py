@@ -1,0 +1,136 @@
+"""ARTIS: rehearse in simulation, evaluate and sum up what came of it, then act once."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Literal, TypeAlias
+
+from iad_policy.attempts import REAL, Attempt
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import All, Ask, Asking, Commit, Propose
+from iad_policy.rollouts import Rollout, roll_out, valued
+from iad_policy.strategies import declares
+from iad_policy.types import Candidate, State
+
+_Attempting: TypeAlias = Callable[[State], Asking[Attempt]]
+
+
+@declares(n="attempts per episode")
+def artis(
+    here: State,
+    *,
+    n: int = 5,
+    mode: Literal["sequential", "parallel"] = "sequential",
+    depth: int = 20,
+    every: int | None = None,
+    verify: bool = True,
+    evaluate: bool = True,
+    summarise: bool = True,
+    until_pass: bool = False,
+    temperature: float | None = None,
+) -> Asking[None]:
+    """Attempt the rest of the episode n times in simulation, then execute it once with a summary of the attempts.
+
+    This is ARTIS: in its sequential form an attempt is told of all before it with their evaluations (eq. 2), in its
+    parallel form they are independent (eq. 3); there are always n, and none ends the simulating early. Its unit is one
+    user turn with all that is done in it; here it is the episode, or the next `every` actions.
+
+    Args:
+        here: Where the episode begins.
+        n: Attempts; each is at most `depth` actions long.
+        mode: Whether attempts see those before them.
+        depth: Actions per attempt (20 per user turn in the paper).
+        every: Committed actions after which is simulated anew; None simulates once, at the start.
+        verify: The verifier is asked about the last step of each attempt, for an evaluator without a model takes its
+            verdict, and one with a model is told its critique. False leaves an evaluation to the evaluator alone.
+        evaluate: False leaves out self-evaluation (ablation).
+        summarise: False tells the attempts themselves instead of a summary (ablation); with both False, unevaluated.
+        until_pass: The naive loop: attempts end with the first that passes, and that one alone is told.
+        temperature: Of all proposals; the paper's actor has 1.0, its other roles 0.01.
+
+    Budget: cut during the first attempt, the execution is told what was simulated until then, without an evaluation,
+    or nothing where that is nothing; cut before an evaluation, that attempt is told without one; cut before the
+    summary, the attempts are told themselves. Where the execution's own first proposal is cut, the first action of the
+    first attempt that passed is committed, else of the first attempt. Every later step has one proposal of its own.
+    """
+    if mode not in ("sequential", "parallel"):
+        raise ValueError(f"expected mode sequential or parallel, got {mode!r}")
+    if depth < 1 or (every is not None and every < 1):
+        raise ValueError(f"expected depth and every of 1 or more, got {depth} and {every}")
+    if until_pass and (mode == "parallel" or not evaluate):
+        raise ValueError("expected sequential attempts with evaluation for until_pass, got others; leave one out")
+    attempt = partial(_attempt, depth=depth, verify=verify, evaluate=evaluate, temperature=temperature)
+    while not here.done:
+        if mode == "parallel":
+            attempts = yield from _side_by_side(here, n, attempt)
+        else:
+            attempts = yield from _one_after_another(here, n, attempt, until_pass=until_pass)
+        advice = yield from _advice(attempts[-1:] if until_pass else attempts, summarise and not until_pass, here)
+        here = yield from _execute(here, advice, _incumbent(attempts), every=every, temperature=temperature)
+
+
+def _one_after_another(here: State, n: int, attempt: _Attempting, *, until_pass: bool) -> Asking[list[Attempt]]:
+    attempts: list[Attempt] = []
+    for _ in range(n):
+        made = yield from attempt(here.noted(*_told(attempts)))
+        if made.first is None:
+            break
+        attempts.append(made)
+        if until_pass and made.has_passed:
+            break
+    return attempts
+
+
+def _side_by_side(here: State, n: int, attempt: _Attempting) -> Asking[list[Attempt]]:
+    attempts = yield from All([attempt(here) for _ in range(n)])
+    return [one for one in attempts if one.first is not None]
+
+
+def _execute(
+    here: State, advice: list[str], incumbent: Candidate | None, *, every: int | None, temperature: float | None
+) -> Asking[State]:
+    for _ in count() if every is None else range(every):
+        try:
+            (candidate,) = yield from Propose(here.noted(*advice), 1, temperature=temperature)
+        except BudgetExhausted:  # only in the decision that simulated: every later one is owed a proposal
+            if incumbent is None:
+                raise
+            candidate = incumbent
+        here = yield from Commit(candidate)
+        if here.done:
+            break
+    return here
+
+
+def _incumbent(attempts: list[Attempt]) -> Candidate | None:
+    passed = [attempt for attempt in attempts if attempt.has_passed]
+    return next((attempt.first for attempt in (*passed, *attempts)), None)
+
+
+def _attempt(here: State, *, depth: int, verify: bool, evaluate: bool, temperature: float | None) -> Asking[Attempt]:
+    attempt = Attempt((yield from roll_out(here, depth=depth, temperature=temperature)))
+    with suppress(BudgetExhausted):
+        if evaluate and len(attempt.rollout):
+            attempt = replace(attempt, evaluation=(yield from _evaluation(here, attempt.rollout, verify)))
+    return attempt
+
+
+def _evaluation(here: State, rollout: Rollout, verify: bool) -> Asking[str]:
+    if not verify:
+        return (yield from Ask("evaluator", here, [rollout.end]))
+    rollout = yield from valued(rollout)
+    return (yield from Ask("evaluator", here, [rollout.end, rollout.candidates[-1]]))
+
+
+def _advice(attempts: list[Attempt], summarise: bool, here: State) -> Asking[list[str]]:
+    told = _told(attempts)
+    if told and summarise:
+        with suppress(BudgetExhausted):
+            told = [(yield from Ask("summariser", here, told))]
+    return ["\n".join([REAL, *told])] if told else []
+
+
+def _told(attempts: list[Attempt]) -> list[str]:
+    return [attempt.told(number) for number, attempt in enumerate(attempts, start=1) if len(attempt.rollout)]
