@@ -82,6 +82,7 @@ def _heading(heading: Heading) -> RenderableType:
         *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
+        *map(Text, config.notes),
     ]
     return Group(*lines)
 
