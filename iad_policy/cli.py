@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,8 +17,7 @@ import iad_envs
 from iad_envs.tasks import data_folder
 from iad_policy.digest import digest
 from iad_policy.errors import IADError, StorageError
-from iad_policy.evaluation import inventory
-from iad_policy.evaluation.agentboard import write_agentboard
+from iad_policy.evaluation import commands, inventory
 from iad_policy.evaluation.asked import asked_for, pairs
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
@@ -28,10 +27,8 @@ from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.suite import NAME, read_suite
-from iad_policy.evaluation.trace import RunTraces
-from iad_policy.evaluation.viewer.report import write_report
 from iad_policy.simulators import PERFECT
-from webshop_server.commands import add_commands
+from webshop_server import commands as shop
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
@@ -180,24 +177,6 @@ def run(
 
 
 @app.command()
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
-    agentboard: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
-    ] = None,
-) -> None:
-    """Write report.html of runs anew, and AgentBoard's files on request."""
-    console = _console()
-    with _clear_errors(BAD_INPUT):
-        for folder in runs:
-            console.print(f"Report: {write_report(folder)}", highlight=False, markup=False, soft_wrap=True)
-        if agentboard is not None:
-            with ExitStack() as stack:
-                write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
-            console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
-
-
-@app.command()
 def play(
     env: EnvId,
     task: Annotated[str | None, typer.Option(help="The task's id, by default one that the seed picks.")] = None,
@@ -340,7 +319,21 @@ def _anywhere() -> None:
         sys.path.insert(0, str(Path.cwd()))  # module:object finds files beside you, as with python -m
 
 
-add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), lambda: _clear_errors(BAD_INPUT))
+def _serve(application: Any, host: str, port: int) -> None:
+    from webshop_server.serving import Server, serve_until_stopped
+
+    server = Server(application, host=host, port=port)
+    taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} was taken."
+    said = f"The runs are shown at {server.address}{taken}\nCtrl-C closes it."
+    serve_until_stopped(server, partial(_console().print, said, highlight=False, markup=False, soft_wrap=True))
+
+
+def _guard() -> AbstractContextManager[None]:
+    return _clear_errors((*BAD_INPUT, OSError))
+
+
+shop.add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), _guard)
+commands.add_commands(app, _console, _guard, _serve)
 
 if __name__ == "__main__":
     app()
