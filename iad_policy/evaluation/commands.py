@@ -1,7 +1,7 @@
 """The commands that read runs and draw them: `iad report`, `iad view` and `iad sweep`."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,8 +46,7 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
             for folder in runs:
                 tell(f"Report: {write_report(folder)}")
             if agentboard is not None:
-                with ExitStack() as stack:
-                    write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
+                write_agentboard([RunTraces(folder) for folder in runs], agentboard)
                 tell(f"AgentBoard's files: {agentboard}")
 
     @app.command()
