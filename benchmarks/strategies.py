@@ -1,11 +1,17 @@
-"""What the strategies cost: what each adds to a request, and the one whose decisions are the largest."""
+"""What the strategies cost: what each adds to a request, and the one whose decisions are the largest.
 
+With --full also what they reach: closed forms, and every strategy on all bundled tasks (an hour or more).
+"""
+
+import argparse
 import tempfile
 from statistics import median
 from time import perf_counter
 from typing import Any
 
+import closed_forms
 import gymnasium as gym
+import method_table
 from figures import figure
 from instant import N_ROUNDS, overhead_of
 
@@ -53,8 +59,14 @@ def first_decision_s(env: gym.Env[Any, Any], task_id: str, log: str | None = Non
 
 def main() -> None:
     """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="also what the strategies reach")
+    given = parser.parse_args()
     request_overhead()
     mcts_step()
+    if given.full:
+        closed_forms.main()
+        method_table.main([])
 
 
 if __name__ == "__main__":

@@ -14,3 +14,8 @@ class Cast:
     verifier: Verifier | None
     roles: Roles
     simulator: Simulator | None = None
+
+    @property
+    def agent_information(self) -> str:
+        """The agent's label: `oracle` for an instrument that is shown gold, "" for any other."""
+        return str(getattr(self.agent, "information", ""))

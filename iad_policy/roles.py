@@ -10,13 +10,15 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.attempts import evaluation_of, summary_of
 from iad_policy.call import current_call
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object
 from iad_policy.paraphrasing import paraphrase
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
+NO_COMPLAINT = "No complaint; look once more at the task."
+"""The critic's word on a candidate that its verdict says nothing about: it names no error."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
 
@@ -39,7 +41,7 @@ class TemplateRoles:
         if role == "judge":
             return "\n".join(f"{_said(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
         if role == "critic":
-            return " ".join(_critique(one) for one in candidates).strip() or "No complaint; look once more at the task."
+            return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
         if role == "summariser":
             return summary_of(texts)
         if role == "reflector":

@@ -28,6 +28,8 @@ class Heeding:
         self.identity = f"heeding {inner}"
         if hasattr(self._agent, "model"):
             self.model = self._agent.model
+        if hasattr(self._agent, "information"):
+            self.information = self._agent.information  # one that knows gold knows it here too
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the plan's next action, else what the other agent proposes."""

@@ -1,6 +1,6 @@
 """One episode as it unfolds, and what is kept of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -67,6 +67,7 @@ class Course:
             "success": None if success is None else float(success),
             "progress": self._progress[-1] if self._progress else None,
             "reward": self._reward,
+            "reward_parts": _numbers(self._info.get("reward_parts") or {}),
             "n_steps": n_steps,
             "grounding": (1 + self._n_accepted) / (1 + n_steps),
             "stop_reason": self._stop_reason,
@@ -83,6 +84,10 @@ class Course:
     def _arrived(self, info: dict[str, Any]) -> None:
         self._info = info
         self._progress.append(number(info.get("progress")))
+
+
+def _numbers(parts: Mapping[str, Any]) -> dict[str, float]:
+    return {name: value for name, part in parts.items() if (value := number(part)) is not None}
 
 
 def _evaluations(decisions: Sequence[Decision]) -> dict[str, int]:

@@ -27,6 +27,7 @@ class EpisodeRecord:
         success: 1.0, 0.0, or None where the environment has no success.
         progress: 0-1 at the end, or None where the environment has none.
         reward: Sum over the episode.
+        reward_parts: What the environment says the last reward is made of.
         n_steps: Committed actions.
         grounding: Accepted steps / steps, the reset counted as an accepted one (AgentBoard).
         difficulty: `easy`, `hard`, or "".
@@ -56,6 +57,7 @@ class EpisodeRecord:
     success: float | None = None
     progress: float | None = None
     reward: float = 0.0
+    reward_parts: Mapping[str, float] = field(default_factory=dict)
     n_steps: int = 0
     grounding: float = 1.0
     difficulty: str = ""

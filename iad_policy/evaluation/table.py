@@ -12,7 +12,7 @@ from rich.text import Text
 
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.metrics import Difference, StrategySummary
-from iad_policy.evaluation.results import LABELS, Figures, Heading
+from iad_policy.evaluation.results import INSTRUMENT, LABELS, Figures, Heading
 from iad_policy.evaluation.statistics import Interval
 
 NOTHING = "-"
@@ -31,23 +31,28 @@ class Board:
 
     def __init__(self, heading: Heading, figures: Figures) -> None:
         self._heading = heading
-        self._summaries, self._differences = figures
+        self._figures = figures
+        self._summaries, self._differences = figures.summaries, figures.differences
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         fitting = partial(_fitting, width=options.max_width, console=console)
         yield _heading(self._heading)
         yield ""
         scores = _score_columns(list(self._summaries.values()))
-        together = fitting("", [*scores, *SPENT], self._summaries)
+        roles = _roles(self._summaries)
+        spent = [*SPENT, USD] if roles else SPENT
+        together = fitting("", [*scores, *spent], self._summaries)
         if len(together) == 1:
             yield from together
         else:
             yield from fitting("", scores, self._summaries)
-            yield from fitting("Spent, mean per episode", SPENT, self._summaries)
-        yield from _by_role(self._summaries)
+            yield from fitting("Spent, mean per episode", spent, self._summaries)
+        if roles:
+            yield from fitting("Spent by role, mean per episode", LEDGER, roles)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
+        yield from _curves(self._figures)
         yield from _warnings(self._summaries)
 
 
@@ -76,8 +81,10 @@ def _heading(heading: Heading) -> RenderableType:
             (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
         ),
         Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}{_others(config)}"),
+        *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
+        *map(Text, config.notes),
     ]
     return Group(*lines)
 
@@ -90,8 +97,12 @@ def _others(config: RunConfig) -> str:
 
 def _label(information: str) -> Text:
     if information == "oracle":
-        return Text(f"*** {LABELS[information]} ***", style="bold red")
+        return _alarm(LABELS[information])
     return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
 
 
 def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
@@ -124,6 +135,16 @@ SPENT: Columns[StrategySummary] = [
     ("seconds", lambda one: _seconds(one.wall_s)),
 ]
 
+USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
+
+LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
+    ("prompt\ntokens", lambda one: f"{one.get('prompt_tokens', 0):,.0f}"),
+    ("completion\ntokens", lambda one: f"{one.get('completion_tokens', 0):,.0f}"),
+    ("usd", lambda one: _usd(one)),
+    ("seconds", lambda one: _seconds(one.get("seconds", 0.0))),
+]
+
 DIFFERENCE: Columns[Difference] = [
     ("success", lambda one: _with_interval(one.success, one.success_95, signed=True)),
     ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
@@ -142,20 +163,37 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     return table
 
 
-def _by_role(summaries: Mapping[str, StrategySummary]) -> Iterable[RenderableType]:
-    """Say what each role was asked and cost, where any but the agent and the verifier was."""
-    for name, one in summaries.items():
-        asked = {role: spent for role, spent in one.spent_by_role.items() if role not in ("agent", "verifier")}
-        said = [
-            f"{role} {_calls(spent):.1f} calls, {spent.get('tokens', 0):,.0f} tokens" for role, spent in asked.items()
-        ]
-        if said:
-            yield Text(f"{name}, by role, mean per episode: {'; '.join(said)}")
-            yield ""
+def _curves(figures: Figures) -> Iterable[RenderableType]:
+    """Say how high the curves over n are at equal spending, and where they cross."""
+    has_success = any(one.success is not None for one in figures.summaries.values())
+    metric = "success" if has_success else "reward"
+    comparisons = figures.comparisons(metric)
+    if not comparisons:
+        return
+    yield Text(f"Mean {metric} over the budgets that all curves reach, per episode", style="bold")
+    for one in comparisons:
+        heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
+        crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)
+        yield Text(f"{one.axis} {one.low:.3g} to {one.high:.3g}: {heights}{f'; {crossed}' if crossed else ''}")
+    yield ""
 
 
-def _calls(spent: Mapping[str, float]) -> float:
-    return spent.get("asks", spent.get("simulations", 0.0))
+def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
+    """Return what was spent by each role that was asked, and by agent and verifier where they are language models."""
+    return {
+        f"{name}: {role}": axes
+        for name, one in summaries.items()
+        for role, axes in one.by_role.items()
+        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
+    }
+
+
+def _usd(spent: Mapping[str, float]) -> str:
+    """Return dollars; a price that is not known is no price of 0."""
+    usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
+    if is_unpriced:
+        return f"{usd:.4f} + unpriced" if usd else "unpriced"
+    return f"{usd:.4f}"
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:

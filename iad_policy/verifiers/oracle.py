@@ -8,17 +8,23 @@ from typing import Any
 
 import gymnasium as gym
 
+from iad_policy.errors import UnknownName
 from iad_policy.types import Candidate, Information, State, Verdict
 
 
 class OracleVerifier:
-    """Scores a candidate by gold: the reward where it ends the episode, the progress before."""
+    """Scores a candidate by gold: the reward where it ends the episode, the progress before.
+
+    Args:
+        env: Not used; every verifier is made with it.
+        part: Score by this part of the reward alone, such as `text_iou` of Sketch2Code.
+    """
 
     information: Information = "oracle"
     needs_preview = True
 
-    def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
-        pass
+    def __init__(self, env: gym.Env[Any, Any] | None = None, part: str = "") -> None:
+        self._part = part
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
         """Read the gold that the driver attached to the previews."""
@@ -29,5 +35,8 @@ class OracleVerifier:
         if preview is None or preview.gold is None:
             raise ValueError(f"expected a preview with gold for {candidate.action!r}, got none; a driver attaches it")
         gold = preview.gold
-        score = float(gold["reward"] if preview.done else gold["progress"])
-        return Verdict(score, passed=score >= 1.0, details=dict(gold["reward_parts"]))
+        parts = dict(gold["reward_parts"])
+        if self._part and self._part not in parts:
+            raise UnknownName("part of the reward", self._part, parts)
+        score = parts[self._part] if self._part else gold["reward"] if preview.done else gold["progress"]
+        return Verdict(float(score), passed=score >= 1.0, details=parts)

@@ -1,0 +1,292 @@
+"""Every strategy on the bundled tasks of every environment, at the same budget, as a table in Markdown.
+
+With keyless agents it checks the mechanism: it is no evidence about language models. Runs are kept in a folder, so that
+the table can be made in parts (`--env`, `--strategies`) and gone on with; the same command prints it again.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import gymnasium as gym
+from figures import ROOT, figure
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy.defaults import DEFAULTS
+from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.config import FREE, REFERENCE, RunConfig
+from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.evaluation.runner import Runner
+from iad_policy.evaluation.statistics import Interval
+from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
+from iad_policy.verifiers.bird import QueryVerifier
+
+BASELINE = "bon"
+N = 8
+RUNS = Path("runs") / "methods"
+FOLDERS = {
+    "IAD/WebShop-v0": "webshop",
+    "IAD/InterCodeBash-v0": "intercode",
+    "IAD/BIRD-v0": "bird",
+    "IAD/Sketch2Code-v0": "sketch2code",
+}
+SILENT = "iad (feedback none)"
+VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    SILENT: ("iad", {"feedback": "none"}),
+    "artis (agent heeding)": ("artis", {"agent": "heeding"}),
+}
+"""Rows that are a strategy with other settings: its name and they. Keyless agents read no summaries; `heeding` does."""
+EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
+"""What n counts for methods that take the n of the table, and how many more episodes they play when they commit; other
+methods that simulate ahead have their own n, and the cap ends them."""
+ALL_TASKS = 1_000_000
+N_PILOT = 20
+MAX_PILOTS = 5
+SLACK = 1.05
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to run in one environment.
+
+    Attributes:
+        env: Its id.
+        agent: Who proposes.
+        data_dir: The environment's data.
+        strategies: Names, of variants too; the baseline is run in any case.
+        n: Proposals per decision.
+        n_tasks: From the start of the split; None for all.
+        verifier: For all that ask one.
+        runs: Where runs are kept.
+    """
+
+    env: str
+    agent: str
+    data_dir: Path
+    strategies: tuple[str, ...]
+    n: int
+    n_tasks: int | None
+    verifier: str
+    runs: Path
+
+
+@dataclass(frozen=True)
+class Row:
+    """One strategy's part of a table."""
+
+    records: list[EpisodeRecord]
+    information: str
+    cap: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """One environment's table."""
+
+    asked: Asked
+    total: int
+    rows: Mapping[str, Row]
+
+
+def each_alone(env: gym.Env[Any, Any]) -> QueryVerifier:
+    """Return BIRD's proxy verifier without its vote: `--verifier benchmarks.method_table:each_alone`.
+
+    With it, best-of-N has a vote among all its candidates, while a chain only ever compares two.
+    """
+    return QueryVerifier(env, agreement=0.0)
+
+
+def measured(asked: Asked) -> Table:
+    """Run what is missing in one environment, the baseline first: its episodes say how many decisions there are."""
+    baseline = _row(asked, BASELINE, asked.n)
+    n_decisions = fmean(record.n_steps for record in baseline.records if record.is_scored)
+    total = math.ceil(asked.n * n_decisions)
+    rows = {
+        name: baseline if name == BASELINE else _row(asked, name, _cap(asked, name, total)) for name in asked.strategies
+    }
+    return Table(asked, total, rows if BASELINE in rows else {BASELINE: baseline, **rows})
+
+
+def _cap(asked: Asked, name: str, total: int) -> int:
+    """Return the proposals per decision with which an episode has no more than `total` on average.
+
+    A method that simulates ahead may have them all in one decision. One that does so again and again has less: as much
+    as it takes on the first tasks for the total to come out.
+    """
+    strategy, _ = VARIANTS.get(name, (name, {}))
+    if declaration_of(strategy).n == PROPOSALS:
+        return 1 if name == REFERENCE else asked.n
+    cap = total
+    for _ in range(MAX_PILOTS):
+        pilot = _row(replace(asked, n_tasks=min(N_PILOT, asked.n_tasks or N_PILOT)), name, cap)
+        spent = summarise(pilot.records).spent["proposals"]
+        if spent <= SLACK * total or cap == 1:
+            break
+        cap = max(1, int(cap * total / spent))
+    return cap
+
+
+def _n(asked: Asked, strategy: str) -> int:
+    means = declaration_of(strategy).n
+    if means in EPISODES:
+        return max(1, asked.n - EPISODES[means])
+    return asked.n if means == PROPOSALS else int(options_of(find_strategy(strategy))["n"])
+
+
+def _row(asked: Asked, name: str, cap: int) -> Row:
+    strategy, options = VARIANTS.get(name, (name, {}))
+    needs = declaration_of(strategy).needs
+    config = RunConfig(
+        env=asked.env,
+        verifier="oracle" if needs == "oracle" else asked.verifier,
+        strategies=(strategy,),
+        data_dir=str(asked.data_dir),
+        n=_n(asked, strategy),
+        tasks=asked.n_tasks or ALL_TASKS,
+        budget={"decision.proposals": cap},
+        **({"agent": asked.agent} | options),
+    )
+    runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_cast)
+    with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
+        records = list(runner.episodes(folder))
+    runner.close()
+    information = "" if needs == "nothing" else runner.information
+    print(f"{asked.env} {name}: {len(records)} episodes", file=sys.stderr, flush=True)
+    return Row(records, information, cap)
+
+
+def markdown(table: Table) -> Iterator[str]:
+    """Yield the lines of a table."""
+    rows = {name: row.records for name, row in table.rows.items()}
+    changes = differences(rows, {name: BASELINE for name in rows if name != BASELINE})
+    n_tasks = len(table.rows[BASELINE].records)
+    n = table.asked.n
+    yield f"### {table.asked.env}"
+    yield ""
+    yield (
+        f"{n_tasks} tasks, agent `{table.asked.agent}`, seed 0. At most {n} proposals per decision; methods that "
+        f"simulate ahead: {table.total} per episode, which is {n} times the mean number of decisions of `{BASELINE}`."
+    )
+    yield ""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"|{'---|' * len(COLUMNS)}"
+    for name, row in table.rows.items():
+        cells = _cells(name, row, summarise(row.records), changes.get(name))
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+COLUMNS = (
+    *("strategy", "verifier", "cap", "success", "progress", f"success - {BASELINE}", "won:lost", "p (Holm)"),
+    *(f"progress - {BASELINE}", "proposals", "verifications", "simulations", "steps", "seconds"),
+)
+
+
+def _cells(name: str, row: Row, one: StrategySummary, change: Difference | None) -> Iterator[str]:
+    yield f"`{name}`"
+    yield f"**{row.information}**" if row.information == "oracle" else row.information or "none"
+    yield str(row.cap)
+    yield _with_interval(one.success, one.success_95)
+    yield _with_interval(one.progress, one.progress_95)
+    if change is None:
+        yield from ("", "", "", "")
+    else:
+        yield _with_interval(change.success, change.success_95, "+")
+        yield f"{change.n_better}:{change.n_worse}"
+        yield "" if change.p_holm is None else "<0.001" if change.p_holm < 0.001 else f"{change.p_holm:.3f}"
+        yield _with_interval(change.progress, change.progress_95, "+")
+    for axis in ("proposals", "verifications", "simulations"):
+        yield f"{one.spent[axis]:.1f}"
+    yield "" if one.n_steps is None else f"{one.n_steps:.1f}"
+    yield "" if one.wall_s is None else f"{one.wall_s:.3f}"
+
+
+def _with_interval(value: float | None, interval: Interval | None, sign: str = "") -> str:
+    if value is None or interval is None:
+        return "" if value is None else f"{value:{sign}.3f}"
+    return f"{value:{sign}.3f} [{interval.low:{sign}.2f}, {interval.high:{sign}.2f}]"
+
+
+def figures_of(table: Table) -> None:
+    """Print one figure per strategy: its success, beside the baseline's; and what IAD gains without feedback."""
+    base = summarise(table.rows[BASELINE].records)
+    for name, row in table.rows.items():
+        one = summarise(row.records)
+        if one.success is not None:
+            row_name = (
+                f"{name} {row.information or 'no verifier'}".replace("(", "")
+                .replace(")", "")
+                .replace("-", "_")
+                .replace(" ", "_")
+            )
+            metric = f"{FOLDERS[table.asked.env]}_{row_name}_success"
+            figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
+
+    if SILENT in table.rows:
+        records = {name: table.rows[name].records for name in (SILENT, BASELINE)}
+        gain = differences(records, {SILENT: BASELINE})[SILENT]
+        if gain.success is not None and gain.success_95 is not None:
+            name = f"{FOLDERS[table.asked.env]}_gain_without_feedback"
+            figure(name, gain.success, "share", n=gain.n_pairs, better="higher")
+            holds = float(gain.success_95.low <= 0 <= gain.success_95.high)
+            figure(f"{name}_interval_holds_0", holds, "share", n=gain.n_pairs, target=1.0, better="higher")
+
+
+def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:
+    """Run environments side by side."""
+    if n_processes == 1:
+        return [measured(one) for one in asked]
+    with ProcessPoolExecutor(n_processes) as pool:
+        return list(pool.map(measured, asked))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", action="append", choices=FOLDERS, help="an environment; all by default")
+    parser.add_argument("--strategies", help="names, separated by commas; all by default")
+    parser.add_argument("--agent", help="who proposes; the environment's keyless agent by default")
+    parser.add_argument("--data-dir", type=Path, help="the environment's data; the bundled ones by default")
+    parser.add_argument("--tasks", type=int, help="how many tasks; all by default")
+    parser.add_argument("--n", type=int, default=N, help="proposals per decision")
+    parser.add_argument("--verifier", default="proxy")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="where runs are kept, and gone on with")
+    parser.add_argument("--out", type=Path, help="a file for the table")
+    parser.add_argument("--processes", type=int, default=1, help="environments side by side")
+    given = parser.parse_args(arguments)
+    strategies = (*STRATEGIES, *VARIANTS) if given.strategies is None else tuple(given.strategies.split(","))
+    asked = [
+        Asked(
+            env=env,
+            agent=given.agent or DEFAULTS[env].agent,
+            data_dir=given.data_dir or ROOT / "data" / FOLDERS[env],
+            strategies=strategies,
+            n=given.n,
+            n_tasks=given.tasks,
+            verifier=given.verifier,
+            runs=given.runs,
+        )
+        for env in given.env or FOLDERS
+    ]
+    found = tables(asked, given.processes)
+    for table in found:
+        figures_of(table)
+    lines = [line for table in found for line in markdown(table)]
+    if given.out is None:
+        print("\n".join(lines), file=sys.stderr)
+    else:
+        given.out.write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""What strategies reach with the test instruments, worked out by hand, and how far a measured share may be from it."""
+
+from collections.abc import Sequence
+from math import comb
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from iad_policy.agents.instruments import Instrument, feedback_responsive, noisy_oracle, over_reflector, stubborn
+from iad_policy.types import Verifier
+from iad_policy.verifiers.corrupted import NoisyVerifier, SparseVerifier
+from tests.iad_policy.quiz import N_ANSWERS, Examiner, Quiz, answer, n_solved, other_answer
+
+EPSILON, SIGMA, RHO, BETA = 0.6, 0.25, 0.5, 0.7
+RATES = f"epsilon={EPSILON},sigma={SIGMA},rho={RHO}"
+KINDS = {"noisy": noisy_oracle, "responsive": feedback_responsive, "stubborn": stubborn, "over": over_reflector}
+
+
+def made(kind: str, rates: str = "") -> Instrument:
+    rates = rates or (f"{RATES},beta={BETA}" if kind == "over" else RATES)
+    return KINDS[kind](Quiz(), rates, gold=answer, mistakes=other_answer)
+
+
+def bon(n: int) -> float:
+    """With a perfect verifier: one of n independent answers is right."""
+    return 1 - EPSILON**n
+
+
+def mended(n: int, share: float) -> float:
+    """With a perfect verifier: right at first, or mended in one of n - 1 refinements."""
+    return 1 - EPSILON * (1 - share) ** (n - 1)
+
+
+def bon_accepted(n: int, a: float, b: float) -> float:
+    """With a verifier that accepts right answers with probability a, wrong ones with b.
+
+    The first accepted one is committed; without any, the first.
+    """
+    right = 1 - EPSILON
+    accepted = right * a + EPSILON * b
+    return (1 - (1 - accepted) ** n) * right * a / accepted + (1 - accepted) ** (n - 1) * right * (1 - a)
+
+
+def bon_with_noise(n: int, sd: float) -> float:
+    """With noise on a perfect verifier's scores, the same for equal answers: the right one must beat each wrong one."""
+    z = np.linspace(-8, 8, 4001)
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    below = np.array([NormalDist().cdf((1 + sd * one) / sd) for one in z])
+    reached = 0.0
+    for n_wrong in range(n):
+        share = comb(n, n_wrong) * EPSILON**n_wrong * (1 - EPSILON) ** (n - n_wrong)
+        beats = sum(q * (density * below**k).sum() for k, q in different(n_wrong).items())
+        reached += share * float(beats)
+    return reached
+
+
+def different(n_wrong: int) -> dict[int, float]:
+    """How many different ones there are among so many wrong answers, drawn alike: the chance of each number."""
+    chances = {0: 1.0}
+    for _ in range(n_wrong):
+        step: dict[int, float] = {}
+        for k, chance in chances.items():
+            step[k] = step.get(k, 0.0) + chance * k / (N_ANSWERS - 1)
+            step[k + 1] = step.get(k + 1, 0.0) + chance * (1 - k / (N_ANSWERS - 1))
+        chances = step
+    return chances
+
+
+def sparse(full: float, threshold: float) -> float:
+    """With scores of right answers spread from 0 to 1 and only those above the threshold seen: else the first stays."""
+    return (1 - threshold) * full + threshold * (1 - EPSILON)
+
+
+def last_version(n: int, mended: float, broken: float) -> float:
+    """With the last of n versions committed, whatever it is worth."""
+    right = 1 - EPSILON
+    for _ in range(n - 1):
+        right = right * (1 - broken) + (1 - right) * mended
+    return right
+
+
+PERFECT = Examiner()
+SHADES = Examiner(in_shades=True)
+
+
+class Cell(NamedTuple):
+    """A point of a curve: an agent, a strategy with its options, a verifier, and the share of tasks it solves."""
+
+    kind: str
+    strategy: str
+    options: dict[str, Any]
+    verifier: Verifier
+    how: str
+    n: int
+    expected: float
+
+    def __str__(self) -> str:
+        return "-".join([self.kind, self.strategy, *self.options.values(), self.how, str(self.n)])
+
+    def n_solved(self, n_trials: int) -> int:
+        """How many of so many questions are solved."""
+        return n_solved(made(self.kind), self.verifier, n_trials, strategy=self.strategy, n=self.n, **self.options)
+
+
+def cells(ns: Sequence[int]) -> list[Cell]:
+    """Return the points of all curves at these n."""
+    judged = {"feedback": "judge"}
+    found = []
+    for n in ns:
+        found += [
+            Cell("noisy", "bon", {}, PERFECT, "perfect", n, bon(n)),
+            Cell("noisy", "iad", {}, PERFECT, "perfect", n, bon(n)),  # it ignores feedback
+            Cell("responsive", "bon", {}, PERFECT, "perfect", n, bon(n)),
+            Cell("responsive", "iad", {}, PERFECT, "perfect", n, mended(n, SIGMA)),
+            Cell("responsive", "iad", judged, PERFECT, "perfect", n, mended(n, RHO)),
+            Cell("responsive", "iad", {"feedback": "none"}, PERFECT, "perfect", n, bon(n)),
+            Cell("stubborn", "bon", {}, PERFECT, "perfect", n, bon(1)),
+            Cell("stubborn", "iad", {}, PERFECT, "perfect", n, mended(n, SIGMA)),
+            Cell("stubborn", "iad", judged, PERFECT, "perfect", n, mended(n, RHO)),
+            Cell("over", "iad", judged, PERFECT, "perfect", n, mended(n, RHO)),  # the incumbent is kept
+            Cell("over", "self-refine", {}, PERFECT, "unasked", n, last_version(n, SIGMA, BETA)),  # names no error
+            Cell("over", "sk2code-feedback", {}, PERFECT, "perfect", n, last_version(n, RHO, BETA)),
+            Cell("responsive", "sk2code-feedback", {}, PERFECT, "perfect", n, last_version(n, RHO, 0.0)),
+        ]
+        found += [
+            Cell("noisy", "bon", {}, Examiner(a, b), f"a={a} b={b}", n, bon_accepted(n, a, b))
+            for a, b in ((0.8, 0.3), (0.3, 0.6))
+        ]
+        found += [
+            Cell("noisy", "bon", {}, NoisyVerifier(PERFECT, sd), f"sd={sd}", n, bon_with_noise(n, sd))
+            for sd in (0.3, 0.6, 1.2)
+        ]
+        for t in (0.25, 0.5, 0.75):
+            seldom = SparseVerifier(SHADES, t)
+            found += [
+                Cell("noisy", "bon", {}, seldom, f"above {t}", n, sparse(bon(n), t)),
+                Cell("responsive", "iad", {}, seldom, f"above {t}", n, sparse(mended(n, SIGMA), t)),
+            ]
+    return found
+
+
+def fits(n_successes: int, n: int, rate: float, *, confidence: float) -> bool:
+    """Whether so many successes lie in the exact binomial interval of a rate."""
+    below, above = (
+        sum(comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in side)
+        for side in (range(n_successes + 1), range(n_successes, n + 1))
+    )
+    return min(below, above) > (1 - confidence) / 2
