@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
+from iad_policy.reading.failures import failure_of
 from iad_policy.requests import Asking, Simulate
 from iad_policy.types import Candidate, State
 
@@ -22,11 +23,10 @@ def result_of(state: State) -> str:
 
 def rank_of(state: State) -> int:
     """Return 0 for a state that an invalid or failed action led to, 1 for one with nothing in it, else 2."""
-    facts: Mapping[str, Any] = state.info.get("facts") or {}
-    findings = facts.get("findings", ())
-    if state.info.get("invalid_action") or any(finding["severity"] == "error" for finding in findings):
+    if failure_of(state):
         return 0
-    return 1 if any(finding["code"] == "empty" for finding in findings) else 2
+    facts: Mapping[str, Any] = state.info.get("facts") or {}
+    return 1 if any(finding["code"] == "empty" for finding in facts.get("findings", ())) else 2
 
 
 def majority(candidates: Sequence[Candidate]) -> Candidate:

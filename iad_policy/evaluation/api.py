@@ -57,6 +57,7 @@ def evaluate(
     from iad_policy.evaluation.making import completed, env_of
     from iad_policy.evaluation.results import Results
     from iad_policy.evaluation.runner import Runner
+    from iad_policy.evaluation.viewer.report import write_report
 
     own: dict[str, Any] = {}
     agents = tuple(_named(one, own) for one in _listed(agent))
@@ -81,6 +82,8 @@ def evaluate(
                 for record in runner.episodes(folder):
                     results.add(record)
                 folder.write_summary(results.as_json(results.figures()))
+                if out is not None:
+                    write_report(folder.path)
         finally:
             runner.close()
     return results

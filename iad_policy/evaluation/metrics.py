@@ -23,12 +23,11 @@ from iad_policy.evaluation.statistics import (
     sign_flip,
     wilson,
 )
-from iad_policy.types import NOTHING
 
 EASY = ("easy", "simple")
 HARD = ("hard", "challenging")
 """What environments call their easiest and hardest tasks."""
-SPENT = ("proposals", "verifications", "simulations", "asks", "tokens", "usd")
+SPENT = ("proposals", "verifications", "simulations", "asks", "tokens", "usd", "n_unpriced")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,9 @@ class StrategySummary:
         reward: Likewise.
         grounding: Mean share of accepted steps (AgentBoard).
         success_easy: Rate over easy tasks; so `success_hard`, `progress_easy`, `progress_hard`.
-        spent: Means per episode of proposals, verifications, simulations, asks, tokens and dollars.
-        spent_by_role: The same by role, without what is zero.
+        spent: Means per episode of proposals, verifications, simulations, asks, tokens, dollars (of calls whose price
+            is known) and calls whose price is not.
+        by_role: Means per episode of what each role spent, by axis.
         evaluation_pass_rate: Share of evaluations of simulated attempts that say `pass`; None without any.
         n_steps: Mean of committed actions.
         seconds: Mean time inside calls, replayed ones at their recorded time.
@@ -73,7 +73,7 @@ class StrategySummary:
     progress_easy: float | None
     progress_hard: float | None
     spent: Mapping[str, float]
-    spent_by_role: Mapping[str, Mapping[str, float]]
+    by_role: Mapping[str, Mapping[str, float]]
     evaluation_pass_rate: float | None
     n_steps: float | None
     seconds: float | None
@@ -194,7 +194,7 @@ def summarise(
         progress_easy=_mean(_known(easy, "progress")),
         progress_hard=_mean(_known(hard, "progress")),
         spent={axis: _mean([float(getattr(usage, axis)) for usage in spent]) or 0.0 for axis in SPENT},
-        spent_by_role=_by_role(scored),
+        by_role=_by_role(scored),
         evaluation_pass_rate=_pass_rate(scored),
         n_steps=_mean([float(record.n_steps) for record in scored]),
         seconds=_mean([usage.seconds for usage in spent]),
@@ -202,6 +202,16 @@ def summarise(
         n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
         progress_by_step=progress_curve(scored, n_steps),
     )
+
+
+def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
+    totals: dict[str, dict[str, float]] = {}
+    for record in records:
+        for role, axes in record.usage.items():
+            spent = totals.setdefault(role, {})
+            for axis, value in axes.items():
+                spent[axis] = spent.get(axis, 0.0) + value
+    return {role: {axis: total / len(records) for axis, total in spent.items()} for role, spent in totals.items()}
 
 
 def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[float, ...]:
@@ -302,13 +312,6 @@ def _won_and_lost(pairs: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str,
         apart = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
         found["detectable_success"] = _detectable(apart, [a.task_id for a, _ in known])
     return found
-
-
-def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
-    roles = sorted({role for record in records for role in record.usage})
-    total = {role: sum((record.spent_by_role.get(role, NOTHING) for record in records), NOTHING) for role in roles}
-    means = {role: {axis: getattr(usage, axis) / len(records) for axis in SPENT} for role, usage in total.items()}
-    return {role: {axis: mean for axis, mean in axes.items() if mean} for role, axes in means.items()}
 
 
 def _pass_rate(records: Sequence[EpisodeRecord]) -> float | None:

@@ -65,7 +65,7 @@ def run_session(runner: Runner, out: Path, console: Console, *, is_fresh: bool =
                 folder.write_summary(results.as_json(figures))
                 if results.n_episodes and status != FAILED:
                     report = write_report(folder.path)
-            except StorageError as unwritten:
+            except OSError as unwritten:
                 status, said = FAILED, str(unwritten)
             if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
                 console.print(Board(results.heading, figures))

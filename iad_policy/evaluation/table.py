@@ -38,13 +38,16 @@ class Board:
         yield _heading(self._heading)
         yield ""
         scores = _score_columns(list(self._summaries.values()))
-        together = fitting("", [*scores, *SPENT], self._summaries)
+        roles = _roles(self._summaries)
+        spent = [*SPENT, USD] if roles else SPENT
+        together = fitting("", [*scores, *spent], self._summaries)
         if len(together) == 1:
             yield from together
         else:
             yield from fitting("", scores, self._summaries)
-            yield from fitting("Spent, mean per episode", SPENT, self._summaries)
-        yield from _by_role(self._summaries)
+            yield from fitting("Spent, mean per episode", spent, self._summaries)
+        if roles:
+            yield from fitting("Spent by role, mean per episode", LEDGER, roles)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
@@ -79,6 +82,7 @@ def _heading(heading: Heading) -> RenderableType:
         *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
+        *map(Text, config.notes),
     ]
     return Group(*lines)
 
@@ -129,6 +133,16 @@ SPENT: Columns[StrategySummary] = [
     ("seconds", lambda one: _seconds(one.wall_s)),
 ]
 
+USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
+
+LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
+    ("prompt\ntokens", lambda one: f"{one.get('prompt_tokens', 0):,.0f}"),
+    ("completion\ntokens", lambda one: f"{one.get('completion_tokens', 0):,.0f}"),
+    ("usd", lambda one: _usd(one)),
+    ("seconds", lambda one: _seconds(one.get("seconds", 0.0))),
+]
+
 DIFFERENCE: Columns[Difference] = [
     ("success", lambda one: _with_interval(one.success, one.success_95, signed=True)),
     ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
@@ -147,20 +161,22 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     return table
 
 
-def _by_role(summaries: Mapping[str, StrategySummary]) -> Iterable[RenderableType]:
-    """Say what each role was asked and cost, where any but the agent and the verifier was."""
-    for name, one in summaries.items():
-        asked = {role: spent for role, spent in one.spent_by_role.items() if role not in ("agent", "verifier")}
-        said = [
-            f"{role} {_calls(spent):.1f} calls, {spent.get('tokens', 0):,.0f} tokens" for role, spent in asked.items()
-        ]
-        if said:
-            yield Text(f"{name}, by role, mean per episode: {'; '.join(said)}")
-            yield ""
+def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
+    """Return what was spent by each role that was asked, and by agent and verifier where they are language models."""
+    return {
+        f"{name}: {role}": axes
+        for name, one in summaries.items()
+        for role, axes in one.by_role.items()
+        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
+    }
 
 
-def _calls(spent: Mapping[str, float]) -> float:
-    return spent.get("asks", spent.get("simulations", 0.0))
+def _usd(spent: Mapping[str, float]) -> str:
+    """Return dollars; a price that is not known is no price of 0."""
+    usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
+    if is_unpriced:
+        return f"{usd:.4f} + unpriced" if usd else "unpriced"
+    return f"{usd:.4f}"
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:

@@ -57,29 +57,36 @@ def best_first(
         tree = Tree(here)
         if trees is not None:
             trees.append(tree)
-        queue: list[tuple[float, int, Node]] = [(-FIRST_PRIORITY, 0, tree.root)]
-        best, n_queued = tree.root, 1
-        with suppress(BudgetExhausted):
-            for _ in range(n):
-                if not queue:
-                    break
-                node = heappop(queue)[-1]
-                value = FIRST_PRIORITY if node.by is None else (yield from _vote(node.by, votes))
-                if best.by is None or value > best.by.q:
-                    best = node
-                if value >= 1.0:
-                    break
-                if node.state.done or node.depth >= depth:
-                    continue
-                counted = yield from proposed(tree, node, samples, temperature=temperature)
-                node.consider(_most_frequent(counted, branching))
-                for edge in node.edges:
-                    heappush(queue, (-value, n_queued, (yield from outcome(edge))))
-                    n_queued += 1
-        if best.by is None:
-            here = yield from Commit(tree.chosen())
-        else:
-            here = yield from follow(here, tree.way_to(best))
+        best = yield from _search(
+            tree, n=n, branching=branching, depth=depth, samples=samples, votes=votes, temperature=temperature
+        )
+        here = yield from Commit(tree.chosen()) if best is tree.root else follow(here, tree.way_to(best))
+
+
+def _search(
+    tree: Tree, *, n: int, branching: int, depth: int, samples: int, votes: int, temperature: float | None
+) -> Asking[Node]:
+    """Return the best state that was valued, the first of equals; the root where none was."""
+    queue = [(-FIRST_PRIORITY, 0, tree.root)]
+    best, n_queued = tree.root, 1
+    with suppress(BudgetExhausted):
+        for _ in range(n):
+            if not queue:
+                break
+            node = heappop(queue)[-1]
+            value = FIRST_PRIORITY if node.by is None else (yield from _vote(node.by, votes))
+            if best.by is None or value > best.by.q:
+                best = node
+            if value >= 1.0:
+                break
+            if node.state.done or node.depth >= depth:
+                continue
+            counted = yield from proposed(tree, node, samples, temperature=temperature)
+            node.consider(_most_frequent(counted, branching))
+            for edge in node.edges:
+                heappush(queue, (-value, n_queued, (yield from outcome(edge))))
+                n_queued += 1
+    return best
 
 
 def _most_frequent(counted: Sequence[tuple[Candidate, int]], n: int) -> list[Candidate]:

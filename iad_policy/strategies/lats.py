@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
@@ -57,42 +58,54 @@ def lats(
         temperature: Of proposals.
         trees: Every search's tree is added to it.
     """
-    notes: list[str] = []
-    reflected: set[str] = set()
+    reflections = _Reflections(n_reflections)
     manner = Manner(
-        urge=uct, ranking=_by_score, decide=_best_scored(k, temperature, notes), width=k, root_width=k_root,
-        depth=depth, at_depth=at_depth, draws=draws, temperature=temperature, notes=notes,
+        urge=uct, ranking=_by_score, decide=_best_scored(k, temperature, reflections.notes), width=k, root_width=k_root,
+        depth=depth, at_depth=at_depth, draws=draws, temperature=temperature, notes=reflections.notes,
     )  # fmt: skip
     while not here.done:
         tree = Tree(here)
         if trees is not None:
             trees.append(tree)
-        best = Rollout(here, value=float("-inf"))
+        best = yield from _search(tree, manner, reflections, n=n, stop=stop)
+        here = yield from Commit(tree.chosen()) if best is None else follow(here, best)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reflections:
+    """What the reflector said of rollouts that failed, `limit` of them at most."""
+
+    limit: int
+    notes: list[str] = field(default_factory=list)
+    ends: set[str] = field(default_factory=set)
+
+    def on(self, here: State, rollout: Rollout) -> Asking[None]:
+        """Have a rollout reflected on, unless one with its end was; where the budget has none, a search goes on."""
+        if len(self.notes) >= self.limit or rollout.end.id in self.ends:
+            return
+        self.ends.add(rollout.end.id)
+        verdict = rollout.candidates[-1].verdict
+        said = [verdict.critique] if verdict is not None and verdict.critique else []
         with suppress(BudgetExhausted):
-            for _ in range(n):
-                rollout = yield from iteration(tree, manner)
-                if rollout is None:
-                    break
-                if rollout.end.done and rollout.value > best.value:
-                    best = rollout
-                if not rollout.end.done:
-                    continue
-                if stop(rollout.candidates[-1]):
-                    break
-                if len(notes) < n_reflections and rollout.end.id not in reflected:
-                    reflected.add(rollout.end.id)
-                    with suppress(BudgetExhausted):  # a search can go on without
-                        notes.append((yield from _reflection(here, rollout)))
-        if best.candidates:
-            here = yield from follow(here, best)
-        else:
-            here = yield from Commit(tree.chosen())
+            self.notes.append((yield from Ask("reflector", here, [rollout.end, *said])))
 
 
-def _reflection(here: State, rollout: Rollout) -> Asking[str]:
-    verdict = rollout.candidates[-1].verdict
-    said = [verdict.critique] if verdict is not None and verdict.critique else []
-    return (yield from Ask("reflector", here, [rollout.end, *said]))
+def _search(tree: Tree, manner: Manner, reflections: _Reflections, *, n: int, stop: StopRule) -> Asking[Rollout | None]:
+    """Return the best rollout that ended, the first of equals."""
+    best: Rollout | None = None
+    with suppress(BudgetExhausted):
+        for _ in range(n):
+            rollout = yield from iteration(tree, manner)
+            if rollout is None:
+                break
+            if not rollout.end.done:
+                continue
+            if best is None or rollout.value > best.value:
+                best = rollout
+            if stop(rollout.candidates[-1]):
+                break
+            yield from reflections.on(tree.root.state, rollout)
+    return best
 
 
 def _by_score(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:

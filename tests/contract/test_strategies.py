@@ -228,7 +228,7 @@ def _generator(requests: Any) -> Any:
     [
         ({"strategy": "iad", "n": 0}, "n, the proposals per decision"),
         ({"strategy": "bon", "n": -1}, "n, the proposals per decision"),
-        ({"strategy": "iad", "gamma": 1}, "delta, feedback, stop, temperature"),
+        ({"strategy": "iad", "gamma": 1}, "delta, feedback, n, stop, temperature"),
         ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
         ({"strategy": "iad", "feedback": "loud"}, "best-worst, best-worst-judge, judge, none, scalar"),
         ({"strategy": "iad", "stop": "later"}, "finalise, never, score:X"),
@@ -243,6 +243,12 @@ def test_options_that_make_no_sense_are_refused_with_the_known_ones(options: dic
 def test_a_strategy_that_needs_a_verifier_says_so() -> None:
     with pytest.raises(ContractError, match="expected a verifier"):
         play("digger", {"strategy": "iad"}, verifier=None)
+
+
+@pytest.mark.parametrize("verifier", [Hunch(), "none"])
+def test_a_strategy_that_shows_the_true_reward_is_refused_without_the_oracle(verifier: Any) -> None:
+    with pytest.raises(ValueError, match="labelled 'oracle' for try-again"):
+        IADPolicyWrapper(Wanderer(), Digger(), strategy="try-again", verifier=verifier)
 
 
 def test_an_unknown_role_is_refused_with_the_known_ones() -> None:

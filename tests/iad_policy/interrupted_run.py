@@ -28,7 +28,7 @@ class Slow:
         time.sleep(self._answer_s)
         call = current_call()
         self._answers.write(f"{call.stream} {call.seed}\n".encode())
-        return Candidate(f"turn[{rng.choice(DIGITS)}]", thought="hm " * 500, usage=Usage(prompt_tokens=7))
+        return Candidate(f"turn[{rng.choice(DIGITS)}]", thought="hm", usage=Usage(prompt_tokens=7))
 
 
 def main(folder: Path, answers: Path, answer_s: float) -> int:

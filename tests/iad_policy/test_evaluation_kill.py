@@ -29,11 +29,18 @@ def ended(process: "subprocess.Popen[str]") -> int:
     return process.returncode
 
 
-def begun(folder: Path, process: "subprocess.Popen[str]") -> None:
-    """Wait until the process has its run folder: before that there is nothing to lose."""
-    while not (folder / ".lock").exists():
-        assert process.poll() is None
+def n_answers(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def killed(folder: Path, *, after: int, wait_s: float) -> None:
+    """Start the run, and kill it a moment after so many answers."""
+    process = started(folder / "run", folder / "answers")
+    while n_answers(folder / "answers") < after and process.poll() is None:
         time.sleep(0.001)
+    time.sleep(wait_s)
+    process.kill()
+    ended(process)
 
 
 def episodes(folder: Path) -> list[dict[str, Any]]:
@@ -47,26 +54,23 @@ def episodes(folder: Path) -> list[dict[str, Any]]:
     return [found[key] for key in sorted(found)]
 
 
+Undisturbed = tuple[list[dict[str, Any]], Counter[str]]
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], float, Counter[str]]:
-    """The episodes of a run that nothing disturbs, how long it takes from its first sign on, and what was answered."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """The episodes of a run that nothing disturbs, and what was answered."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    process = started(folder / "run", folder / "answers")
-    begun(folder / "run", process)
-    start = time.monotonic()
-    assert ended(process) == 0
-    took_s = time.monotonic() - start
-    return episodes(folder / "run"), took_s, Counter((folder / "answers").read_text().splitlines())
+    assert ended(started(folder / "run", folder / "answers")) == 0
+    return episodes(folder / "run"), Counter((folder / "answers").read_text().splitlines())
 
 
-def is_taken_up(folder: Path, undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], moment: float) -> None:
-    """Kill a run after a share of its time, and let the same command end it."""
-    expected, took_s, answered = undisturbed
-    process = started(folder / "run", folder / "answers")
-    begun(folder / "run", process)
-    time.sleep(moment * took_s)
-    process.kill()
-    ended(process)
+def is_taken_up(folder: Path, undisturbed: Undisturbed, place: int, n_places: int) -> None:
+    """Kill a run somewhere in one part of many, and let the same command end it."""
+    expected, answered = undisturbed
+    random = Random(1000 * n_places + place)
+    after = int((place + random.random()) / n_places * answered.total())
+    killed(folder, after=after, wait_s=0.01 * random.random())
     assert ended(started(folder / "run", folder / "answers")) == 0
     assert episodes(folder / "run") == expected
     again = Counter((folder / "answers").read_text().splitlines()) - answered
@@ -76,45 +80,30 @@ def is_taken_up(folder: Path, undisturbed: tuple[list[dict[str, Any]], float, Co
 
 
 @pytest.mark.parametrize("place", range(10))
-def test_a_run_that_is_killed_ends_with_the_same_episodes(
-    place: int, undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
-) -> None:
-    is_taken_up(tmp_path, undisturbed, (place + Random(place).random()) / 10)
+def test_a_run_that_is_killed_ends_with_the_same_episodes(place: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
+    is_taken_up(tmp_path, undisturbed, place, 10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", range(50))
 def test_a_run_that_is_killed_at_any_moment_ends_with_the_same_episodes(
-    place: int, undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
+    place: int, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
-    is_taken_up(tmp_path, undisturbed, (place + Random(1000 + place).random()) / 50)
+    is_taken_up(tmp_path, undisturbed, place, 50)
 
 
-def test_a_run_that_is_killed_again_and_again_comes_to_its_end(
-    undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
-) -> None:
-    expected, took_s, answered = undisturbed
-    random = Random(0)
-    for _ in range(4):
-        process = started(tmp_path / "run", tmp_path / "answers")
-        begun(tmp_path / "run", process)
-        time.sleep(0.3 * random.random() * took_s)
-        process.kill()
-        ended(process)
+def test_a_run_that_is_killed_again_and_again_comes_to_its_end(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    expected, answered = undisturbed
+    for after in (20, 45, 70, 95):
+        killed(tmp_path, after=after, wait_s=0.003)
     assert ended(started(tmp_path / "run", tmp_path / "answers")) == 0
     assert episodes(tmp_path / "run") == expected
     again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
     assert again.total() <= 4 * N_WORKERS
 
 
-def n_answers(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(
-    undisturbed: tuple[list[dict[str, Any]], float, Counter[str]], tmp_path: Path
-) -> None:
-    expected, _, answered = undisturbed
+def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    expected, answered = undisturbed
     process = started(tmp_path / "run", tmp_path / "answers", 0.2)
     while not n_answers(tmp_path / "answers"):
         time.sleep(0.01)

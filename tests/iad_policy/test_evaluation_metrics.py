@@ -1,10 +1,16 @@
+import re
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.metrics import differences, progress_curve, summarise
+from iad_policy.evaluation.results import Figures, Heading
+from iad_policy.evaluation.table import Board
 
 
 def episode(task: str, success: float | None = 1.0, **changes: Any) -> EpisodeRecord:
@@ -107,3 +113,36 @@ def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
     assert (found.n_pairs, found.n_better, once.n_better) == (24, 18, 6)
     assert once.won == tuple(tasks[:6])
     assert summarise(better).success_95 == summarise([one for one in better if one.seed == 0]).progress_95
+
+
+def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() -> None:
+    def spending(usd: float, n_unpriced: int) -> dict[str, dict[str, float]]:
+        return {
+            "agent": {"proposals": 2, "prompt_tokens": 10, "usd": usd, "n_unpriced": n_unpriced},
+            "verifier": {"verifications": 2},
+        }
+
+    summaries = {
+        "known": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.25, 0))]),
+        "unknown": summarise([episode("a", usage=spending(0.0, 2))]),
+        "both": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.0, 2))]),
+    }
+    assert summaries["known"].by_role["agent"] == {"proposals": 2, "prompt_tokens": 10, "usd": 0.375, "n_unpriced": 0}
+    console = Console(file=StringIO(), width=200)
+    console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 2, {}), Figures(summaries, {})))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "known: agent" in shown
+    assert "known: verifier" not in shown
+    for row, said in (("known", "0.3750"), ("unknown", "unpriced"), ("both", "0.2500 + unpriced")):
+        assert re.search(rf"^{row}: agent .* {re.escape(said)} ", shown, re.MULTILINE)
+
+
+def test_kinds_of_errors_are_shown_beside_the_score() -> None:
+    failed = [episode(str(place), error_kind=kind) for place, kind in enumerate(("timeout", "crash", "timeout"))]
+    summaries = {"iad": summarise([*failed, episode("a")])}
+    assert (summaries["iad"].n_errored, summaries["iad"].errors) == (3, {"crash": 1, "timeout": 2})
+    console = Console(file=StringIO(), width=200)
+    console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
+    assert isinstance(console.file, StringIO)
+    assert "3 of iad (1 crash, 2 timeout)" in console.file.getvalue()
