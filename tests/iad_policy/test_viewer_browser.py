@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_envs.selenium_browser import SeleniumBrowser
 from iad_policy import evaluate
 from iad_policy.evaluation.results import read_results
