@@ -7,13 +7,14 @@ is asked twice. `--keep DIR` keeps data and indexes for the next time.
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from figures import ROOT, figure, in_fresh_process
 
@@ -92,10 +93,12 @@ def measure(home: Path, full: bool) -> None:
     data = home / f"data-{n_products}"
     os.environ["IAD_INDEX"] = str(home / "indexes")
     if not data.is_dir():
-        seconds = run_iad("data", "synth", "--products", n_products, "--out", data)
-        figure("synth_min", seconds / 60, "min", n=n_products)
-    seconds = run_iad("index", "build", "--rebuild", "--data-dir", data)
-    figure("index_build_min", seconds / 60, "min", target=10 if full else None, n=n_products)
+        synth = run_iad("data", "synth", "--products", n_products, "--out", data)
+        figure("synth_min", synth.minutes, "min", n=n_products)
+    build = run_iad("index", "build", "--rebuild", "--data-dir", data)
+    figure("index_build_min", build.minutes, "min", target=10 if full else None, n=n_products)
+    figure("index_build_cpu_min", build.cpu_minutes, "min", n=n_products)
+    figure("index_build_rss_gb", build.rss_gb, "GB", n=n_products)
     n_bytes = sum(path.stat().st_size for path in (home / "indexes").rglob("bm25*/*"))
     figure("index_gb", n_bytes / 2**30, "GB", n=n_products)
 
@@ -110,11 +113,21 @@ def measure(home: Path, full: bool) -> None:
     bundled_recall()
 
 
-def run_iad(*arguments: Any) -> float:
-    start = time.perf_counter()
+class Ran(NamedTuple):
+    """What a command took: time, CPU time of all its processes, and the memory of the largest one so far."""
+
+    minutes: float
+    cpu_minutes: float
+    rss_gb: float
+
+
+def run_iad(*arguments: Any) -> Ran:
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
     subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Ran(seconds / 60, cpu_s / 60, after.ru_maxrss / 2**20)
 
 
 def bundled_recall() -> None:

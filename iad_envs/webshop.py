@@ -17,7 +17,7 @@ from iad_envs.tasks import DataVersion, data_folder, data_version
 from webshop_server.catalog import Catalog
 from webshop_server.engine import Shop, ShopState, parse_action
 from webshop_server.goals import Goals, load_goals
-from webshop_server.hosted import HostedStorefront
+from webshop_server.hosted import TOKEN_VARIABLE, HostedStorefront
 from webshop_server.pages import RENDERERS
 from webshop_server.progress import Progress
 from webshop_server.reward import Scorer
@@ -28,7 +28,6 @@ from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
 MAX_ACTION_CHARS = 1 << 20
 MAX_OBSERVATION_CHARS = 1 << 20
-TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 DATA_FILES = ("items_*.json", "goals.jsonl")
 PARTS = (
     "r_type",
@@ -56,7 +55,7 @@ class Store(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def load_store(folder: Path, goals: str | None, search: str, tagger: str, catalog: str = "auto") -> Store:
+def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, catalog: str = "auto") -> Store:
     """Load a data folder once per process."""
     products, engine = open_stock(folder, search, catalog=catalog)
     return Store(products, load_goals(folder, products, goals), engine, Scorer(TAGGERS[tagger]()))
@@ -161,7 +160,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
             require_known("tagger", tagger, TAGGERS)
             require_known("catalog", catalog, PLACES)
             self._folder = data_folder("webshop", data_dir).resolve()
-            store = load_store(self._folder, goals, search, tagger, catalog)
+            store = load_store(self._folder, goals, search, tagger, catalog=catalog)
             self.storefront: Storefront = LocalStorefront(
                 Shop(store.catalog, store.engine, **shop), store.goals, store.scorer
             )

@@ -5,8 +5,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object
 from iad_policy.types import Verifier
 
 
@@ -42,6 +42,7 @@ DEFAULTS = {
     "IAD/InterCodeBash-v0": Defaults(
         "scripter",
         proxy="iad_policy.verifiers.bash:CommandVerifier",
+        prompts="bash",
         stand_ins=("ls", "cat /missing", "nothing-such", "submit"),
     ),
     "IAD/BIRD-v0": Defaults(

@@ -5,7 +5,7 @@ from typing import Any
 
 from iad_policy.digest import decode, encode
 from iad_policy.log import EpisodeLog
-from iad_policy.types import Candidate, Outcome, Usage, Verdict
+from iad_policy.types import Candidate, Outcome, Part, Usage, Verdict
 
 
 def candidate_record(candidate: Candidate) -> dict[str, Any]:
@@ -17,6 +17,8 @@ def candidate_record(candidate: Candidate) -> dict[str, Any]:
         record["error"] = candidate.error
     if candidate.logprobs is not None:
         record["logprobs"] = encode(list(candidate.logprobs))
+    if candidate.parts:
+        record["parts"] = [encode(list(part)) for part in candidate.parts]
     if candidate.feedback is not None:
         record["feedback"] = candidate.feedback.text
     return record
@@ -31,6 +33,7 @@ def candidate_of(record: Mapping[str, Any]) -> Candidate:
         error=record.get("error", ""),
         key=record["key"],
         logprobs=None if logprobs is None else tuple(decode(logprobs)),
+        parts=tuple(Part(*decode(part)) for part in record.get("parts", ())),
     )
 
 

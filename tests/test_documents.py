@@ -18,6 +18,8 @@ from tests.iad_policy.openai_server import Reply, completion, serving
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
+"""All but the guides, whose steps build on each other: `test_guides.py` follows those."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
@@ -40,7 +42,7 @@ def official(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("document", [name for name in DOCUMENTS if blocks(name, "python")])
+@pytest.mark.parametrize("document", [name for name in ALONE if blocks(name, "python")])
 def test_python_blocks_run_one_after_another(
     document: str, official: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,7 +58,7 @@ def test_python_blocks_run_one_after_another(
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    for document in DOCUMENTS:
+    for document in ALONE:
         for body in blocks(document, "sh"):
             for line in body.replace("\\\n", " ").splitlines():
                 command = line.split("#")[0].strip()

@@ -26,6 +26,7 @@ from webshop_server.wire import (
     state_to_json,
 )
 
+TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 TIMEOUT_S = 60.0
 TRIES = 3
 SIGHTS_KEPT = 8192
@@ -175,7 +176,7 @@ class HostedStorefront:
         reason = said.get("error", "") if isinstance(said, dict) else ""
         if status in (401, 403):
             raise ShopUnavailable(
-                f"expected the token of the shop at {self.server}, got another; pass token= or set IAD_SHOP_TOKEN",
+                f"expected the token of the shop at {self.server}, got another; pass token= or set {TOKEN_VARIABLE}",
                 kind="auth",
             )
         given = reason or f"status {status}"

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import os
 import secrets
 import signal
 import socket
@@ -16,6 +17,7 @@ from flask import Flask
 
 from webshop_server.api import create_api
 from webshop_server.app import Site, create_app
+from webshop_server.hosted import TOKEN_VARIABLE
 from webshop_server.storefront import LocalStorefront
 
 LOOPBACK = "127.0.0.1"
@@ -153,14 +155,28 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def notice(server: Server, *, asked: int, token: str | None) -> str:
-    """Return what the person who opened the shop should know; `token` is one that was made for them."""
+def open_site(
+    front: LocalStorefront, *, split: str | None, host: str, port: int, api: bool, data: Mapping[str, str]
+) -> tuple[Server, str]:
+    """Return a server of a shop's site, and what the person who opens it should know.
+
+    Args:
+        front: See `host_shop`, as for the others.
+        split: Likewise.
+        host: Likewise.
+        port: Likewise.
+        api: Whether the JSON API is opened, by the token in `IAD_SHOP_TOKEN` or, where that is not set, a new one.
+        data: See `host_shop`.
+    """
+    known = os.environ.get(TOKEN_VARIABLE)
+    token = (known or new_token()) if api else None
+    server = host_shop(front, split=split, host=host, port=port, token=token, data=data)
     lines = [f"The shop is open at {server.address}"]
-    if asked not in (0, server.port):
-        lines.append(f"Port {asked} is in use, so {server.port} was taken.")
-    if token:
-        lines.append(f"Environments get in with IAD_SHOP_TOKEN={token}")
-    return "\n".join([*lines, "Ctrl-C closes it."])
+    if port not in (0, server.port):
+        lines.append(f"Port {port} is in use, so {server.port} was taken.")
+    if token and not known:
+        lines.append(f"Environments get in with {TOKEN_VARIABLE}={token}")
+    return server, "\n".join([*lines, "Ctrl-C closes it."])
 
 
 def serve_until_stopped(server: Server, say: Callable[[], None]) -> None:

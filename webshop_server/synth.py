@@ -104,7 +104,7 @@ def made_products(n_products: int, seed: int) -> Iterator[Made]:
         draw = random.Random(f"{seed}:{first}")
         size = min(PRODUCTS_A_BLOCK, n_products - first)
         for position, (topic, texts) in enumerate(_block(lexicon, rng, size), start=first):
-            maker = _Maker(lexicon, draw, position, topic, texts)
+            maker = _Maker(lexicon, draw, position, topic=topic, texts=texts)
             yield maker.made(goals.get(position))
 
 
@@ -146,7 +146,7 @@ class _Maker:
     """Makes one product of its topic and its words."""
 
     def __init__(
-        self, lexicon: Lexicon, draw: random.Random, position: int, topic: int, texts: Sequence[list[str]]
+        self, lexicon: Lexicon, draw: random.Random, position: int, *, topic: int, texts: Sequence[list[str]]
     ) -> None:
         self._draw = draw
         self._position = position
@@ -188,7 +188,9 @@ class _Maker:
             return Made(record, annotation, None)
         chosen = [draw.choice(values)["value"] for values in options.values()]
         said = f"{instruction}, {' '.join(draw.sample(self._title, min(3, len(self._title))))}"
-        return Made(record, annotation, _goal(goal_number, self._asin, said, wanted, chosen, price))
+        return Made(
+            record, annotation, _goal(goal_number, self._asin, said, attributes=wanted, options=chosen, price=price)
+        )
 
     def _options(self) -> dict[str, list[dict[str, str]]]:
         draw = self._draw
@@ -222,7 +224,7 @@ class _Maker:
 
 
 def _goal(
-    number: int, asin: str, instruction: str, attributes: list[str], options: list[str], price: float
+    number: int, asin: str, instruction: str, *, attributes: list[str], options: list[str], price: float
 ) -> dict[str, Any]:
     limit = price_limit(asin, price)
     said = "".join(f", {value}" for value in options)

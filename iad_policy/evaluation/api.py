@@ -40,7 +40,8 @@ def evaluate(
         out: The run folder, which the same call goes on in; None keeps nothing but the cache of model answers.
         is_fresh: Whether a run that the folder holds is forgotten first.
         options: As the command line has them: `n` and `seed` (one or several), `workers`, `threads`, `budget`,
-            `feedback`, `stop`, `delta`, `temperature`, `split`, `data_dir`, `env_args`, `baseline`, `cache`.
+            `feedback`, `stop`, `delta`, `temperature`, `split`, `data_dir`, `env_args`, `baseline`, `cache`, `roles`,
+            `simulator`.
 
     Returns:
         The results: print `results.table()`, or see `results.compare("iad", "bon-sc")` and `results.to_pandas()`.

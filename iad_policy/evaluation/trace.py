@@ -9,8 +9,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 from iad_policy.digest import decode
 from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord
@@ -135,8 +134,6 @@ class RunTraces:
         if not (self.folder / CONFIG).is_file():
             raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
         self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
-        (self.folder / ANSWERS).touch()
-        self._answers: BinaryIO | None = None
         self._begin()
         self.refresh()
 
@@ -144,8 +141,6 @@ class RunTraces:
         self.records: dict[str, EpisodeRecord] = {}
         self._places: dict[str, array[int]] = {}  # where each line is, and its length
         self._read_to = {EPISODES: 0, ANSWERS: 0}
-        self.close()
-        self._answers = (self.folder / ANSWERS).open("rb")
 
     def refresh(self) -> bool:
         """Take in what was written since the last look; returns whether an episode was added."""
@@ -184,19 +179,6 @@ class RunTraces:
             recorded = json.loads(path.read_text(encoding="utf-8"))
         return decode(recorded)
 
-    def close(self) -> None:
-        """Close the log; closing twice is harmless."""
-        if self._answers is not None:
-            self._answers.close()
-
-    def __enter__(self) -> "RunTraces":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _new_lines(self, name: str) -> Iterator[tuple[int, bytes]]:
         """Yield each whole line that was added, with its place in the file."""
         path = self.folder / name
@@ -214,15 +196,17 @@ class RunTraces:
     def _lines(self, key: str) -> dict[str, dict[str, Any]]:
         """Return an episode's records by item, without those that were left."""
         found: dict[str, dict[str, Any]] = {}
-        assert self._answers is not None
         places = self._places.get(key, array("q"))
-        for place, length in zip(places[::2], places[1::2], strict=True):
-            record = json.loads(os.pread(self._answers.fileno(), length, place))
-            if record["kind"] == "left":
-                for item in record["dropped"]:
-                    found.pop(item, None)
-            else:
-                found[record["item"]] = record
+        if not places:
+            return found
+        with (self.folder / ANSWERS).open("rb") as answers:
+            for place, length in zip(places[::2], places[1::2], strict=True):
+                record = json.loads(os.pread(answers.fileno(), length, place))
+                if record["kind"] == "left":
+                    for item in record["dropped"]:
+                        found.pop(item, None)
+                else:
+                    found[record["item"]] = record
         return found
 
 

@@ -9,12 +9,12 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.webshop import TOKEN_VARIABLE, WebShopEnv
+from iad_envs.webshop import WebShopEnv
 from iad_policy import IADPolicyWrapper
 from tests.contract.environments import EnvironmentContract, Subject, same
 from tests.contract.shopping import gold_purchase
 from tests.contract.test_environments import browse
-from webshop_server.hosted import ShopUnavailable
+from webshop_server.hosted import TOKEN_VARIABLE, ShopUnavailable
 from webshop_server.serving import Server, host_shop
 
 TOKEN = "known to this test alone"

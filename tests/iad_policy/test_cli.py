@@ -256,7 +256,7 @@ def test_several_environments_and_seeds_from_one_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('env = "IAD/WebShop-v0"\nagents = "shopper"', "(near: agent)"),
+        ('env = "IAD/WebShop-v0"\nagents = "shopper"', "(near: agent"),
         ('env = "IAD/WebShop-v0"\nstrategy = "iad"', "near: strategies"),
         ('env = "IAD/WebShop-v0"\ntasks = "many"', "expected a whole number for tasks"),
         ('env = "IAD/WebShop-v0"\ntasks = [1, 2]', "expected a whole number for tasks"),
