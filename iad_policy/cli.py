@@ -20,6 +20,7 @@ from iad_policy.evaluation import inventory
 from iad_policy.evaluation.agentboard import write_agentboard
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.evaluation.exports import FORMATS, export_runs
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
 from iad_policy.evaluation.play import play as play_episode
@@ -175,6 +176,23 @@ def report(
             with ExitStack() as stack:
                 write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
             console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command()
+def export(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    out: Annotated[Path, typer.Option(help="The file; parquet where it ends in .parquet, else JSON lines.")],
+    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="What is written.")] = "jsonl",
+    successful: Annotated[bool, typer.Option("--successful", help="Only episodes with success.")] = False,
+    min_margin: Annotated[float, typer.Option(help="Least margin of a preference that a verifier gave.")] = 0.0,
+) -> None:
+    """Write runs as data: decisions and episodes, or rows to train a model on."""
+    console = _console()
+    with _clear_errors(BAD_INPUT), ExitStack() as stack:
+        traces = [stack.enter_context(RunTraces(folder)) for folder in runs]
+        written = export_runs(traces, form, out, is_successful_only=successful, min_margin=min_margin)
+        for path, n_rows in written.items():
+            console.print(f"{path}: {n_rows} rows", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()

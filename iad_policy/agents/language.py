@@ -19,6 +19,9 @@ Style = Literal["direct", "cot", "react", "few-shot"]
 STYLES: tuple[str, ...] = get_args(Style)
 SHOWN_CHARS = 200
 """Of an answer that can't be read, in the error that says so."""
+TEXT = "An action is a text, in the form of the available actions where some are listed."
+WHOLE_NUMBER = "An action is a whole number"
+"""What an action is, as the prompt says it."""
 
 
 class LanguageAgent:
@@ -35,7 +38,12 @@ class LanguageAgent:
         space: The action space, if actions are not texts: `Discrete` asks for a whole number.
         temperature: Where the strategy gives none; independent samples need some.
         max_tokens: Of an answer.
+
+    Attributes:
+        heading: What stands before the action in an answer of the form that the prompt asks for.
     """
+
+    heading = "Action: "
 
     def __init__(
         self,
@@ -59,13 +67,9 @@ class LanguageAgent:
     @property
     def identity(self) -> str:
         """Names all that its answers depend on: model, style, prompt texts and sampling."""
-        texts = self._prompts.digest([self._role, "refine"])
+        texts = self._prompts.digest([f"actor_{self._style}", "refine"])
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
         return f"{identity_of(self.model)} {self._style} prompts={texts} {sampling}"
-
-    @property
-    def _role(self) -> str:
-        return f"actor_{self._style}"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Ask the model for one action.
@@ -84,24 +88,22 @@ class LanguageAgent:
         thought, body = split_thought(answer.text)
         return Candidate(action, thought="" if body is None else thought, logprobs=answer.logprobs)
 
+    @staticmethod
+    def in_words(state: State) -> State:
+        """Return what of a state the prompt's words describe; what else there is, is shown beside them."""
+        return state
+
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return what the model is asked in a state."""
-        is_dialogue = self._style == "react"
         refine = "" if feedback is None else self._prompts.render("refine", feedback=feedback.text).user
-        prompt = self._prompts.render(
-            self._role,
-            refine=refine,
-            answer_format=self._format(),
-            **state_values(state, with_history=not is_dialogue),
-        )
-        asked = prompt.messages()
-        return (*asked[:-1], *_dialogue(state), asked[-1]) if is_dialogue else asked
+        asked = self.in_words(state)
+        return actor_messages(self._prompts, self._style, asked, answer_format=self._format(), refine=refine)
 
     def _format(self) -> str:
         if self._discrete is None:
-            return "An action is a text, in the form of the available actions where some are listed."
+            return TEXT
         first, last = _range(self._discrete)
-        return f"An action is a whole number from {first} to {last}."
+        return f"{WHOLE_NUMBER} from {first} to {last}."
 
     def _read(self, text: str, state: State) -> tuple[Any, str]:
         """Return the action and "", or None and what was expected."""
@@ -119,6 +121,24 @@ class LanguageAgent:
         examples = ", ".join(str(action) for action in list(available)[-3:])
         like = f", such as {examples}" if examples else ""
         return None, f'expected a line "Action: ..." with an action{like}, {got}'
+
+
+def actor_messages(
+    prompts: Prompts, style: str, state: State, *, answer_format: str, refine: str = ""
+) -> tuple[Mapping[str, Any], ...]:
+    """Return what a model is asked in a state, in words only.
+
+    Args:
+        prompts: An environment's prompt files.
+        style: See `LanguageAgent`.
+        state: Where it shall act.
+        answer_format: What an action is.
+        refine: The block with feedback; "" for none.
+    """
+    is_dialogue = style == "react"
+    values = state_values(state, with_history=not is_dialogue)
+    asked = prompts.render(f"actor_{style}", refine=refine, answer_format=answer_format, **values).messages()
+    return (*asked[:-1], *_dialogue(state), asked[-1]) if is_dialogue else asked
 
 
 def language_agent(

@@ -18,8 +18,9 @@ from iad_policy.types import State
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
-FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget"})
-"""Parts that change no answer, so that they may change from one run of a command to the next."""
+FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget", "max_steps"})
+"""Parts that change no answer, so that they may change from one run of a command to the next; `max_steps` follows from
+the environment and its arguments."""
 
 T = TypeVar("T")
 

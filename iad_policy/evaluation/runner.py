@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
+from iad_policy.adapters import step_limit
 from iad_policy.budget import Budget, Meter
 from iad_policy.cast import Cast
 from iad_policy.defaults import env_id
@@ -16,7 +17,7 @@ from iad_policy.evaluation.casting import identity_of
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.course import Course
 from iad_policy.evaluation.crew import Crew
-from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.episodes import EpisodeRecord, number
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.results import Heading
 from iad_policy.log import EpisodeLog
@@ -126,6 +127,7 @@ class Runner:
         return {
             **self._config.as_json(),
             "data": self.data,
+            "max_steps": number(step_limit(self._front.env)),
             "identity": {**self._names, **self._own},
             "iad_version": version("iad"),
         }
