@@ -1,12 +1,11 @@
 """The command `iad`: the one place that knows environments, policies and the terminal."""
 
-import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import gymnasium as gym
 import typer
@@ -15,9 +14,10 @@ from rich.table import Table
 
 import iad_envs
 from iad_policy.digest import digest
-from iad_policy.errors import IADError, StorageError
+from iad_policy.errors import IADError, MissingExtra, StorageError
 from iad_policy.evaluation import inventory
 from iad_policy.evaluation.agentboard import write_agentboard
+from iad_policy.evaluation.arguments import pairs, several
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.exports import FORMATS, export_runs
@@ -28,6 +28,7 @@ from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.suite import NAME, read_suite
 from iad_policy.evaluation.trace import RunTraces
+from iad_policy.evaluation.trackers import TrackerError, load_tracker
 from iad_policy.evaluation.viewer.report import write_report
 from iad_policy.simulators import PERFECT
 
@@ -39,8 +40,6 @@ BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
     *(ImportError, AttributeError),  # an agent or verifier named as module:Class
 )
-
-T = TypeVar("T")
 
 app = typer.Typer(
     help="Agent environments, and policies that propose, verify and refine before they commit.",
@@ -94,6 +93,9 @@ BudgetLimits = Annotated[
 Threads = Annotated[int, typer.Option(help="Requests of a decision answered side by side; changes no answer.")]
 Workers = Annotated[int, typer.Option(help="Episodes run side by side; changes no answer.")]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Whether language-model answers are cached.")]
+Track = Annotated[
+    str, typer.Option(metavar="NAME[,NAME...]", help="Trackers told of every episode: mlflow, tensorboard, wandb.")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the folder holds and begin again.")]
 
 
@@ -123,6 +125,7 @@ def compare(
     threads: Threads = 1,
     workers: Workers = 1,
     cache: Cache = True,
+    track: Track = "",
     fresh: Fresh = False,
 ) -> None:
     """Compare strategies on the same tasks with equal budgets."""
@@ -154,6 +157,7 @@ def run(
     threads: Threads = 1,
     workers: Workers = 1,
     cache: Cache = True,
+    track: Track = "",
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
@@ -207,7 +211,7 @@ def play(
     """Act in an environment yourself."""
     console = _console()
     with _clear_errors(BAD_INPUT):
-        env_args = _pairs(env_arg, "--env-arg")
+        env_args = pairs(env_arg, "--env-arg")
         if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
         made = make_env(env, env_args, split=split, data_dir=data_dir)
@@ -251,15 +255,18 @@ def doctor() -> None:
 
 def _run(given: dict[str, Any]) -> None:
     console = _console()
+    trackers = [name.strip() for name in given["track"].split(",") if name.strip()]
     with _clear_errors(BAD_INPUT):
+        for name in trackers:
+            load_tracker(name)
         plan = _plan(given)
         runs = [(folder, config, Runner(config, partial(env_of, config), load_cast)) for folder, config in plan]
     try:
         for folder, config, runner in runs:
             if len(runner.tasks) < config.tasks:
                 console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
-            with _clear_errors((RunFolderError, StorageError)):
-                status = run_session(runner, folder, console, is_fresh=given["fresh"])
+            with _clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):
+                status = run_session(runner, folder, console, is_fresh=given["fresh"], trackers=trackers)
             if status:
                 raise typer.Exit(status)
     finally:
@@ -296,13 +303,13 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     asked = {name: given[name] for name in _SAME if name in given}
     for name, kind in (("agent", str), ("n", int), ("seed", int)):
         if given.get(name) is not None:
-            asked[name] = _several(given[name], kind, f"--{name}")
+            asked[name] = several(given[name], kind, f"--{name}")
     for name in ("strategies", "strategy"):
         if name in given:
             asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
     for name, part in (("env_arg", "env_args"), ("budget", "budget"), ("role", "roles")):
         if name in given:
-            asked[part] = _pairs(given[name], f"--{name.replace('_', '-')}")
+            asked[part] = pairs(given[name], f"--{name.replace('_', '-')}")
     return asked
 
 
@@ -310,29 +317,6 @@ _SAME = (
     *("env", "verifier", "split", "data_dir", "tasks", "baseline", "simulator", "feedback"),
     *("stop", "delta", "temperature", "threads", "workers", "cache"),
 )
-
-
-def _several(given: str, kind: Callable[[str], T], option: str) -> T | tuple[T, ...]:
-    """Return the values of a list with commas; one value as it is."""
-    try:
-        values = tuple(kind(value.strip()) for value in given.split(","))
-    except ValueError:
-        raise ValueError(f"expected {option} with whole numbers between commas, got {given!r}") from None
-    return values[0] if len(values) == 1 else values
-
-
-def _pairs(given: list[str] | None, option: str) -> dict[str, Any]:
-    """Return KEY=VALUE texts as a mapping; a value that is JSON is read as such, any other is a text."""
-    pairs: dict[str, Any] = {}
-    for pair in given or ():
-        key, sign, value = pair.partition("=")
-        if not key or not sign:
-            raise ValueError(f"expected {option} KEY=VALUE, got {pair!r}; put an equals sign between them")
-        try:
-            pairs[key] = json.loads(value)
-        except ValueError:
-            pairs[key] = value
-    return pairs
 
 
 def _console() -> Console:

@@ -16,7 +16,7 @@ class Preference(NamedTuple):
     Attributes:
         chosen: The committed one.
         rejected: The other.
-        by: `verifier` where both have a score; `format` where the other is no action; else `strategy` (a vote, a search).
+        by: `verifier` where both have a score; `format` where the other is no action; else `strategy`: a vote, say.
         margin: By how much the committed one scored higher; None where the scores don't say.
         n_chosen: How many proposals of the decision were equal to the committed one: its votes.
         n_rejected: Likewise.
