@@ -5,7 +5,7 @@ from typing import Any
 
 from iad_policy.digest import decode, encode
 from iad_policy.log import EpisodeLog
-from iad_policy.types import Candidate, Outcome, Usage, Verdict
+from iad_policy.types import NOTHING, Candidate, Outcome, Usage, Verdict
 
 
 def candidate_record(candidate: Candidate) -> dict[str, Any]:
@@ -91,4 +91,5 @@ def get_observation(record: Any, log: EpisodeLog) -> Any:
 
 def usage_of(record: Mapping[str, Any]) -> Usage:
     """Return what a recorded answer cost."""
-    return Usage(**record.get("usage", {}))
+    usage = record.get("usage")
+    return Usage(**usage) if usage else NOTHING

@@ -53,7 +53,7 @@ def export_runs(
         raise UnknownName("format", form, FORMATS)
     if form in ("jsonl", "parquet") and (out.suffix == PARQUET) != (form == "parquet"):
         raise ValueError(f"expected a file that ends in .{form} for the format {form}, got {out}; name another one")
-    sources = [Source(run, Prompter(run.config), min_margin) for run in runs]
+    sources = [Source(run, run.folder.resolve().name, Prompter(run.config), min_margin) for run in runs]
     written: dict[Path, int] = {}
     for table in FORMATS[form]:
         path = out.with_name(f"{out.stem}{table.suffix}{out.suffix}")
@@ -71,4 +71,4 @@ def _rows(table: Table, sources: Sequence[Source], is_successful_only: bool) -> 
         for record in list(source.run.records.values()):
             is_wanted = record.success == 1.0 or not is_successful_only
             if is_wanted and (record.is_scored or not table.is_scored_only):
-                yield from table.rows(source, source.run.trace(record.key))
+                yield from table.rows(source, record)

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from iad_policy.digest import encode
+from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.exports.pairs import score_of
 from iad_policy.evaluation.exports.tables import Kind, Row, Source, Table
-from iad_policy.evaluation.trace import Proposed, Seen, Step, Trace
+from iad_policy.evaluation.trace import Proposed, Seen, Step
 from iad_policy.prompts.rendering import shown
 
 EVERYTHING = 2**31
@@ -32,8 +33,7 @@ CANDIDATE: Kind = {
 }
 
 
-def _episode(source: Source, trace: Trace) -> Iterator[Row]:
-    record = trace.record
+def _episode(source: Source, record: EpisodeRecord) -> Iterator[Row]:
     spent = record.spent
     yield {
         **source.head(record),
@@ -55,9 +55,9 @@ def _episode(source: Source, trace: Trace) -> Iterator[Row]:
     }
 
 
-def _decisions(source: Source, trace: Trace) -> Iterator[Row]:
-    head = source.head(trace.record)
-    for step in trace.steps:
+def _decisions(source: Source, record: EpisodeRecord) -> Iterator[Row]:
+    head = source.head(record)
+    for step in source.steps(record):
         before, after = step.before, step.after
         info = {} if before is None else before.info
         yield {

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator
 
+from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.exports.pairs import Preference, preferences, score_of
 from iad_policy.evaluation.exports.tables import MESSAGES, Row, Source, Table
-from iad_policy.evaluation.trace import Proposed, Trace
+from iad_policy.evaluation.trace import Proposed
 
 
-def _rows(source: Source, trace: Trace) -> Iterator[Row]:
-    record, prompter = trace.record, source.prompter
-    for place, step in enumerate(trace.steps):
+def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
+    prompter, steps = source.prompter, source.steps(record)
+    for place, step in enumerate(steps):
         for candidate, label, pair in _labelled(list(preferences(step, source.min_margin))):
             yield {
                 **source.head(record),
                 "step": step.index,
-                "prompt": prompter.messages(record.agent, trace.steps, place),
+                "prompt": prompter.messages(record.agent, steps, place),
                 "completion": prompter.completion(record.agent, candidate),
                 "label": label,
                 "preferred_by": pair.by,

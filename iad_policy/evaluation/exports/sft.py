@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
+from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.exports.pairs import score_of
 from iad_policy.evaluation.exports.tables import MESSAGES, Row, Source, Table
-from iad_policy.evaluation.trace import Trace
 
 
-def _rows(source: Source, trace: Trace) -> Iterator[Row]:
-    record, prompter = trace.record, source.prompter
-    for place, step in enumerate(trace.steps):
+def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
+    prompter, steps = source.prompter, source.steps(record)
+    for place, step in enumerate(steps):
         committed = next((one for one in step.candidates if one.id == step.committed), None)
         if committed is None or committed.error or step.before is None:
             continue  # what stood in for an answer that is none was nobody's answer
-        asked = prompter.messages(record.agent, trace.steps, place)
+        asked = prompter.messages(record.agent, steps, place)
         yield {
             **source.head(record),
             "step": step.index,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.exports.prompting import Prompter
-from iad_policy.evaluation.trace import RunTraces, Trace
+from iad_policy.evaluation.trace import RunTraces, Step
 
 Kind: TypeAlias = Any
 """`str`, `int`, `float` or `bool`, which may be missing; `[kind]` for a list, `{name: kind}` for a structure."""
@@ -38,19 +38,25 @@ class Source:
 
     Attributes:
         run: Its traces.
+        name: Its folder's.
         prompter: Puts its states and answers into words.
         min_margin: Least margin of a preference that a verifier gave.
     """
 
     run: RunTraces
+    name: str
     prompter: Prompter
     min_margin: float = 0.0
+
+    def steps(self, record: EpisodeRecord) -> tuple[Step, ...]:
+        """Return an episode, step by step."""
+        return self.run.trace(record.key).steps
 
     def head(self, record: EpisodeRecord) -> Row:
         """Return the columns that every row of an episode has."""
         names = self.run.config.get("identity", {}).get(record.agent, {})
         return {
-            "run": self.run.folder.resolve().name,
+            "run": self.name,
             "episode": record.key,
             "env": record.env,
             "task_id": record.task_id,
@@ -79,7 +85,7 @@ class Table(NamedTuple):
     """
 
     columns: Mapping[str, Kind]
-    rows: Callable[[Source, Trace], Iterator[Row]]
+    rows: Callable[[Source, EpisodeRecord], Iterator[Row]]
     suffix: str = ""
     is_scored_only: bool = True
     absent: str = "finished episodes"

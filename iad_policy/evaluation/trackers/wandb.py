@@ -57,4 +57,4 @@ class WandbTracker:
 
     def close(self) -> None:
         """Write what was not written yet."""
-        self._run.finish(quiet=True)
+        self._run.finish()
