@@ -23,7 +23,6 @@ from iad_policy.types import NOTHING, Usage, Verdict
 
 _PREFIX = b'{"episode":"'
 _KEY_LENGTH = 32
-NEWLINE = "\n"
 N_BLOBS = 128
 """Long values that are kept in memory."""
 
@@ -140,7 +139,7 @@ class RunTraces:
             raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
         self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
         (self.folder / ANSWERS).touch()
-        self._blobs = f"{self.folder / BLOBS}{os.sep}"
+        self._blobs = self.folder / BLOBS
         self._blob = lru_cache(N_BLOBS)(self._read_blob)  # a page is seen before and after, and by several strategies
         self._answers: BinaryIO | None = None
         self._begin()
@@ -187,11 +186,10 @@ class RunTraces:
             return {key: self.value(part) for key, part in recorded["__parts__"].items()}
         if isinstance(recorded, dict) and "__blob__" in recorded:
             return self._blob(recorded["__blob__"])
-        return recorded if type(recorded) is str else decode(recorded)
+        return decode(recorded)
 
     def _read_blob(self, name: str) -> Any:
-        with open(f"{self._blobs}{name}.json", "rb") as file:
-            return decode(json.loads(file.read()))
+        return decode(json.loads((self._blobs / f"{name}.json").read_bytes()))
 
     def close(self) -> None:
         """Close the log; closing twice is harmless."""
@@ -241,8 +239,8 @@ class RunTraces:
             else:
                 blocks.append([place, length])
         for place, length in blocks:
-            lines = os.pread(self._answers.fileno(), length, place).decode()
-            yield from json.loads(f"[{lines.rstrip().replace(NEWLINE, ',')}]")
+            lines = os.pread(self._answers.fileno(), length, place)
+            yield from json.loads(b"[%b]" % lines.rstrip().replace(b"\n", b","))
 
 
 def _size(path: Path) -> int:
@@ -344,9 +342,6 @@ class _Info(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._recorded)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
 
 
 def _seen(line: Mapping[str, Any], value: Callable[[Any], Any]) -> Seen:

@@ -1,4 +1,4 @@
-"""Exports in the hands of those who read them: `datasets` loads each, and TRL trains on the preferences (`make training`)."""
+"""Exports in the hands of those who read them: `datasets` loads each, TRL trains on the pairs (`make training`)."""
 
 import math
 from importlib.util import find_spec
@@ -21,10 +21,14 @@ pytestmark = [
     pytest.mark.skipif(find_spec("datasets") is None, reason="the package datasets is not installed: make training"),
 ]
 needs_trl = pytest.mark.skipif(
-    find_spec("trl") is None or find_spec("torch") is None, reason="the packages trl and torch are not installed: make training"
+    find_spec("trl") is None or find_spec("torch") is None,
+    reason="the packages trl and torch are not installed: make training",
 )
 N_STEPS = 10
-TEMPLATE = "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+TEMPLATE = (
+    "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +57,8 @@ def loaded(run: Path, form: str, ending: str, tmp_path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("form", "ending"),
-    [(form, ".jsonl") for form in FORMATS if form != "parquet"] + [(form, ".parquet") for form in FORMATS if form != "jsonl"],
+    [(form, ".jsonl") for form in FORMATS if form != "parquet"]
+    + [(form, ".parquet") for form in FORMATS if form != "jsonl"],
 )
 def test_datasets_loads_every_format(run: Path, form: str, ending: str, tmp_path: Path) -> None:
     for name, data in loaded(run, form, ending, tmp_path).items():
@@ -72,7 +77,11 @@ def test_trl_takes_each_form_for_what_it_is(run: Path, tmp_path: Path) -> None:
         (data,) = loaded(run, form, ".parquet", tmp_path).values()
         row = dict(data[0])
         assert is_conversational(row)
-        asked = {name: row[name] for name in ("messages", "prompt", "chosen", "rejected", "completion", "label") if name in row}
+        asked = {
+            name: row[name]
+            for name in ("messages", "prompt", "chosen", "rejected", "completion", "label")
+            if name in row
+        }
         assert set(apply_chat_template(asked, byte_tokenizer())) == expected
 
 
@@ -116,7 +125,9 @@ def byte_tokenizer() -> Any:
 
     special = ("<pad>", "</s>", "<system>", "<user>", "<assistant>")
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={name: place for place, name in enumerate((*special, *alphabet))}, merges=[]))
+    tokenizer = Tokenizer(
+        models.BPE(vocab={name: place for place, name in enumerate((*special, *alphabet))}, merges=[])
+    )
     tokenizer.add_special_tokens(list(special))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
