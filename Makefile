@@ -4,13 +4,15 @@
 # make bench   print every figure as a line of JSON
 # make test-full   also the tests that take long
 # make test-docker the tests of the sandbox in containers, on Docker or podman
-# make training, make trackers   install what the tests of exports and trackers read them with
+# make test-lucene the engines that need packages of their own, Lucene among them, in an environment of their own
+# make training, make trackers   install what the tests of exports and of trackers need
 # make test-postgres the tests of IAD/BIRD-v0 on a PostgreSQL server, which they start
 
 SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+LUCENE := .venv-lucene
 BROWSER := $(VENV)/.browser
 
 # Real data and recorded vectors of the original systems lie beside a checkout, if at all; they are not ours to ship.
@@ -22,7 +24,7 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-full test-docker test-postgres postgres training trackers check lint bench setup clean
+.PHONY: demo test test-full test-lucene test-docker test-postgres postgres training trackers check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -38,6 +40,17 @@ test-full: $(READY) $(BROWSER) postgres training trackers
 test-docker: $(READY)
 	$(PY) -m pip install --quiet --editable ".[docker]"
 	tests/full/docker_engine.sh $(PY) -m pytest tests/full/test_docker_sandbox.py -p no:xdist
+
+# pyserini needs PyTorch, of which a build without GPU is enough; Java comes with it.
+test-lucene: $(LUCENE)/.ready
+	$(LUCENE)/bin/python -m pytest -p no:xdist \
+		tests/full/test_lucene.py tests/webshop_server/test_dense.py tests/webshop_server/test_search.py
+
+$(LUCENE)/.ready: pyproject.toml $(READY)
+	$(PY) -m venv $(LUCENE)
+	$(LUCENE)/bin/python -m pip install --quiet torch==2.13.0
+	$(LUCENE)/bin/python -m pip install --quiet --editable ".[dev,dense,lucene]"
+	touch $@
 
 # On a server that the tests start; skipped with the reason where its programs are not installed.
 test-postgres: $(READY) postgres
@@ -99,7 +112,7 @@ $(READY): pyproject.toml
 	$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"; \
 	touch $(READY)
 
-# Sketch2Code draws pages in a browser; nothing else needs one.
+# Sketch2Code draws pages in a browser, and one environment shops in it; nothing else needs one.
 $(BROWSER): $(READY)
 	@set -e; \
 	if ! command -v chromium chromium-browser google-chrome chrome >/dev/null && [ -z "$$IAD_CHROMIUM" ]; then \
@@ -110,7 +123,15 @@ $(BROWSER): $(READY)
 			echo "IAD/Sketch2Code-v0 needs a Chromium: sudo apt-get install chromium fonts-liberation." >&2; \
 		fi; \
 	fi; \
+	if ! command -v chromedriver >/dev/null && [ -z "$$IAD_CHROMEDRIVER" ]; then \
+		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			echo "Installing chromium-driver ..."; \
+			(apt-get update -qq && apt-get install -y -qq chromium-driver) >/dev/null || echo "No chromedriver: its tests are skipped." >&2; \
+		else \
+			echo "IAD/WebShopBrowser-v0 needs chromedriver: sudo apt-get install chromium-driver." >&2; \
+		fi; \
+	fi; \
 	touch $(BROWSER)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LUCENE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -42,8 +42,8 @@ def repeat(real: Path, folder: Path, times: int) -> None:
 def measured(folder: Path, form: str, out: Path) -> tuple[float, float, int]:
     """Return wall and CPU seconds of an export, from the folder to the file, and its number of rows."""
     start, cpu = perf_counter(), process_time()
-    with RunTraces(folder) as run:
-        n_rows = export_runs([run], form, out)[out]
+    run = RunTraces(folder)
+    n_rows = export_runs([run], form, out)[out]
     return perf_counter() - start, process_time() - cpu, n_rows
 
 

@@ -221,6 +221,19 @@ def step_limit(env: gym.Env[Any, Any]) -> float:
     return math.inf if limit is None else float(limit)
 
 
+def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
+    """Return what a reader of a run must know to put its states into words: JSON-able, None for what there is not.
+
+    `max_steps` is the step limit, `discrete` the first action and the number of actions where these are numbers.
+    """
+    limit, space = step_limit(env), env.action_space
+    is_discrete = isinstance(space, gym.spaces.Discrete)
+    return {
+        "max_steps": int(limit) if math.isfinite(limit) else None,
+        "discrete": [int(space.start), int(space.n)] if is_discrete else None,
+    }
+
+
 def _plain_key(action: Any) -> str:
     return str(action) if isinstance(action, str | int | np.integer) else digest(action)
 

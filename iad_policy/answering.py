@@ -21,7 +21,7 @@ from iad_policy.records import candidate_of, candidate_record, outcome_of, outco
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.roles import player_of
 from iad_policy.tasks import Cut, Item, Result, Task
-from iad_policy.types import Asked, Candidate, Outcome, State, Verdict, Verifier, score
+from iad_policy.types import NOTHING, Asked, Candidate, Outcome, State, Verdict, Verifier, score
 from iad_policy.verdicts import verdicts_of
 from iad_policy.wording import as_told, heard
 
@@ -90,8 +90,7 @@ class Answerer:
                 self._cut(answer, "agent", "proposals")
                 continue
             made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
-            said = made.action, made.thought, made.error, made.key
-            candidate = Candidate(*said, usage, made.logprobs, feedback=feedback, id=item)
+            candidate = replace(made, usage=usage, feedback=feedback, id=item)
             self.candidates[candidate.id] = candidate
             if not at.path:
                 self._here.add(candidate.id)
@@ -133,7 +132,7 @@ class Answerer:
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
             said = candidate.action, candidate.thought, error, key
-            return [Candidate(*said, logprobs=candidate.logprobs, feedback=request.feedback)]
+            return [Candidate(*said, NOTHING, candidate.logprobs, candidate.parts, request.feedback)]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
         return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)

@@ -1,8 +1,9 @@
 """The command `iad`: the one place that knows environments, policies and the terminal."""
 
 import os
+import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,28 +14,27 @@ from rich.console import Console
 from rich.table import Table
 
 import iad_envs
+from iad_envs.tasks import data_folder
 from iad_policy.digest import digest
 from iad_policy.errors import IADError, MissingExtra, StorageError
-from iad_policy.evaluation import inventory
-from iad_policy.evaluation.agentboard import write_agentboard
-from iad_policy.evaluation.arguments import pairs, several
+from iad_policy.evaluation import commands, inventory
+from iad_policy.evaluation.asked import asked_for, pairs
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
-from iad_policy.evaluation.exports import FORMATS, export_runs
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.suite import NAME, read_suite
-from iad_policy.evaluation.trace import RunTraces
-from iad_policy.evaluation.trackers import TrackerError, load_tracker
-from iad_policy.evaluation.viewer.report import write_report
+from iad_policy.evaluation.trackers import TrackerError, tracker_names
 from iad_policy.simulators import PERFECT
+from webshop_server import commands as shop
 
 WIDTH_OF_A_LOG = 100
 """Columns where the output is no terminal and COLUMNS does not say."""
 RUNS = Path("runs")
+DEFAULT_STRATEGY = "iad"
 
 BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
@@ -42,7 +42,6 @@ BAD_INPUT: tuple[type[Exception], ...] = (
 )
 
 app = typer.Typer(
-    help="Agent environments, and policies that propose, verify and refine before they commit.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -53,11 +52,21 @@ EnvId = Annotated[str, typer.Argument(metavar="ENV", help="The environment's id,
 EnvIds = Annotated[
     list[str] | None, typer.Argument(metavar="[ENV...]", help="The ids of environments, such as IAD/WebShop-v0.")
 ]
+PresetName = Annotated[str | None, typer.Option("--preset", help="A paper's settings; other options go before it.")]
 ConfigFile = Annotated[
     Path | None, typer.Option(help="A TOML file with the runs; what is given beside it goes before.")
 ]
 EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
+]
+AgentArgs = Annotated[
+    list[str] | None, typer.Option("--agent-arg", metavar="KEY=VALUE", help="A further option of the agent.")
+]
+StrategyArgs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strategy-arg", metavar="[STRATEGY.]KEY=VALUE", help="A further option of the strategies, or of one."
+    ),
 ]
 DataDir = Annotated[str | None, typer.Option(help="The folder with the environment's data.")]
 Agent = Annotated[
@@ -76,7 +85,8 @@ N = Annotated[
         help="Proposals per decision; docs/strategies.md says what else a strategy counts by it.",
     ),
 ]
-Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split.")]
+Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split; with a preset all.")]
+Subset = Annotated[float | None, typer.Option(help="A share of the split to take tasks from, drawn by the seed.")]
 Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
 Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
@@ -106,10 +116,12 @@ def compare(
     config: ConfigFile = None,
     strategies: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(DEFAULT_STRATEGIES),
     baseline: Annotated[str, typer.Option(help="What others are compared with, bon-sc where it runs.")] = "",
+    preset: PresetName = None,
     agent: Agent = None,
     verifier: VerifierName = None,
     n: N = "3",
     tasks: Tasks = 100,
+    subset: Subset = None,
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
@@ -120,6 +132,8 @@ def compare(
     delta: Delta = None,
     temperature: Temperature = None,
     budget: BudgetLimits = None,
+    strategy_arg: StrategyArgs = None,
+    agent_arg: AgentArgs = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
@@ -129,7 +143,7 @@ def compare(
     fresh: Fresh = False,
 ) -> None:
     """Compare strategies on the same tasks with equal budgets."""
-    _run(locals())
+    _run(locals(), DEFAULT_STRATEGIES)
 
 
 @app.command()
@@ -137,11 +151,13 @@ def run(
     ctx: typer.Context,
     env: EnvIds = None,
     config: ConfigFile = None,
-    strategy: Annotated[str, typer.Option(help="The strategy's name.")] = "iad",
+    strategy: Annotated[str, typer.Option(help="The strategy's name; a preset's own method.")] = DEFAULT_STRATEGY,
+    preset: PresetName = None,
     agent: Agent = None,
     verifier: VerifierName = None,
     n: N = "3",
     tasks: Tasks = 100,
+    subset: Subset = None,
     split: Split = None,
     seed: Seeds = "0",
     out: Out = None,
@@ -152,6 +168,8 @@ def run(
     delta: Delta = None,
     temperature: Temperature = None,
     budget: BudgetLimits = None,
+    strategy_arg: StrategyArgs = None,
+    agent_arg: AgentArgs = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     threads: Threads = 1,
@@ -161,42 +179,7 @@ def run(
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
-    _run(locals())
-
-
-@app.command()
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
-    agentboard: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
-    ] = None,
-) -> None:
-    """Write report.html of runs anew, and AgentBoard's files on request."""
-    console = _console()
-    with _clear_errors(BAD_INPUT):
-        for folder in runs:
-            console.print(f"Report: {write_report(folder)}", highlight=False, markup=False, soft_wrap=True)
-        if agentboard is not None:
-            with ExitStack() as stack:
-                write_agentboard([stack.enter_context(RunTraces(folder)) for folder in runs], agentboard)
-            console.print(f"AgentBoard's files: {agentboard}", highlight=False, markup=False, soft_wrap=True)
-
-
-@app.command()
-def export(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
-    out: Annotated[Path, typer.Option(help="The file; parquet where it ends in .parquet, else JSON lines.")],
-    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="What is written.")] = "jsonl",
-    successful: Annotated[bool, typer.Option("--successful", help="Only episodes with success.")] = False,
-    min_margin: Annotated[float, typer.Option(help="Least margin of a preference that a verifier gave.")] = 0.0,
-) -> None:
-    """Write runs as data: decisions and episodes, or rows to train a model on."""
-    console = _console()
-    with _clear_errors(BAD_INPUT), ExitStack() as stack:
-        traces = [stack.enter_context(RunTraces(folder)) for folder in runs]
-        written = export_runs(traces, form, out, is_successful_only=successful, min_margin=min_margin)
-        for path, n_rows in written.items():
-            console.print(f"{path}: {n_rows} rows", highlight=False, markup=False, soft_wrap=True)
+    _run(locals(), (DEFAULT_STRATEGY,))
 
 
 @app.command()
@@ -218,9 +201,32 @@ def play(
         play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
 
 
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; only this machine reaches this one.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; where it is in use, the next free one.")] = 3000,
+    api: Annotated[bool, typer.Option("--api", help="Also let environments in, by a token.")] = False,
+    split: Split = None,
+    env_arg: EnvArgs = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Host the shop of IAD/WebShop-v0 as a site, until Ctrl-C."""
+    from webshop_server.serving import open_site, serve_until_stopped
+
+    console = _console()
+    with _clear_errors((*BAD_INPUT, OSError)):
+        made = make_env("IAD/WebShop-v0", pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
+        env: Any = made.unwrapped
+        data = {"name": env.data.name, "digest": env.data.digest}
+        server, said = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
+    serve_until_stopped(server, partial(console.print, said, highlight=False, markup=False, soft_wrap=True))
+
+
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers, simulators and feedback forms."""
+    """List environments, agents, strategies, verifiers, simulators, feedback forms and presets."""
     console = _console()
     environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
     for kind, described in inventory.names(environments).items():
@@ -253,17 +259,15 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-def _run(given: dict[str, Any]) -> None:
+def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
     console = _console()
-    trackers = [name.strip() for name in given["track"].split(",") if name.strip()]
     with _clear_errors(BAD_INPUT):
-        for name in trackers:
-            load_tracker(name)
-        plan = _plan(given)
+        trackers = tracker_names(given["track"])
+        plan = _plan(given, default)
         runs = [(folder, config, Runner(config, partial(env_of, config), load_cast)) for folder, config in plan]
     try:
         for folder, config, runner in runs:
-            if len(runner.tasks) < config.tasks:
+            if config.tasks is not None and len(runner.tasks) < config.tasks:
                 console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
             with _clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):
                 status = run_session(runner, folder, console, is_fresh=given["fresh"], trackers=trackers)
@@ -274,21 +278,21 @@ def _run(given: dict[str, Any]) -> None:
             runner.close()
 
 
-def _plan(given: dict[str, Any]) -> list[tuple[Path, RunConfig]]:
+def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, RunConfig]]:
     """Return the runs that are asked for, each with its folder: several get folders in one."""
     ctx, file = given["ctx"], given["config"]
     sources = {name: ctx.get_parameter_source(name) for name in given}
-    asked = _asked({name: given[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"})
+    asked = asked_for(
+        {name: given[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    )
     envs = asked.pop("env", None)
     entries = [
-        {**_asked(given), **entry, **asked, **({} if env is None else {"env": env})}
+        {**entry, **asked, **({} if env is None else {"env": env})}
         for entry in (read_suite(file) if file else [{}])
         for env in (envs or [None])
     ]
-    if any(entry["env"] is None for entry in entries):
-        raise ValueError("expected an environment, got none; name it on the command line, or as env = ... in the file")
     names = [entry.pop(NAME, None) for entry in entries]
-    configs = [completed(entry) for entry in entries]
+    configs = [completed(entry, default=default) for entry in entries]
     folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
     if len(set(folders)) < len(folders):
         raise ValueError("expected runs that differ, or have a name each, got the same one twice; give them names")
@@ -296,27 +300,6 @@ def _plan(given: dict[str, Any]) -> list[tuple[Path, RunConfig]]:
         return [(given["out"] or RUNS / folders[0], configs[0])]
     whole = given["out"] or RUNS / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
     return [(whole / folder, config) for folder, config in zip(folders, configs, strict=True)]
-
-
-def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given on the command line as parts of a configuration."""
-    asked = {name: given[name] for name in _SAME if name in given}
-    for name, kind in (("agent", str), ("n", int), ("seed", int)):
-        if given.get(name) is not None:
-            asked[name] = several(given[name], kind, f"--{name}")
-    for name in ("strategies", "strategy"):
-        if name in given:
-            asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
-    for name, part in (("env_arg", "env_args"), ("budget", "budget"), ("role", "roles")):
-        if name in given:
-            asked[part] = pairs(given[name], f"--{name.replace('_', '-')}")
-    return asked
-
-
-_SAME = (
-    *("env", "verifier", "split", "data_dir", "tasks", "baseline", "simulator", "feedback"),
-    *("stop", "delta", "temperature", "threads", "workers", "cache"),
-)
 
 
 def _console() -> Console:
@@ -335,6 +318,29 @@ def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
         typer.echo(f"iad: {error}", err=True)
         raise typer.Exit(2) from None
 
+
+@app.callback()
+def _anywhere() -> None:
+    """Agent environments, and policies that propose, verify and refine before they commit."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # module:object finds files beside you, as with python -m
+
+
+def _serve(application: Any, host: str, port: int) -> None:
+    from webshop_server.serving import Server, serve_until_stopped
+
+    server = Server(application, host=host, port=port)
+    taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} was taken."
+    said = f"The runs are shown at {server.address}{taken}\nCtrl-C closes it."
+    serve_until_stopped(server, partial(_console().print, said, highlight=False, markup=False, soft_wrap=True))
+
+
+def _guard() -> AbstractContextManager[None]:
+    return _clear_errors((*BAD_INPUT, OSError))
+
+
+shop.add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), _guard)
+commands.add_commands(app, _console, _guard, _serve)
 
 if __name__ == "__main__":
     app()

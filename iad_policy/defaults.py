@@ -5,8 +5,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object
 from iad_policy.types import Verifier
 
 
@@ -29,16 +29,20 @@ class Defaults:
     language: str = "iad_policy.agents.language:LanguageAgent"
 
 
+SHOP = Defaults(
+    "shopper",
+    proxy="iad_policy.verifiers.webshop:InstructionVerifier",
+    prompts="webshop",
+    stand_ins=("click[nothing]", "search[gift]"),
+)
+
 DEFAULTS = {
-    "IAD/WebShop-v0": Defaults(
-        "shopper",
-        proxy="iad_policy.verifiers.webshop:InstructionVerifier",
-        prompts="webshop",
-        stand_ins=("click[nothing]", "search[gift]"),
-    ),
+    "IAD/WebShop-v0": SHOP,
+    "IAD/WebShopBrowser-v0": SHOP,
     "IAD/InterCodeBash-v0": Defaults(
         "scripter",
         proxy="iad_policy.verifiers.bash:CommandVerifier",
+        prompts="bash",
         stand_ins=("ls", "cat /missing", "nothing-such", "submit"),
     ),
     "IAD/BIRD-v0": Defaults(

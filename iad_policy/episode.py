@@ -65,17 +65,23 @@ class Episode:
     def start(self, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
         """Return the episode's first state."""
         self.world.begin(observation)
-        return self._move_to(observation, info, parent=None, action=None, done=done)
+        return self._move_to(observation, info, parent=None, committed=None, done=done)
 
-    def advance(self, action: Any, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
+    def advance(self, committed: Candidate, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
         """Return the state after a committed action."""
         if self.state is None:
             raise ContractError("expected a first state before a committed action; call act with the reset observation")
-        self.world.committed(action)
-        return self._move_to(observation, info, parent=self.state, action=action, done=done)
+        self.world.committed(committed.action)
+        return self._move_to(observation, info, parent=self.state, committed=committed, done=done)
 
     def _move_to(
-        self, observation: Any, info: Mapping[str, Any], *, parent: State | None, action: Any, done: bool
+        self,
+        observation: Any,
+        info: Mapping[str, Any],
+        *,
+        parent: State | None,
+        committed: Candidate | None,
+        done: bool,
     ) -> State:
         public = PublicInfo(info, self.world.gold_keys)
         step = self.n_committed if parent is None else self.n_committed + 1
@@ -83,12 +89,12 @@ class Episode:
         self.state = State(
             observation,
             public,
-            history=() if parent is None else (*parent.history, Turn(parent.observation, action, parent.info)),
+            history=() if parent is None or committed is None else (*parent.history, _turn(parent, committed)),
             steps_left=self.world.max_steps - step,
             done=done,
             id=digest(
                 parent.id if parent else self._stream,
-                None if parent is None else self.world.key(action),
+                None if committed is None else self.world.key(committed.action),
                 observation,
             ),
             is_random=self.world.is_random,
@@ -112,7 +118,7 @@ class Episode:
             outcome.observation,
             PublicInfo(outcome.info, self.world.gold_keys),
             path=(*at.path, Move(candidate.action, draw)),
-            history=(*at.history, Turn(at.observation, candidate.action, at.info)),
+            history=(*at.history, _turn(at, candidate)),
             notes=at.notes,
             wording=at.wording,
             steps_left=steps_left,
@@ -208,3 +214,9 @@ class Episode:
 def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
     """Return the id of the state that a simulated action leads to."""
     return digest(parent, action_key, draw, observation)
+
+
+def _turn(at: State, candidate: Candidate) -> Turn:
+    """Return the step that a candidate took; what stood in for an unusable answer was not reasoned about."""
+    said = () if candidate.error else (candidate.thought, candidate.parts)
+    return Turn(at.observation, candidate.action, at.info, *said)

@@ -73,13 +73,13 @@ class StorageError(IADError, OSError):
 
 
 class UnknownName(IADError, ValueError):
-    """A name that is in no table."""
+    """A name that is in no table; the message offers the nearest ones."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(given, names, n=3)
+        near = get_close_matches(given, names, n=3) or get_close_matches(given.partition(":")[0], names, n=3)
         hint = f" (near: {', '.join(near)})" if near else ""
-        super().__init__(f"expected a known {kind}, got {given!r}{hint}; known: {', '.join(names)}")
+        super().__init__(f"expected a known {kind}, got {given!r}{hint}; known: {', '.join(names) or 'none'}")
 
 
 class MissingExtra(IADError, ImportError):

@@ -5,7 +5,7 @@ from typing import Any
 
 from iad_policy.digest import decode, encode
 from iad_policy.log import EpisodeLog
-from iad_policy.types import NOTHING, Candidate, Outcome, Usage, Verdict
+from iad_policy.types import NOTHING, Candidate, Outcome, Part, Usage, Verdict
 
 
 def candidate_record(candidate: Candidate) -> dict[str, Any]:
@@ -17,6 +17,8 @@ def candidate_record(candidate: Candidate) -> dict[str, Any]:
         record["error"] = candidate.error
     if candidate.logprobs is not None:
         record["logprobs"] = encode(list(candidate.logprobs))
+    if candidate.parts:
+        record["parts"] = [encode(list(part)) for part in candidate.parts]
     if candidate.feedback is not None:
         record["feedback"] = candidate.feedback.text
     return record
@@ -31,7 +33,13 @@ def candidate_of(record: Mapping[str, Any]) -> Candidate:
         error=record.get("error", ""),
         key=record["key"],
         logprobs=None if logprobs is None else tuple(decode(logprobs)),
+        parts=parts_of(record),
     )
+
+
+def parts_of(record: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Return the parts of a recorded answer; none for one that is not composed."""
+    return tuple(Part(*decode(part)) for part in record.get("parts", ()))
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.attempts import evaluation_of, summary_of
 from iad_policy.call import current_call
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object
 from iad_policy.paraphrasing import paraphrase
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 

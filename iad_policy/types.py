@@ -59,12 +59,32 @@ AXES = Usage._fields
 NOTHING = Usage()
 
 
+class Part(NamedTuple):
+    """A part of an agent's answer: the plan, the thought, the command ...
+
+    Attributes:
+        name: Which part.
+        text: As it was written.
+        logprob: The sum over its tokens, its heading's among them, so that the parts add up to the answer; None where
+            the model gave none.
+    """
+
+    name: str
+    text: str
+    logprob: float | None = None
+
+
 class Turn(NamedTuple):
-    """One step that was taken, for real or in a simulation: what was seen, with its public info, and what was done."""
+    """One step that was taken, for real or in a simulation: what was seen, with its public info, and what was done.
+
+    `thought` and `parts` are what the agent wrote beside the action; only the action went to the environment.
+    """
 
     observation: Any
     action: Any
     info: Mapping[str, Any] = MappingProxyType({})
+    thought: str = ""
+    parts: tuple[Part, ...] = ()
 
 
 class Move(NamedTuple):
@@ -164,6 +184,7 @@ class Candidate:
         key: Canonical form of the action, for votes and de-duplication.
         usage: What proposing it cost.
         logprobs: Log-probabilities of the answer's tokens, if the model gave them.
+        parts: Of the answer, for agents that compose it of several; the action is one of them.
         feedback: What the agent was told.
         preview: The simulated state after it, if there was a simulation.
         verdict: The verifier's word, if it was verified.
@@ -176,6 +197,7 @@ class Candidate:
     key: str = ""
     usage: Usage = NOTHING
     logprobs: tuple[float, ...] | None = None
+    parts: tuple[Part, ...] = ()
     feedback: Feedback | None = None
     preview: State | None = None
     verdict: Verdict | None = None
@@ -185,6 +207,13 @@ class Candidate:
     def score(self) -> float:
         """The verdict's score; NaN before verification."""
         return math.nan if self.verdict is None else self.verdict.score
+
+    @property
+    def logprob(self) -> float | None:
+        """Log-probability of the answer, the sum over its parts (Agent Q); None where the model gave none."""
+        if self.parts:
+            return None if None in (sums := [part.logprob for part in self.parts]) else math.fsum(filter(None, sums))
+        return None if self.logprobs is None else math.fsum(self.logprobs)
 
     def named_by(self) -> tuple[Any, ...]:
         """What a digest of it covers."""

@@ -24,7 +24,7 @@ from iad_policy.roles import load_roles
 from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold
 from iad_policy.strategies import Strategy, load_strategy, require_verifier
 from iad_policy.strategies.stop import StopRule
-from iad_policy.types import Agent, Decision, Roles, State, Usage, Verifier
+from iad_policy.types import Agent, Candidate, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ class IADPolicyWrapper:
         self._n_episodes = 0
         self._driver: Driver | None = None
         self._episode: Episode | None = None
-        self._pending: Any = None
+        self._pending: Candidate | None = None
 
     @property
     def agent(self) -> Agent:
@@ -143,8 +143,8 @@ class IADPolicyWrapper:
         state = self._at(observation, info)
         decision = self._required_driver().decide(state)
         self.decisions.append(self._annotated(decision))
-        self._pending = decision.committed.action
-        return self._pending
+        self._pending = decision.committed
+        return decision.committed.action
 
     def look(self, observation: Any, info: Mapping[str, Any], looking: Callable[[State], Asking[T]]) -> T:
         """Return what a generator finds that asks, simulates, and commits nothing.
@@ -224,8 +224,8 @@ class IADPolicyWrapper:
         if self._pending is None:
             assert episode.state is not None
             return episode.state  # observe() was called for this step already
-        action, self._pending = self._pending, None
-        state = episode.advance(action, observation, info, done=done)
+        committed, self._pending = self._pending, None
+        state = episode.advance(committed, observation, info, done=done)
         episode.record_step(reward, done, info)
         return state
 

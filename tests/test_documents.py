@@ -18,9 +18,12 @@ from tests.iad_policy.openai_server import Reply, completion, serving
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
+"""All but the guides, whose steps build on each other: `test_guides.py` follows those."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
+NEVER_ENDS = "iad serve"
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -39,7 +42,7 @@ def official(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("document", [name for name in DOCUMENTS if blocks(name, "python")])
+@pytest.mark.parametrize("document", [name for name in ALONE if blocks(name, "python")])
 def test_python_blocks_run_one_after_another(
     document: str, official: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,7 +58,7 @@ def test_python_blocks_run_one_after_another(
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    for document in DOCUMENTS:
+    for document in ALONE:
         for body in blocks(document, "sh"):
             for line in body.replace("\\\n", " ").splitlines():
                 command = line.split("#")[0].strip()
@@ -75,8 +78,17 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
     environment = {
         **os.environ,
         "OPENAI_API_KEY": "none",
+        "IAD_INDEX": str(official / "indexes"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
+    if command.startswith(NEVER_ENDS):
+        process = subprocess.Popen(words, cwd=official, env=environment, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        said = "".join(iter(process.stdout.readline, "Ctrl-C closes it.\n"))
+        process.terminate()
+        assert (process.communicate(timeout=30)[0], process.returncode) == ("", 0)
+        assert "http://127.0.0.1:" in said
+        return
     with serving() as server:
         environment["OPENAI_API_BASE"] = server.address
         server.script(Reply(completion("Action: click[nothing]")))

@@ -15,7 +15,8 @@ env = gym.make("IAD/WebShop-v0")
 observation, info = env.reset(seed=0)
 action = IADPolicyWrapper("shopper", env).act(observation, info)
 assert "site-packages" in env.unwrapped.data.folder, env.unwrapped.data
-assert Prompts("webshop").digest(["score"])
+for folder in ("webshop", "bash", "bird"):
+    assert Prompts(folder).digest(["score"]) != Prompts().digest(["score"]), folder
 print(env.unwrapped.data.name, action)
 """
 

@@ -7,25 +7,24 @@ original draws it anew in every process, ours is drawn from a fixed seed and the
 not depend on the process or on the order of the file.
 """
 
-import json
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from webshop_server.json_files import CatalogError, Read, find_file, read_items, read_json
+
+PRODUCTS = "items_shuffle"
+ATTRIBUTES = "items_ins_v2"
 PRICE_SEED = 233
 DEFAULT_PRICE = 100.0
 UNKNOWN_ATTRIBUTES = ("DUMMY_ATTR",)
 MAX_ASIN_LENGTH = 10
 
 _NOT_A_PRICE = re.compile(r"[^\d.]")
-
-
-class CatalogError(ValueError):
-    """A data file is not in the official format; the message names the file and the record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +53,23 @@ class Product:
 
 
 class Catalog:
-    """All products, in file order, and by id."""
+    """All products, in file order, and by id.
+
+    Args:
+        products: In file order; kept as a tuple unless `by_asin` is given.
+        by_asin: The same by id, for products that are read when they are needed; its keys are in file order.
+    """
 
     __slots__ = ("_by_asin", "products")
 
-    def __init__(self, products: Sequence[Product]) -> None:
-        self.products = tuple(products)
-        self._by_asin = {product.asin: product for product in self.products}
+    def __init__(self, products: Sequence[Product], by_asin: Mapping[str, Product] | None = None) -> None:
+        self.products = tuple(products) if by_asin is None else products
+        self._by_asin = {product.asin: product for product in self.products} if by_asin is None else by_asin
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether products are read when they are needed."""
+        return not isinstance(self.products, tuple)
 
     def __len__(self) -> int:
         return len(self.products)
@@ -87,35 +96,51 @@ class Catalog:
         """The product with this id, or None."""
         return self._by_asin.get(asin)
 
+    def asins(self) -> Iterator[str]:
+        """The ids in file order."""
+        return iter(self._by_asin)
+
 
 def load_catalog(folder: str | Path) -> Catalog:
-    """Read the products of a folder in the official format.
-
-    Products with the id "nan" or one longer than 10 characters, and repeated ids, are left out, as in
-    the original. A product without an entry in the attributes file gets one dummy attribute.
+    """Read the products of a folder in the official format into memory.
 
     Raises:
         FileNotFoundError: a file is missing, or present twice (two sets in one folder).
         CatalogError: a file or a record is not in the official format.
     """
-    path = find_file(folder, "items_shuffle")
-    attributes_path = find_file(folder, "items_ins_v2")
-    records = read_json(path, list)
-    annotations = read_json(attributes_path, dict)
-    products: dict[str, Product] = {}
-    for index, record in enumerate(records):
+    path = find_file(folder, PRODUCTS)
+    annotations = read_json(find_file(folder, ATTRIBUTES), dict)
+    return Catalog(tuple(read_products(path, annotations.get)))
+
+
+def read_products(path: Path, annotation: Callable[[str], Any], read: Read | None = None) -> Iterator[Product]:
+    """The products of a file in the official format, one after another.
+
+    Products with the id "nan" or one longer than 10 characters, and repeated ids, are left out, as in
+    the original. A product without an annotation gets one dummy attribute.
+
+    Args:
+        path: `items_shuffle*.json`.
+        annotation: What the attributes file has for an id, or None.
+        read: Told how many bytes have been read.
+
+    Raises:
+        CatalogError: the file or a record is not in the official format.
+    """
+    seen: set[str] = set()
+    for index, record in enumerate(read_items(path, read)):
         try:
             asin = _text(record, "asin")
-            if asin == "nan" or len(asin) > MAX_ASIN_LENGTH or asin in products:
-                continue
-            annotation = annotations.get(asin, {})
-        except (TypeError, ValueError) as error:
+        except TypeError as error:
             raise CatalogError(f"{path}, record {index}: {error}") from None
+        if asin == "nan" or len(asin) > MAX_ASIN_LENGTH or asin in seen:
+            continue
+        seen.add(asin)
         try:
-            products[asin] = _product(record, annotation)
+            product = _product(record, annotation(asin))
         except (TypeError, ValueError) as error:
             raise CatalogError(f"{path}, record {index} (asin {asin}): {error}") from None
-    return Catalog(tuple(products.values()))
+        yield product
 
 
 def index_text(product: Product) -> str:
@@ -125,38 +150,9 @@ def index_text(product: Product) -> str:
     return " ".join((product.name, product.description, first_bullet, options)).lower()
 
 
-def find_file(folder: str | Path, stem: str) -> Path:
-    """The one file `<stem>.json` or `<stem>_<suffix>.json` of a folder.
-
-    Raises:
-        FileNotFoundError: there is none, or more than one.
-    """
-    folder = Path(folder)
-    found = sorted(path for path in folder.glob(f"{stem}*.json") if re.fullmatch(rf"{stem}(_\w+)?", path.stem))
-    if len(found) == 1:
-        return found[0]
-    there = ", ".join(path.name for path in found) or "none"
-    message = f"expected one file {stem}.json (or {stem}_1000.json) in {folder}, found {there}"
-    raise FileNotFoundError(f"{message}; put one set of the official WebShop files there")
-
-
-def read_json(path: Path, kind: type) -> Any:
-    """The content of a JSON file whose top level is a list or an object (`kind` list or dict).
-
-    Raises:
-        CatalogError: not JSON, or another top level.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise CatalogError(f"{path}: expected JSON, got text that does not parse: {error}") from None
-    if not isinstance(content, kind):
-        expected = "a JSON list" if kind is list else "a JSON object"
-        raise CatalogError(f"{path}: expected {expected}, got {type(content).__name__}")
-    return content
-
-
-def _product(record: Mapping[str, Any], annotation: Mapping[str, Any]) -> Product:
+def _product(record: Mapping[str, Any], annotation: Any) -> Product:
+    if annotation is None:
+        annotation = {}
     if not isinstance(annotation, dict):
         raise TypeError(f"expected an object in the attributes file, got {type(annotation).__name__}")
     asin = _text(record, "asin")

@@ -95,7 +95,7 @@ class Shop:
             return Step(state, "no action is possible: the purchase is made")
         name, argument = parse_action(action)
         if name == "search":
-            return self._search(state, argument)
+            return self.search_for(state, argument)
         if name == "click":
             clickables = self.clickables(state)
             if argument in clickables and argument != "search":
@@ -133,6 +133,18 @@ class Shop:
             return ("search",)
         return () if state.kind == "done" else (_BACK, _PREVIOUS)
 
+    def search_for(self, state: ShopState, query: str) -> Step:
+        """Where a search leads, for any query, also one that `search[...]` can't spell."""
+        if not self.search_anywhere and state.kind != "index":
+            return Step(state, "expected a search on the first page only; click[back to search] leads there")
+        if len(query) > MAX_QUERY_LENGTH:
+            return Step(state, f"expected at most {MAX_QUERY_LENGTH} characters to search, got {len(query)}")
+        return Step(ShopState(state.instruction, "results", query, 1, visited=state.visited))
+
+    def links(self, state: ShopState) -> dict[str, ShopState]:
+        """Where every clickable of a page leads."""
+        return {name: self._click(state, name) for name in self.clickables(state) if name != "search"}
+
     def purchase(self, state: ShopState) -> tuple[Product, dict[str, str]]:
         """The product bought and its chosen options (name -> value).
 
@@ -142,13 +154,6 @@ class Shop:
         if state.kind != "done":
             raise ValueError(f"expected a state after click[buy now], got one on the {state.kind} page")
         return self.catalog[state.asin], dict(state.options)
-
-    def _search(self, state: ShopState, query: str) -> Step:
-        if not self.search_anywhere and state.kind != "index":
-            return Step(state, "expected a search on the first page only; click[back to search] leads there")
-        if len(query) > MAX_QUERY_LENGTH:
-            return Step(state, f"expected at most {MAX_QUERY_LENGTH} characters to search, got {len(query)}")
-        return Step(ShopState(state.instruction, "results", query, 1, visited=state.visited))
 
     def _click(self, state: ShopState, clickable: str) -> ShopState:
         if clickable == _BACK:
@@ -180,7 +185,7 @@ class Shop:
     def _results_page(self, state: ShopState) -> Page:
         results = self._results(state.query)
         first = (state.number - 1) * self.page_size
-        products = results[first : first + self.page_size]
+        products = tuple(map(self.catalog.__getitem__, results[first : first + self.page_size]))
         has_next = self.max_pages is None or state.number < self.max_pages
         buttons = [_BACK] + [_PREVIOUS] * (state.number > 1) + [_NEXT] * has_next
         return Page(
@@ -201,24 +206,25 @@ class Shop:
         values = [value for values in product.options.values() for value in values]
         return tuple(dict.fromkeys((*buttons, *values)))
 
-    def _results_uncached(self, query: str) -> tuple[Product, ...]:
+    def _results_uncached(self, query: str) -> tuple[str, ...]:
+        """The ids of the products found: kept for many queries, they must not hold the products."""
         if self.special_queries and query.split(" ")[0] in _SPECIAL_QUERIES:
             return self._special_results(query)
         hits = self.search.search(query, self.max_results)
-        products = (self.catalog.get(hit.asin) for hit in hits)
-        return tuple(product for product in products if product is not None)
+        return tuple(hit.asin for hit in hits if hit.asin in self.catalog)
 
-    def _special_results(self, query: str) -> tuple[Product, ...]:
-        products = self.catalog.products
+    def _special_results(self, query: str) -> tuple[str, ...]:
         kind, _, rest = query.partition(" ")
         if kind == "<r>":
             # Drawn by the query, not anew at each call: a state must show the same page every time.
-            return tuple(random.Random(query).sample(products, min(self.max_results, len(products))))
+            products = self.catalog.products
+            drawn = random.Random(query).sample(range(len(products)), min(self.max_results, len(products)))
+            return tuple(products[position].asin for position in drawn)
         if kind == "<c>":
-            return tuple(p for p in products if p.category == rest.split(" ")[0].strip())
+            return tuple(p.asin for p in self.catalog if p.category == rest.split(" ")[0].strip())
         if kind == "<q>":
-            return tuple(p for p in products if p.query == rest.strip())
-        return tuple(p for p in products if rest.strip() in p.attributes)
+            return tuple(p.asin for p in self.catalog if p.query == rest.strip())
+        return tuple(p.asin for p in self.catalog if rest.strip() in p.attributes)
 
     def _not_clickable(self, state: ShopState, argument: str) -> str:
         clickables = [name for name in self.clickables(state) if name != "search"]

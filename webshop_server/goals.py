@@ -10,14 +10,19 @@ freezes a list; `python -m webshop_server.goals DIR` writes one.
 import argparse
 import itertools
 import json
+import math
 import random
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
-from webshop_server.catalog import Catalog, Product, find_file, load_catalog, read_json
+from webshop_server.catalog import Catalog, Product
+from webshop_server.json_files import find_file, read_json
+from webshop_server.limits import NO_LIMIT, limit_text, price_limit
+from webshop_server.stock import open_products
 
 FROZEN_FILE = "goals.jsonl"
 KINDS = ("synthetic", "human")
@@ -25,9 +30,8 @@ DIFFICULTIES = ("easy", "hard", "")
 SPLITS = (("test", 500), ("dev", 1500))
 """Official splits by position after the shuffle: up to 499, up to 1,499; the rest is "train"."""
 SHUFFLE_SEED = 233
-LIMIT_SEED = 233
-NO_LIMIT = 1_000_000.0
-LIMIT_GRID = tuple(10.0 * step for step in range(1, 100))
+MANY_PRODUCTS = 100_000
+"""Above it, synthetic goals are made only when it is said how many."""
 HARD_FROM = 6
 """Attributes plus options from which an official goal is called hard. Ours: AgentBoard's rule is unknown."""
 
@@ -118,7 +122,7 @@ class Goals(Sequence[Goal]):
         return self._by_id[goal_id]
 
 
-def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None) -> Goals:
+def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None, *, first: int | None = None) -> Goals:
     """Read the goals of a folder.
 
     Args:
@@ -126,6 +130,7 @@ def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None) ->
         catalog: the products of the same folder.
         kind: "synthetic" or "human" builds these from the official files; None takes `goals.jsonl` where
             there is one, else synthetic goals.
+        first: makes only so many of the synthetic goals; the full set of products has millions.
 
     Raises:
         FileNotFoundError: `items_human_ins*.json` is missing and human goals are wanted.
@@ -138,12 +143,24 @@ def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None) ->
     if kind is None and frozen.exists():
         goals = _read_frozen(frozen, catalog)
     else:
-        made = _human_goals(folder, catalog) if kind == "human" else _synthetic_goals(catalog)
-        random.Random(SHUFFLE_SEED).shuffle(made)
+        if kind == "human":
+            made = _human_goals(folder, catalog)
+            random.Random(SHUFFLE_SEED).shuffle(made)
+        else:
+            _require_few(folder, catalog, first)
+            made = _synthetic_goals(catalog, first)
         goals = [_numbered(goal, index, kind or "synthetic") for index, goal in enumerate(made)]
     if not goals:
         raise GoalError(f"expected at least one goal in {folder}, got none; no product has an instruction")
     return Goals(goals)
+
+
+def _require_few(folder: str | Path, catalog: Catalog, first: int | None) -> None:
+    if first is None and len(catalog) > MANY_PRODUCTS:
+        raise GoalError(
+            f"expected {FROZEN_FILE} in {folder} or goals='human' for {len(catalog)} products, whose synthetic goals "
+            f"would fill the memory; freeze some: python -m webshop_server.goals {folder} --first 12000"
+        )
 
 
 def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
@@ -165,19 +182,6 @@ def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def price_limit(key: str, price: float) -> float:
-    """A drawn limit in dollars: the larger of two of the first four multiples of 10 above the price.
-
-    `NO_LIMIT` where fewer than two of them (up to 990) are left.
-    """
-    above = [limit for limit in LIMIT_GRID if limit > price][:4]
-    return max(random.Random(f"{LIMIT_SEED}:limit:{key}").sample(above, 2)) if len(above) >= 2 else NO_LIMIT
-
-
-def _limit_text(limit: float) -> str:
-    return "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"
-
-
 def _goal(product: Product, instruction: str, attributes: Sequence[str], options: Sequence[GoalOption]) -> Goal:
     return Goal(
         goal_id="",
@@ -193,24 +197,44 @@ def _goal(product: Product, instruction: str, attributes: Sequence[str], options
     )
 
 
-def _synthetic_goals(catalog: Catalog) -> list[Goal]:
-    goals = []
+def _synthetic_goals(catalog: Catalog, first: int | None) -> list[Goal]:
+    """The first synthetic goals after the shuffle, or all; the others are counted, never made."""
+    counts: Counter[str] = Counter()
+    n_goals = array("q")
+    for product in _instructed(catalog):
+        n_goals.append(math.prod(map(len, product.options.values())))
+        for attribute in product.instruction_attributes:
+            counts[attribute] += n_goals[-1]
+    order = array("q", range(sum(n_goals)))
+    random.Random(SHUFFLE_SEED).shuffle(order)
+    places = {number: place for place, number in enumerate(order[:first])}
+    goals: dict[int, Goal] = {}
+    number = 0
+    for product in _instructed(catalog):
+        names = sorted(product.options)
+        for values in itertools.product(*(product.options[name] for name in names)):
+            if number in places:
+                goal = _synthetic_goal(product, tuple(zip(names, values, strict=True)))
+                goals[places[number]] = replace(goal, weight=_rarity(goal, counts))
+            number += 1
+    return [goals[place] for place in range(len(goals))]
+
+
+def _instructed(catalog: Catalog) -> Iterator[Product]:
     for product in catalog:
         if product.instruction is None:
             continue
         if not product.instruction_attributes:
             message = "expected instruction_attributes beside the instruction, got none"
             raise GoalError(f"items_ins_v2, asin {product.asin}: {message}; add at least one")
-        limit = price_limit(product.asin, product.price)
-        names = sorted(product.options)
-        for values in itertools.product(*(product.options[name] for name in names)):
-            options = tuple(zip(names, values, strict=True))
-            wanted = ", and ".join(f"{name}: {value}" for name, value in options)
-            text = product.instruction + (f" with {wanted}" if wanted else "") + _limit_text(limit)
-            goal = _goal(product, text, product.instruction_attributes, options)
-            goals.append(replace(goal, price_upper=limit))
-    counts = Counter(attribute for goal in goals for attribute in goal.attributes)
-    return [replace(goal, weight=_rarity(goal, counts)) for goal in goals]
+        yield product
+
+
+def _synthetic_goal(product: Product, options: tuple[tuple[str, str], ...]) -> Goal:
+    limit = price_limit(product.asin, product.price)
+    wanted = ", and ".join(f"{name}: {value}" for name, value in options)
+    text = f"{product.instruction}{f' with {wanted}' if wanted else ''}{limit_text(limit)}"
+    return replace(_goal(product, text, product.instruction_attributes, options), price_upper=limit)
 
 
 def _rarity(goal: Goal, counts: Mapping[str, int]) -> float:
@@ -221,14 +245,15 @@ def _human_goals(folder: str | Path, catalog: Catalog) -> list[Goal]:
     path = find_file(folder, "items_human_ins")
     annotations = read_json(path, dict)
     goals = []
-    for product in catalog:
-        for index, annotation in enumerate(annotations.get(product.asin, ())):
+    for asin in catalog.asins():
+        for index, annotation in enumerate(annotations.get(asin, ())):
+            product = catalog[asin]
             try:
                 attributes = annotation["instruction_attributes"]
                 if not attributes:
                     continue
                 limit = price_limit(f"{product.asin}:{index}", product.price)
-                text = annotation["instruction"].strip(".") + _limit_text(limit)
+                text = annotation["instruction"].strip(".") + limit_text(limit)
                 goal = _goal(product, text, attributes, annotation["instruction_options"])
             except (KeyError, TypeError, AttributeError) as error:
                 expected = "instruction, instruction_attributes and instruction_options"
@@ -304,8 +329,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="folder with the official WebShop files")
     parser.add_argument("--kind", choices=KINDS, default="synthetic", help="which goals (default: synthetic)")
     parser.add_argument("--output", type=Path, help=f"file to write (default: FOLDER/{FROZEN_FILE})")
+    parser.add_argument("--first", type=int, help="only so many synthetic goals (default: all)")
     options = parser.parse_args(arguments)
-    goals = load_goals(options.folder, load_catalog(options.folder), options.kind)
+    goals = load_goals(options.folder, open_products(options.folder), options.kind, first=options.first)
     output = options.output or options.folder / FROZEN_FILE
     write_goals(output, goals)
     print(f"{len(goals)} {options.kind} goals written to {output}")

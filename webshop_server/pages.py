@@ -55,7 +55,7 @@ class Page(NamedTuple):
         if self.product is None or self.kind == "done":
             return {"kind": self.kind}
         if self.kind != "item":
-            lines = [line.strip() for line in _sub_page_lines(self.kind, self.product)]
+            lines = [line.strip() for line in sub_page_lines(self.kind, self.product)]
             return {"kind": self.kind, "asin": self.product.asin, "lines": lines}
         return {
             "kind": "item",
@@ -110,7 +110,7 @@ def render_text_rich(page: Page, score: float | None = None) -> str:
         return head + turns + "".join([_result_rich(p, p.asin in page.visited) for p in page.products])
     product = _shown_product(page)
     if page.kind != "item":
-        return head + _lines((_button("< Prev"), *_sub_page_lines(page.kind, product)))
+        return head + _lines((_button("< Prev"), *sub_page_lines(page.kind, product)))
     # The original looks for the quoted value anywhere in the address, so a quoted query marks options too.
     address = render_url(page) if page.selected or '"' in page.query else ""
     values = [value for values in product.options.values() for value in values]
@@ -170,7 +170,7 @@ def _tabs(has_attributes: bool) -> tuple[str, ...]:
     return ("Description", "Features", "Reviews", *attributes, "Buy Now")
 
 
-def _sub_page_lines(kind: str, product: Product) -> tuple[str, ...]:
+def sub_page_lines(kind: str, product: Product) -> tuple[str, ...]:
     """The lines of a sub page; those of lists start with a blank, as in the original. Reviews: none."""
     if kind == "description":
         return (product.description,) if product.description else ()
@@ -197,7 +197,7 @@ def _result_rich(product: Product, is_visited: bool) -> str:
 def _product_text(kind: str, product: Product, has_attributes: bool) -> str:
     """What an item or sub page shows after "Back to Search"; chosen options make no difference."""
     if kind != "item":
-        return SEPARATOR + _joined(("< Prev", *_sub_page_lines(kind, product)))
+        return SEPARATOR + _joined(("< Prev", *sub_page_lines(kind, product)))
     options = [string for name, values in product.options.items() for string in (name, *values)]
     about = (product.name, f"Price: {product.price_text}", "Rating: N.A.")
     return SEPARATOR + _joined(("< Prev", *options, *about, *_tabs(has_attributes)))

@@ -21,6 +21,8 @@ from webshop_server.tagger import Tagger
 SIMILAR_FROM = 85.5
 """thefuzz rounds to an integer and the original asks for more than 85."""
 CACHED_PAIRS = 65_536
+CACHED_PRODUCTS = 16_384
+"""Pairs of goal and product whose match is kept, and with them the products."""
 
 _COLOUR_WORDS = """
 alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
@@ -189,7 +191,7 @@ class Scorer:
         n_cached: how many (goal, product) pairs are kept, of each kind.
     """
 
-    def __init__(self, tagger: Tagger, *, n_cached: int = CACHED_PAIRS) -> None:
+    def __init__(self, tagger: Tagger, *, n_cached: int = CACHED_PRODUCTS) -> None:
         self._tagger = tagger
         self._match = lru_cache(maxsize=n_cached)(self._match_uncached)
         self.best = lru_cache(maxsize=n_cached)(self._best_uncached)
@@ -261,7 +263,7 @@ def _n_matched_attributes(goal: Goal, product: Product) -> int:
     )
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+@lru_cache(maxsize=CACHED_PRODUCTS)
 def _searchable(product: Product) -> tuple[tuple[str, ...], str, str, str]:
     return (
         tuple(_comparable(attribute) for attribute in product.attributes),

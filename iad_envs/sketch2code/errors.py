@@ -12,7 +12,7 @@ class RenderError(RuntimeError):
     """Rendering failed for a reason that is not the page's."""
 
 
-class BrowserNotFound(RenderError):
+class BrowserNotFound(RenderError, FileNotFoundError):
     """No Chromium was found."""
 
 

@@ -1,14 +1,14 @@
-"""Base agents: what proposes. To add one: write its file, and name it in `AGENTS` if it needs a name."""
+"""Base agents: what proposes. To add one: write its file, and name it in `AGENTS`; your own is `module:object`."""
 
 import inspect
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from random import Random
 from typing import Any
 
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object, load_own, made
 from iad_policy.types import Agent, Candidate, Feedback, State
 
 AGENTS: Mapping[str, str] = {
@@ -20,6 +20,9 @@ AGENTS: Mapping[str, str] = {
     "tracer": "iad_policy.agents.tracer:Tracer",
     "heeding": "iad_policy.agents.heeding:Heeding",
     "litellm": "iad_policy.agents.language:language_agent",
+    "react": "iad_policy.agents.react:react_agent",
+    "composite": "iad_policy.agents.composite:composite_agent",
+    "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",
     "noisy-oracle": "iad_policy.agents.instruments:noisy_oracle",
     "feedback-responsive": "iad_policy.agents.instruments:feedback_responsive",
     "stubborn": "iad_policy.agents.instruments:stubborn",
@@ -52,24 +55,24 @@ class FunctionAgent:
         return answer if isinstance(answer, Candidate) else Candidate(answer)
 
 
-def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any]) -> Agent:
+def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any) -> Agent:
     """Return an agent.
 
     Args:
-        agent: A name (`"shopper"`, `"litellm:gpt-4o-mini"`, `"module:Class"`), an object with `propose`, or a function.
+        agent: A name (`"shopper"`, `"litellm:gpt-4o-mini"`), `module:object` of your own (a class, called with the
+            environment and the options; an object with `propose`; a function), such an object, or such a function.
         env: The environment it will act in.
+        options: Of the agent that is made, such as `max_tokens=`.
 
     Raises:
-        UnknownName: No such name.
-        TypeError: Neither a name nor something that proposes.
+        UnknownName: No such name, or no such option.
+        TypeError: Neither a name nor something that proposes, or options for what is made already.
     """
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
         if name in AGENTS:
-            return load_object(AGENTS[name])(env, *([argument] if argument else []))  # type: ignore[no-any-return]
-        if "." in name and argument:
-            return load_object(agent)(env)  # type: ignore[no-any-return]
-        raise UnknownName("agent", agent, [*AGENTS, "litellm:<model>", "package.module:Class"])
+            return _made(name, env, argument, options)
+        agent = made("agent", agent, load_own("agent", agent, [*AGENTS, "litellm:<model>"]), env, **options)
     if hasattr(agent, "propose"):
         return agent
     if callable(agent):
@@ -79,7 +82,17 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any]) 
     )
 
 
-def load_object(path: str) -> Any:
-    """Return what a "module:name" path names."""
-    module, name = path.split(":")
-    return getattr(import_module(module), name)
+def asks_a_model(agent: str) -> bool:
+    """Say whether a name is that of a language model's agent, which takes sampling options."""
+    name = agent.partition(":")[0]
+    return name in AGENTS and "model" in inspect.signature(load_object(AGENTS[name])).parameters
+
+
+def _made(name: str, env: gym.Env[Any, Any], argument: str, options: Mapping[str, Any]) -> Agent:
+    factory = load_object(AGENTS[name])
+    parameters = inspect.signature(factory).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        for option in options:
+            if option not in list(parameters)[1:]:
+                raise UnknownName(f"option of the agent {name}", option, list(parameters)[1:])
+    return factory(env, *([argument] if argument else []), **options)  # type: ignore[no-any-return]

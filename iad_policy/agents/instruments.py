@@ -211,6 +211,7 @@ def _command(state: State, reference: Mapping[str, Any]) -> str:
 
 SOLUTIONS: Mapping[str, Callable[[State, Any], Any]] = {
     "IAD/WebShop-v0": _purchase,
+    "IAD/WebShopBrowser-v0": _purchase,
     "IAD/InterCodeBash-v0": _command,
     "IAD/BIRD-v0": lambda state, reference: f"submit[{reference['sql']}]",
     "IAD/Sketch2Code-v0": lambda state, reference: reference["html"],

@@ -19,19 +19,12 @@ class SketchLanguageAgent(LanguageAgent):
     The whole answer is the action, as the environment knows fences. A question is an answer, too.
     """
 
-    heading = ""
-
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **{"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS, **options})
 
-    @staticmethod
-    def in_words(state: State) -> State:
-        """Return the state without the sketch."""
-        return replace(state, observation=state.observation["text"])
-
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return what the model is asked: the last message ends with the sketch."""
-        *before, last = super().messages(state, feedback)
+        *before, last = super().messages(_without_sketch(state), feedback)
         height, width = state.info["facts"]["sketch_size"]
         sketch = image_part(state.observation["sketch"][:height, :width])
         return (*before, {**last, "content": [{"type": "text", "text": last["content"]}, sketch]})
@@ -44,3 +37,7 @@ class SketchLanguageAgent(LanguageAgent):
             return text.strip(), ""
         got = f"got {text[:SHOWN_CHARS]!r}" if text.strip() else "got an empty answer"
         return None, f"expected an HTML page in a fence, {got}"
+
+
+def _without_sketch(state: State) -> State:
+    return replace(state, observation=state.observation["text"])

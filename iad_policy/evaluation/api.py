@@ -43,7 +43,8 @@ def evaluate(
         is_fresh: Whether a run that the folder holds is forgotten first.
         track: Trackers that are told of every episode and of the end: names, or what makes them (`Tracker`).
         options: As the command line has them: `n` and `seed` (one or several), `workers`, `threads`, `budget`,
-            `feedback`, `stop`, `delta`, `temperature`, `split`, `data_dir`, `env_args`, `baseline`, `cache`.
+            `feedback`, `stop`, `delta`, `temperature`, `split`, `data_dir`, `env_args`, `baseline`, `cache`, `roles`,
+            `simulator`.
 
     Returns:
         The results: print `results.table()`, or see `results.compare("iad", "bon-sc")` and `results.to_pandas()`.
@@ -62,6 +63,7 @@ def evaluate(
     from iad_policy.evaluation.results import Results
     from iad_policy.evaluation.runner import Runner
     from iad_policy.evaluation.trackers import Tracking
+    from iad_policy.evaluation.viewer.report import write_report
 
     own: dict[str, Any] = {}
     agents = tuple(_named(one, own) for one in _listed(agent))
@@ -92,6 +94,8 @@ def evaluate(
                     tracking.on_episode(record)
                 folder.write_summary(summary := results.as_json(results.figures()))
                 tracking.on_summary(summary)
+                if out is not None:
+                    write_report(folder.path)
         finally:
             runner.close()
     return results

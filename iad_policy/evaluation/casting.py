@@ -1,6 +1,5 @@
 """Who answers in a run; language models behind one cache, so that a repeated comparison costs nothing."""
 
-import inspect
 import os
 from pathlib import Path
 from threading import Lock
@@ -11,10 +10,10 @@ import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.cast import Cast
-from iad_policy.digest import digest
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
+from iad_policy.names import signed
 from iad_policy.roles import ROLES, load_roles, player_of
 from iad_policy.simulators import load_simulator, require_no_gold
 from iad_policy.verifiers import load_verifier
@@ -38,7 +37,7 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
         SimulationError: A verifier that reads gold with a simulator that isn't perfect.
         ValueError: The cache's file is something else.
     """
-    loaded = load_agent(config.own.get(agent, agent), env)
+    loaded = load_agent(config.own.get(agent, agent), env, **config.agent_args)
     verifier = load_verifier(config.own.get(config.verifier, config.verifier), env) if config.verifier else None
     roles = load_roles(config.roles, env, loaded, verifier)
     simulator = load_simulator(config.simulator, env)
@@ -56,17 +55,10 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
 def identity_of(role: Any, name: str) -> str:
     """Return what names the behaviour of an agent, a verifier, roles or a strategy of one's own.
 
-    It is their own word for it (`identity`); else, for code that was passed as such, the name and a digest of its
-    source, so that changed code is not answered from an old run; else the name alone.
+    It is their own word for it (`identity`); else, for code that is not ours, the name and a digest of its source, so
+    that changed code is not answered from an old run; else the name alone.
     """
-    own = str(getattr(role, "identity", ""))
-    if own:
-        return own
-    code = getattr(role, "function", role)
-    try:
-        return f"{name} {digest(inspect.getsource(code if inspect.isroutine(code) else type(code)))[:16]}"
-    except (OSError, TypeError):  # typed at a prompt, or not written in Python
-        return name
+    return str(getattr(role, "identity", "")) or signed(name, getattr(role, "function", role))
 
 
 _caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()

@@ -4,7 +4,7 @@ Between two points a curve is the straight line, and it is never continued beyon
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -65,29 +65,26 @@ def spent_on(record: EpisodeRecord, axis: str) -> float:
     return float(getattr(spent, axis))
 
 
-def curve(
+def curves(
     name: str,
     records: Mapping[float, Sequence[EpisodeRecord]],
     *,
     metric: str = "success",
-    axis: str = "proposals",
     seed: int = 0,
     n_resamples: int = N_RESAMPLES,
-) -> Curve:
-    """Return a strategy's curve.
+) -> list[Curve]:
+    """Return a strategy's curve against each of `AXES`.
 
     Args:
         name: The strategy's.
         records: Setting -> the episodes that were run with it; those that are not scored are left out.
         metric: One of `METRICS`.
-        axis: One of `AXES`.
         seed: Of the bootstrap.
         n_resamples: Of the bootstrap.
     """
-    for what, given, known in (("metric", metric, METRICS), ("axis", axis, AXES)):
-        if given not in known:
-            raise ValueError(f"expected a {what} of {', '.join(known)}, got {given!r}")
-    points = []
+    if metric not in METRICS:
+        raise ValueError(f"expected a metric of {', '.join(METRICS)}, got {metric!r}")
+    points: dict[str, list[Point]] = {axis: [] for axis in AXES}
     for setting, own in records.items():
         scored = [record for record in own if record.is_scored and getattr(record, metric) is not None]
         if not scored:
@@ -95,9 +92,11 @@ def curve(
         values = [float(getattr(record, metric)) for record in scored]
         tasks = [record.task_id for record in scored]
         interval = bootstrap_mean(values, clusters=tasks, seed=seed, n_resamples=n_resamples)
-        spent = float(np.mean([spent_on(record, axis) for record in scored]))
-        points.append(Point(setting, spent, float(np.mean(values)), interval, len(scored)))
-    return Curve(name, metric, axis, tuple(sorted(points, key=lambda point: (point.spent, point.setting))))
+        for axis in AXES:
+            spent = float(np.mean([spent_on(record, axis) for record in scored]))
+            points[axis].append(Point(setting, spent, float(np.mean(values)), interval, len(scored)))
+    in_order = {axis: sorted(own, key=lambda point: (point.spent, point.setting)) for axis, own in points.items()}
+    return [Curve(name, metric, axis, tuple(own)) for axis, own in in_order.items()]
 
 
 def common_range(curves: Sequence[Curve]) -> tuple[float, float] | None:
@@ -132,3 +131,37 @@ def crossings(a: Curve, b: Curve) -> list[float]:
             between = [at for at, difference in heights if x < at < next_x and difference == 0]
             found.append(between[0] if between else x + (next_x - x) * height / (height - next_height))
     return found
+
+
+class Comparison(NamedTuple):
+    """Curves over the budgets that all of them reach.
+
+    Attributes:
+        metric: What is reached.
+        axis: What is spent.
+        low: The least budget that all reach, per episode; `high` the largest.
+        areas: Name -> mean height in between.
+        crossings: Two names and the budget at which the better one becomes the worse one.
+    """
+
+    metric: str
+    axis: str
+    low: float
+    high: float
+    areas: dict[str, float]
+    crossings: list[tuple[str, str, float]]
+
+
+def compared(curves: Sequence[Curve]) -> Comparison | None:
+    """Return what curves of one metric and axis come to; None where they share no stretch of budgets.
+
+    A strategy that has a single point, as one without n has, is no curve and is left out.
+    """
+    drawn = [one for one in curves if len({point.spent for point in one.points}) > 1]
+    both = common_range(drawn)
+    if both is None or len(drawn) < 2:
+        return None
+    low, high = both
+    areas = {one.name: area(one, low, high) for one in drawn}
+    crossed = [(a.name, b.name, at) for a, b in combinations(drawn, 2) for at in crossings(a, b)]
+    return Comparison(drawn[0].metric, drawn[0].axis, low, high, areas, crossed)

@@ -12,16 +12,17 @@ from iad_policy.adapters import World, adapt
 from iad_policy.agents import load_agent
 from iad_policy.call import Call, making
 from iad_policy.defaults import defaults_of
-from iad_policy.digest import seed_of
+from iad_policy.digest import digest, seed_of
 from iad_policy.encoding import Encoder, HashedNgrams
 from iad_policy.evaluation.statistics import Interval, bootstrap_mean, wilson
 from iad_policy.prompts.rendering import shown
 from iad_policy.simulators import Simulator, load_simulator
+from iad_policy.simulators.garbling import garbled
 from iad_policy.simulators.outcomes import is_failure, type_of
 from iad_policy.types import Agent, PublicInfo, State, Turn
 
 HIGH_FIDELITY = 0.95
-"""An outcome this similar to the real one counts as true (section 1.4 of docs/simulators.md)."""
+"""An outcome more similar than this to the real one counts as true (ARTIS, HF ratio)."""
 N_PROPOSALS = 2
 
 
@@ -60,7 +61,7 @@ class Fidelity:
         n: Actions compared, of the agent's proposals alone.
         similarity: Mean cosine of the observations shown and real; with a bootstrap interval.
         high_fidelity: Share above 0.95 (ARTIS: HF ratio); with Wilson's interval.
-        recall: By real outcome type; here the environment's stand-ins count too, or rare failures would not occur.
+        recall: By real outcome type; here garbled proposals count too, or failures would hardly occur.
         failure_recall: Share of all real failures that are shown as their own class of failure.
         same_after: By number of steps: the share of states whose key and end are those of the real one, when the
             simulator was begun that many steps before and given the same actions.
@@ -95,9 +96,9 @@ def fidelity(
 ) -> Fidelity:
     """Play tasks, and compare what the simulator shows of each action with what really happens.
 
-    In every real state of an episode that the agent plays, two proposals of the agent are compared, and the
-    environment's stand-ins (actions that fail, for one) for the recall alone. "Real" is the environment's own fork,
-    which is what a step gives but for its randomness.
+    In every real state of an episode that the agent plays, up to two proposals of the agent are compared, and, for the
+    recall alone, the first one garbled so that it mostly fails. "Real" is the environment's own fork, which is what a
+    step gives but for its randomness.
 
     Args:
         env: The environment, on tasks that the simulator has not learned from.
@@ -141,46 +142,46 @@ class _Play:
         options = None if self._task is None else {"task_id": self._task}
         observation, info = self._env.reset(seed=self._seed % 2**31, options=options)
         self._world.begin(observation)
-        state = State(observation, PublicInfo(info, self._world.gold_keys), steps_left=self._world.max_steps)
-        step = 0
+        public = PublicInfo(info, self._world.gold_keys)
+        state = State(observation, public, steps_left=self._world.max_steps, id=digest(self._seed, 0))
         while not state.done:
             yield state
-            action = proposals[step][0]
+            action = proposals[len(state.history)][0]
             observation, _, terminated, truncated, info = self._env.step(action)
             self._world.committed(action)
-            step += 1
             state = State(
                 observation,
                 PublicInfo(info, self._world.gold_keys),
                 history=(*state.history, Turn(state.observation, action, state.info)),
                 steps_left=state.steps_left - 1,
                 done=terminated or truncated,
+                id=digest(self._seed, len(state.history) + 1),
             )
 
     def proposed(self, player: Agent, state: State) -> list[Any]:
-        """Return the agent's proposals; where none is an action, the first legal one."""
+        """Return the agent's different proposals; where none is an action, the first legal one."""
         rng = Random(seed_of(self._seed, len(state.history)))
         actions = []
         for place in range(N_PROPOSALS):
             with making(Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))):
                 own = Random(rng.getrandbits(64))
                 actions.append(player.propose(state, feedback=None, temperature=None, rng=own).action)
-        usable = [action for action in actions if not self._world.complaint(action)]
-        return usable or [self._world.legal_action(state.info, rng.getrandbits(32))]
+        usable = {self._world.key(action): action for action in actions if not self._world.complaint(action)}
+        return list(usable.values()) or [self._world.legal_action(state.info, rng.getrandbits(32))]
 
 
 class _Found(NamedTuple):
     """What was compared."""
 
     proposed: list[Comparison]
-    stand_ins: list[Comparison]
+    garbled: list[Comparison]
     same_after: dict[int, list[bool]]
 
     def take(self, world: World, tried: Simulator, state: State, ahead: Sequence[Sequence[Any]]) -> None:
-        """Compare in a real state: its proposals, the stand-ins, and the steps that are taken from it."""
+        """Compare in a real state: its proposals, the first one garbled, and the steps that are taken from it."""
         tokens = world.snapshot(), tried.begin(world, state)
         self.proposed.extend(_compared(world, tried, tokens, action) for action in ahead[0])
-        self.stand_ins.extend(_compared(world, tried, tokens, action) for action in defaults_of(world.env).stand_ins)
+        self.garbled.extend(_compared(world, tried, tokens, action) for action in garbled(ahead[0][0]))
         real, shown = tokens
         for step in range(1, min(len(ahead), max(self.same_after, default=0)) + 1):
             action = ahead[step - 1][0]
@@ -197,7 +198,7 @@ def _compared(world: World, tried: Simulator, tokens: tuple[Any, Any], action: A
 
 
 def _report(tried: Simulator, coder: Encoder, found: _Found, *, n_tasks: int) -> Fidelity:
-    proposed, every = found.proposed, [*found.proposed, *found.stand_ins]
+    proposed, every = found.proposed, [*found.proposed, *found.garbled]
     if not proposed:
         raise ValueError("expected at least one task to compare outcomes on, got none; name tasks")
     alike = [_similarity(coder, *one.texts) for one in proposed]

@@ -11,8 +11,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_policy.agents import AGENTS, load_object
+from iad_policy.agents import AGENTS
 from iad_policy.feedback import FORMS
+from iad_policy.names import load_object
+from iad_policy.papers import PRESETS
 from iad_policy.simulators import SIMULATORS
 from iad_policy.strategies import STRATEGIES
 from iad_policy.verifiers import VERIFIERS
@@ -50,6 +52,7 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
         "verifiers": dict(_described(name, path) for name, path in VERIFIERS.items()),
         "simulators": dict(_described(name, path) for name, path in SIMULATORS.items()),
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
+        "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in PRESETS.items()},
     }
 
 

@@ -1,7 +1,7 @@
 """What the episodes of a run come to."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from iad_policy.errors import MissingExtra, UnknownName
 from iad_policy.evaluation.config import RunConfig
+from iad_policy.evaluation.curves import AXES, METRICS, Comparison, Curve, compared, curves
 from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
 from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.evaluation.statistics import N_RESAMPLES
@@ -48,6 +49,12 @@ class Figures(NamedTuple):
 
     summaries: dict[str, StrategySummary]
     differences: dict[str, Difference]
+    curves: tuple[Curve, ...] = ()
+
+    def comparisons(self, metric: str) -> list[Comparison]:
+        """Return what the curves of a metric come to, for each axis on which they can be compared."""
+        found = [compared([one for one in self.curves if (one.metric, one.axis) == (metric, axis)]) for axis in AXES]
+        return [one for one in found if one is not None]
 
 
 class Results:
@@ -93,7 +100,23 @@ class Results:
         return Figures(
             {label: summarise(own, seed=seed, n_resamples=n_resamples) for label, own in records.items()},
             differences(records, self._baselines, seed=seed, n_resamples=n_resamples),
+            tuple(self._curves(records, seed=seed, n_resamples=n_resamples)),
         )
+
+    def _curves(
+        self, records: Mapping[str, Sequence[EpisodeRecord]], *, seed: int, n_resamples: int
+    ) -> Iterator[Curve]:
+        """Yield a curve per strategy and agent for each metric and axis, where n was varied."""
+        config = self.heading.config
+        by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
+        for arm in config.arms:
+            name = arm.strategy if len(config.agents) == 1 else f"{arm.strategy} {arm.agent}"
+            by_line.setdefault(name, {})[arm.n] = records[config.label(arm)]
+        if max(map(len, by_line.values())) < 2:
+            return
+        for name, own in by_line.items():
+            for metric in METRICS:
+                yield from curves(name, own, metric=metric, seed=seed, n_resamples=n_resamples)
 
     def compare(self, one: str, other: str) -> Difference:
         """Return one row minus another, over the tasks and seeds that both have a scored episode of.

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from random import Random
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
-from iad_policy.adapters import step_limit
+from iad_policy.adapters import described
 from iad_policy.budget import Budget, Meter
 from iad_policy.cast import Cast
 from iad_policy.defaults import env_id
@@ -17,10 +18,11 @@ from iad_policy.evaluation.casting import identity_of
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.course import Course
 from iad_policy.evaluation.crew import Crew
-from iad_policy.evaluation.episodes import EpisodeRecord, number
+from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.results import Heading
 from iad_policy.log import EpisodeLog
+from iad_policy.names import signed
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
 
@@ -95,11 +97,11 @@ class Runner:
         self._front = Seat(config, make_env, load_cast)  # tells what there is; nothing is run in it
         self._id = env_id(self._front.env)
         self._inner: Any = self._front.env.unwrapped
-        self._own = {name: identity_of(config.own[name], name) for name in config.strategies if name in config.own}
+        self._signatures = {name: identity_of(config.strategy(name), name) for name in config.strategies}
         self._names = {agent: _names(self._front.cast(agent), config, agent) for agent in config.agents}
         self._budget = Budget(config.budget)
         self._meter = Meter(self._budget.of("run"))
-        self.tasks = _tasks(self._front.env, config.tasks)
+        self.tasks = _tasks(self._front.env, config)
 
     @property
     def information(self) -> str:
@@ -127,8 +129,8 @@ class Runner:
         return {
             **self._config.as_json(),
             "data": self.data,
-            "max_steps": number(step_limit(self._front.env)),
-            "identity": {**self._names, **self._own},
+            **described(self._front.env),
+            "identity": {**self._names, **self._signatures, self._id: signed(self._id, self._inner)},
             "iad_version": version("iad"),
         }
 
@@ -170,10 +172,10 @@ class Runner:
         """Return the hash of everything that can change an episode's answers."""
         config = self._config
         return digest(
-            (self._id, config.env_args, config.split, self.data.get("digest")),
+            (signed(self._id, self._inner), config.env_args, config.split, self.data.get("digest")),
             (task, seed),
             self._names[arm.agent],
-            (self._own.get(arm.strategy, arm.strategy), config.options(arm.strategy, arm.n), config.episode_budget),
+            (self._signatures[arm.strategy], config.options(arm.strategy, arm.n), config.episode_budget),
         )
 
     def close(self) -> None:
@@ -266,25 +268,34 @@ def _spent(limit: str) -> RunStopped:
     return RunStopped(f"the budget {limit} is spent; raise it and give the same command to go on", is_failure=False)
 
 
-def _tasks(env: gym.Env[Any, Any], n: int) -> Sequence[str]:
-    """Return the first n task ids; for an environment without any, numbers, which become its seeds."""
+def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
+    """Return the first task ids of the split or its subset.
+
+    For an environment without ids they are numbers, which become its seeds.
+
+    Raises:
+        ValueError: All tasks, or a share of them, of an environment without ids.
+    """
     known = getattr(env.unwrapped, "task_ids", None)
-    return list(map(str, range(n))) if known is None else list(known[:n])
+    if known is None:
+        if config.tasks is None or config.subset is not None:
+            raise ValueError(f"expected a number of tasks for {config.env}, which has no list of them; pass --tasks")
+        return list(map(str, range(config.tasks)))
+    places: Sequence[int] = range(len(known))
+    if config.subset is not None:
+        n_drawn = max(1, round(config.subset * len(known)))
+        places = sorted(Random(seed_of("subset", config.seeds[0])).sample(places, n_drawn))
+    return [known[place] for place in places[: config.tasks]]
 
 
 def _names(cast: Cast, config: RunConfig, agent: str) -> Mapping[str, str]:
     """Return what names the behaviour of those who answer."""
     verifier = config.verifier
     return {
-        "agent": _identity(cast.agent, agent, config),
-        "verifier": _identity(cast.verifier, verifier, config),
-        "roles": _identity(cast.roles, cast.roles.source, config),
-        "simulator": _identity(cast.simulator, config.simulator, config),
+        "agent": identity_of(cast.agent, agent),
+        "verifier": identity_of(cast.verifier, verifier),
+        "roles": identity_of(cast.roles, cast.roles.source),
+        "simulator": identity_of(cast.simulator, config.simulator),
         "information": "" if cast.verifier is None else cast.verifier.information,
         **({"agent_information": cast.agent_information} if cast.agent_information else {}),
     }
-
-
-def _identity(role: Any, name: str, config: RunConfig) -> str:
-    """Return the name of what is known by its name, and for an object of one's own also what its code is."""
-    return identity_of(role, name) if name in config.own else str(getattr(role, "identity", "")) or name

@@ -81,7 +81,7 @@ def run_session(
                 tracking.on_summary(summary)
                 if results.n_episodes and status != FAILED:
                     report = write_report(folder.path)
-            except StorageError as unwritten:
+            except OSError as unwritten:
                 status, said = FAILED, str(unwritten)
             if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
                 console.print(Board(results.heading, figures))

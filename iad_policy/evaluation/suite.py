@@ -29,15 +29,15 @@ RUN, NAME = "run", "name"
 NUMBERS = (int, float)
 KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("n", "tasks", "seed", "threads", "workers"), ((int,), "a whole number")),
-    **dict.fromkeys(("delta", "temperature"), (NUMBERS, "a number")),
-    **dict.fromkeys(("env_args", "budget", "roles"), ((dict,), "a table")),
+    **dict.fromkeys(("delta", "temperature", "subset"), (NUMBERS, "a number")),
+    **dict.fromkeys(("env_args", "agent_args", "strategy_args", "budget", "roles"), ((dict,), "a table")),
     "cache": ((bool,), "true or false"),
 }
 """What a key holds; texts where nothing is said."""
 TEXT = ((str,), "a text")
 SEVERAL = ("env", "agent", "strategies", "n", "seed")
 """Keys that also take a list."""
-KEYS = (*(part.name for part in fields(RunConfig) if part.name != "own"), NAME)
+KEYS = (*(part.name for part in fields(RunConfig) if part.name not in ("own", "notes")), NAME)
 
 
 def read_suite(path: Path) -> list[dict[str, Any]]:

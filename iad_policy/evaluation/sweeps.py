@@ -6,7 +6,7 @@ environment's own score.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +47,7 @@ class Panel:
         x: The horizontal axis.
         y: The metric.
         lines: Name -> points.
+        information: The verifier's label, "" without one.
         ticks: Names for places on the horizontal axis, where they are no numbers.
     """
 
@@ -54,6 +55,7 @@ class Panel:
     x: str
     y: str
     lines: Mapping[str, Sequence[Mark]]
+    information: str = ""
     ticks: Mapping[float, str] = field(default_factory=dict)
 
 
@@ -96,21 +98,19 @@ class Sweep:
 Draw = Callable[[Sweep], list[Panel]]
 
 
-def draw_figure(name: str, sweep: Sweep) -> list[Panel]:
-    """Run what a figure shows and return its panels.
-
-    Args:
-        name: One of `FIGURES`.
-        sweep: What it is drawn for.
+def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
+    """Run, draw and write figures, and yield the files as they are there.
 
     Raises:
-        UnknownName: No such figure or metric.
+        UnknownName: No such figure or metric; nothing was run.
     """
-    if name not in FIGURES:
-        raise UnknownName("figure", name, FIGURES)
+    for name in names:
+        if name not in FIGURES:
+            raise UnknownName("figure", name, FIGURES)
     if sweep.metric not in METRICS:
         raise UnknownName("metric", sweep.metric, METRICS)
-    return FIGURES[name](sweep)
+    for name in names:
+        yield from write_figure(name, FIGURES[name](sweep), sweep)
 
 
 def figure_3(sweep: Sweep) -> list[Panel]:
@@ -185,6 +185,7 @@ def figure_14(sweep: Sweep) -> list[Panel]:
             "n",
             sweep.metric,
             {f"sparsity {level}": _line(results, strategy, sweep.metric) for level, results in by_level.items()},
+            by_level["none"].heading.information,
         )
         for strategy in ("bon", "iad")
     ]
@@ -194,7 +195,8 @@ def feedback_forms(sweep: Sweep) -> list[Panel]:
     """Score of iad against n, a line for each form of feedback; not a figure of the paper."""
     by_form = {form: sweep.run(["iad"], feedback=form) for form in FORMS}
     lines = {form: _line(results, "iad", sweep.metric) for form, results in by_form.items()}
-    return [Panel("iad by form of feedback", "n", sweep.metric, lines)]
+    information = by_form["none"].heading.information
+    return [Panel("iad by form of feedback", "n", sweep.metric, lines, information)]
 
 
 FIGURES: Mapping[str, Draw] = {
@@ -241,7 +243,8 @@ def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
 def _by_n(sweep: Sweep, results: Results, metric: str, said: str = "", *, x: str = "n") -> Panel:
     config = results.heading.config
     title = said or f"verifier {config.verifier or 'none'}"
-    return Panel(title, x, metric, {name: _line(results, name, metric) for name in config.strategies})
+    lines = {name: _line(results, name, metric) for name in config.strategies}
+    return Panel(title, x, metric, lines, results.heading.information)
 
 
 def _by_setting(
@@ -253,7 +256,8 @@ def _by_setting(
             mark = _mark(place, own, sweep.metric)
             if mark is not None:
                 lines.setdefault(label, []).append(mark)
-    return Panel(title, x, sweep.metric, lines, ticks or {})
+    information = next(iter(runs.values())).heading.information
+    return Panel(title, x, sweep.metric, lines, information, ticks or {})
 
 
 def _by_spending(results: Results, metric: str) -> Panel:
@@ -264,28 +268,23 @@ def _by_spending(results: Results, metric: str) -> Panel:
         mark = _mark(sum(scored) / len(scored), own, metric) if scored else None
         if mark is not None:
             lines.setdefault(arm.strategy, []).append(mark)
-    return Panel("against the proposals made", "proposals per episode", metric, lines)
+    return Panel("against the proposals made", "proposals per episode", metric, lines, results.heading.information)
 
 
-def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep, information: str) -> list[Path]:
-    """Write a figure as PNG, SVG and JSON; returns the files.
-
-    Args:
-        name: The figure's.
-        panels: What is in it.
-        sweep: What it was drawn for.
-        information: The verifier's label, for the title.
-    """
+def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:
+    """Write a figure as PNG, SVG and JSON; returns the files."""
     from iad_policy.evaluation.plots import draw
 
     stem = f"figure-{name}"
-    title = f"{sweep.env}, {sweep.tasks} tasks at most. {LABELS[information][:1].upper()}{LABELS[information][1:]}"
+    labels = dict.fromkeys(LABELS[panel.information] for panel in panels)
+    title = f"{sweep.env}, {sweep.tasks} tasks at most; {'; '.join(labels)}"
     written = [sweep.out / f"{stem}.json", *draw(panels, title, sweep.out / stem)]
     points = [
         {
             "title": panel.title,
             "x": panel.x,
             "y": panel.y,
+            "information": panel.information,
             "lines": {line: [mark._asdict() for mark in marks] for line, marks in panel.lines.items()},
             "ticks": {str(place): tick for place, tick in panel.ticks.items()},
         }

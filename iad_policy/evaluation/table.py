@@ -31,7 +31,8 @@ class Board:
 
     def __init__(self, heading: Heading, figures: Figures) -> None:
         self._heading = heading
-        self._summaries, self._differences = figures
+        self._figures = figures
+        self._summaries, self._differences = figures.summaries, figures.differences
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         fitting = partial(_fitting, width=options.max_width, console=console)
@@ -51,6 +52,7 @@ class Board:
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
             yield from fitting(title, DIFFERENCE, self._differences)
+        yield from _curves(self._figures)
         yield from _warnings(self._summaries)
 
 
@@ -82,6 +84,7 @@ def _heading(heading: Heading) -> RenderableType:
         *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
+        *map(Text, config.notes),
     ]
     return Group(*lines)
 
@@ -158,6 +161,21 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     for name, one in rows.items():
         table.add_row(name, *(cell(one) for _, cell in columns))
     return table
+
+
+def _curves(figures: Figures) -> Iterable[RenderableType]:
+    """Say how high the curves over n are at equal spending, and where they cross."""
+    has_success = any(one.success is not None for one in figures.summaries.values())
+    metric = "success" if has_success else "reward"
+    comparisons = figures.comparisons(metric)
+    if not comparisons:
+        return
+    yield Text(f"Mean {metric} over the budgets that all curves reach, per episode", style="bold")
+    for one in comparisons:
+        heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
+        crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)
+        yield Text(f"{one.axis} {one.low:.3g} to {one.high:.3g}: {heights}{f'; {crossed}' if crossed else ''}")
+    yield ""
 
 
 def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:

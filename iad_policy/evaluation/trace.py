@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 from iad_policy.digest import decode
 from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.results import CONFIG
 from iad_policy.log import ANSWERS, BLOBS
-from iad_policy.records import usage_of, verdict_of
-from iad_policy.types import NOTHING, Usage, Verdict
+from iad_policy.records import parts_of, usage_of, verdict_of
+from iad_policy.types import NOTHING, Part, Usage, Verdict
 
 _PREFIX = b'{"episode":"'
 _KEY_LENGTH = 32
@@ -62,6 +61,7 @@ class Proposed:
         preview: What it leads to in a simulation, if there was one.
         usage: What proposing it cost.
         logprobs: Log-probabilities of the answer's tokens, if the model gave them.
+        parts: Of an answer that is composed of several.
     """
 
     id: str
@@ -75,6 +75,7 @@ class Proposed:
     preview: Seen | None = None
     usage: Usage = NOTHING
     logprobs: tuple[float, ...] | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +139,7 @@ class RunTraces:
         if not (self.folder / CONFIG).is_file():
             raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
         self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
-        (self.folder / ANSWERS).touch()
-        self._blobs = self.folder / BLOBS
         self._blob = lru_cache(N_BLOBS)(self._read_blob)  # a page is seen before and after, and by several strategies
-        self._answers: BinaryIO | None = None
         self._begin()
         self.refresh()
 
@@ -149,8 +147,6 @@ class RunTraces:
         self.records: dict[str, EpisodeRecord] = {}
         self._places: dict[str, array[int]] = {}  # where each line is, and its length
         self._read_to = {EPISODES: 0, ANSWERS: 0}
-        self.close()
-        self._answers = (self.folder / ANSWERS).open("rb")
 
     def refresh(self) -> bool:
         """Take in what was written since the last look; returns whether an episode was added."""
@@ -189,20 +185,7 @@ class RunTraces:
         return decode(recorded)
 
     def _read_blob(self, name: str) -> Any:
-        return decode(json.loads((self._blobs / f"{name}.json").read_bytes()))
-
-    def close(self) -> None:
-        """Close the log; closing twice is harmless."""
-        if self._answers is not None:
-            self._answers.close()
-
-    def __enter__(self) -> "RunTraces":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        return decode(json.loads((self.folder / BLOBS / f"{name}.json").read_bytes()))
 
     def _new_lines(self, name: str) -> Iterator[tuple[int, bytes]]:
         """Yield each whole line that was added, with its place in the file."""
@@ -231,16 +214,18 @@ class RunTraces:
 
     def _records(self, places: "array[int]") -> Iterator[dict[str, Any]]:
         """Yield the records at these places; lines that follow each other are read as one."""
-        assert self._answers is not None
         blocks: list[list[int]] = []
         for place, length in zip(places[::2], places[1::2], strict=True):
             if blocks and sum(blocks[-1]) == place:
                 blocks[-1][1] += length
             else:
                 blocks.append([place, length])
-        for place, length in blocks:
-            lines = os.pread(self._answers.fileno(), length, place)
-            yield from json.loads(b"[%b]" % lines.rstrip().replace(b"\n", b","))
+        if not blocks:
+            return
+        with (self.folder / ANSWERS).open("rb") as answers:
+            for place, length in blocks:
+                lines = os.pread(answers.fileno(), length, place)
+                yield from json.loads(b"[%b]" % lines.rstrip().replace(b"\n", b","))
 
 
 def _size(path: Path) -> int:
@@ -322,6 +307,7 @@ def _candidates(
             preview=previews.get((at, key)),
             usage=usage_of(line),
             logprobs=None if logprobs is None else tuple(decode(logprobs)),
+            parts=parts_of(line),
         )
 
 

@@ -23,6 +23,7 @@ class Completion:
         text: May be empty.
         usage: Tokens, and dollars where the price is known; reported to the current call already.
         logprobs: Of the answer's tokens, if they were asked for and given.
+        starts: Where in the text each of these tokens begins, in characters; None where they don't spell the text.
         finish_reason: `stop`, `length` ..., as the provider says it.
     """
 
@@ -30,6 +31,7 @@ class Completion:
     usage: Usage = NOTHING
     logprobs: tuple[float, ...] | None = None
     finish_reason: str = "stop"
+    starts: tuple[int, ...] | None = None
 
 
 @runtime_checkable
@@ -55,25 +57,30 @@ class LanguageModel(Protocol):
         ...
 
 
-def load_model(spec: str | LanguageModel) -> LanguageModel:
+def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
     """Return a model.
 
     Args:
         spec: A litellm name (`"gpt-4o-mini"`, `"ollama/qwen3"`, `"hosted_vllm/<model>"`), or an object with `complete`.
             Equal names give the same client, so its limit on parallel calls holds for an agent and a judge together.
+        sampling: Of a client made by name: `top_p=`, `logprobs=True`. Other sampling is another client.
 
     Raises:
         ValueError: An empty name.
-        TypeError: Neither a name nor a model.
+        TypeError: Neither a name nor a model, or sampling for one that is made already.
     """
     if isinstance(spec, str):
         if not spec:
             raise ValueError(
                 "expected a model's name, as in litellm:gpt-4o-mini or judge:gpt-4o-mini, got none; add it"
             )
-        return _named(spec)
+        return _named(spec, tuple(sorted(sampling.items())))
     if not isinstance(spec, LanguageModel):
         raise TypeError(f"expected a model's name or an object with name and complete(), got {spec!r:.200}")
+    if sampling:
+        raise TypeError(
+            f"expected a model's name with {', '.join(sampling)}, got the client {spec.name}; give it them itself"
+        )
     return spec
 
 
@@ -90,7 +97,7 @@ def identity_of(model: LanguageModel) -> str:
 
 
 @cache
-def _named(name: str) -> LanguageModel:
+def _named(name: str, sampling: tuple[tuple[str, Any], ...]) -> LanguageModel:
     from iad_policy.models.litellm import LiteLLMModel
 
-    return LiteLLMModel(name)
+    return LiteLLMModel(name, **dict(sampling))

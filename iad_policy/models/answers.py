@@ -5,6 +5,7 @@ A model's text is anything at all, so every reader returns None for one it can't
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 MARKER = re.compile(r"^[\W_]*action[\W_]*?:", re.IGNORECASE | re.MULTILINE)
@@ -66,6 +67,24 @@ def read_integer(text: str) -> int | None:
     if not numbers or (body is None and len(set(numbers)) > 1):
         return None
     return int(numbers[0])
+
+
+def read_parts(text: str, headings: Sequence[str]) -> list[tuple[str, int, str]]:
+    """Return the parts of an answer that headings divide, in order: name, where it begins, and its text.
+
+    A heading begins a line and ends with a colon; the first of its name counts. A part begins where the one before has
+    ended, and the first at 0.
+    """
+    heading = re.compile(rf"^[^\w\n]*({'|'.join(headings)})[^\w\n]*?:\**", re.IGNORECASE | re.MULTILINE)
+    found: dict[str, re.Match[str]] = {}
+    for match in heading.finditer(text):
+        found.setdefault(match[1].lower(), match)
+    parts: list[tuple[str, int, str]] = []
+    for match, following in zip_longest(found.values(), list(found.values())[1:]):
+        start = len(text[: match.start()].rstrip()) if parts else 0
+        end = len(text) if following is None else following.start()
+        parts.append((match[1].lower(), start, text[match.end() : end].strip()))
+    return parts
 
 
 def read_field(text: str, name: str) -> str | None:

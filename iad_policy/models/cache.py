@@ -139,6 +139,7 @@ class CachedModel:
             "completion_tokens": answer.usage.completion_tokens,
             "logprobs": answer.logprobs,
             "finish_reason": answer.finish_reason,
+            "starts": answer.starts,
         }
         self._execute("INSERT OR IGNORE INTO completions VALUES (?, ?)", key, json.dumps(record))
 
@@ -162,10 +163,11 @@ class CachedModel:
 
 
 def _completion_of(record: dict[str, Any]) -> Completion:
-    logprobs = record["logprobs"]
+    logprobs, starts = record["logprobs"], record.get("starts")
     return Completion(
         str(record["text"]),
         Usage(prompt_tokens=int(record["prompt_tokens"]), completion_tokens=int(record["completion_tokens"])),
         None if logprobs is None else tuple(float(value) for value in logprobs),
         str(record["finish_reason"]),
+        None if starts is None else tuple(int(value) for value in starts),
     )

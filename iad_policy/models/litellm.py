@@ -8,9 +8,11 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import cache
+from itertools import accumulate
 from threading import Lock
 from typing import Any
 
@@ -273,5 +275,19 @@ def _completion(response: Any, usage: Usage) -> Completion:
     if not text and refusal:
         raise _Failure("refusal", f"a refusal: {refusal}")
     tokens = getattr(getattr(choice, "logprobs", None), "content", None)
+    text = str(text or "")
     logprobs = None if not tokens else tuple(float(token.logprob) for token in tokens)
-    return Completion(str(text or ""), usage, logprobs, str(choice.finish_reason))
+    return Completion(text, usage, logprobs, str(choice.finish_reason), _starts(tokens or (), text))
+
+
+def _starts(tokens: Sequence[Any], text: str) -> tuple[int, ...] | None:
+    """Return where each token begins in the text; what follows it (an end mark) begins at its end.
+
+    A token may hold a part of a character only, so they are put together as bytes, which servers give beside the text.
+    """
+    spelled = [str(token.token).encode() if token.bytes is None else bytes(token.bytes) for token in tokens]
+    if not tokens or not b"".join(spelled).startswith(text.encode()):
+        return None
+    decoder = getincrementaldecoder("utf-8")("replace")
+    starts = accumulate((len(decoder.decode(one)) for one in spelled[:-1]), initial=0)
+    return tuple(min(start, len(text)) for start in starts)

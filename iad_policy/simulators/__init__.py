@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import gymnasium as gym
 
 from iad_policy.adapters import World
-from iad_policy.agents import load_object
-from iad_policy.errors import SimulationError, UnknownName
+from iad_policy.errors import SimulationError
+from iad_policy.names import load_object, load_own, made
 from iad_policy.types import Outcome, State
 
 PERFECT = "perfect"
@@ -45,8 +45,8 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simula
     """Return a simulator.
 
     Args:
-        simulator: A name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`, `"llm:gpt-4o-mini"`, `"module:Class"`), or an
-            object with `begin` and `simulate`.
+        simulator: A name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`, `"llm:gpt-4o-mini"`), `module:object` of your
+            own (a class, called with the environment, or an object), or an object with `begin` and `simulate`.
         env: The environment it stands for.
 
     Raises:
@@ -57,10 +57,9 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simula
         name, _, argument = simulator.partition(":")
         if name in SIMULATORS:
             simulator = load_object(SIMULATORS[name])(env, *([argument] if argument else []))
-        elif "." in name and argument:
-            simulator = load_object(simulator)(env)
         else:
-            raise UnknownName("simulator", simulator, [*SIMULATORS, "llm:<model>", "package.module:Class"])
+            own = load_own("simulator", simulator, [*SIMULATORS, "llm:<model>"])
+            simulator = made("simulator", simulator, own, env)
     for attribute in ("begin", "simulate", "identity", "is_perfect"):
         if not hasattr(simulator, attribute):
             raise TypeError(

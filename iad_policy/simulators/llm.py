@@ -16,7 +16,7 @@ from iad_policy.simulators.seen import Seen
 from iad_policy.types import Outcome, State
 
 N_TRIES = 2
-_OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t]*\n?", re.IGNORECASE | re.MULTILINE)
+_OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", re.IGNORECASE | re.MULTILINE)
 
 
 class LanguageSimulator:

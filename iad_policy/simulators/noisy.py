@@ -11,6 +11,7 @@ from iad_policy.adapters import World
 from iad_policy.defaults import defaults_of
 from iad_policy.digest import digest, seed_of
 from iad_policy.errors import UnknownName
+from iad_policy.simulators.garbling import garbled
 from iad_policy.simulators.outcomes import END, SUCCESS, is_failure, type_of
 from iad_policy.types import Outcome, State
 
@@ -86,18 +87,10 @@ def _others(world: World, info: Mapping[str, Any], action: Any, rng: Random) -> 
     if not listed:
         drawable = {key: info[key] for key in ("action_mask",) if key in info}
         listed = [world.legal_action(drawable, rng.getrandbits(32)) for _ in range(N_DRAWN)]
-    others = [*listed, *defaults_of(world.env).stand_ins, *_garbled(action)]
+    others = [*listed, *defaults_of(world.env).stand_ins, *garbled(action)]
     rng.shuffle(others)
     own = world.key(action)
     yield from (other for other in others if world.key(other) != own)
-
-
-def _garbled(action: Any) -> list[str]:
-    """Return a text action with its first letters swapped, and with those of its argument swapped."""
-    if not isinstance(action, str):
-        return []
-    starts = [0, *([action.index("[") + 1] if "[" in action else [])]
-    return [f"{action[:at]}{action[at : at + 2][::-1]}{action[at + 2 :]}" for at in starts]
 
 
 def _read(fidelity: float | str | Mapping[str, float]) -> dict[str, float]:

@@ -16,6 +16,7 @@ from iad_policy.defaults import defaults_of
 from iad_policy.digest import decode, dumps, encode, seed_of
 from iad_policy.errors import SimulationError
 from iad_policy.log import read_lines
+from iad_policy.simulators.garbling import garbled
 from iad_policy.types import Agent, PublicInfo, State, Turn
 
 LEARNING_SPLITS = ("train", "dev")
@@ -58,7 +59,8 @@ def record(
     """Play tasks and record what every action led to: the agent's proposals, and actions that fail.
 
     Each state is looked at from all sides: what is recorded is the environment's simulation of each of the agent's
-    proposals and of the environment's stand-ins, of which rare outcomes come; the first proposal is then done.
+    proposals, of the environment's stand-ins and of a garbled proposal, so that failures are there; the first proposal
+    is then done.
 
     Args:
         env: The environment, on tasks that nothing will be measured on.
@@ -83,7 +85,8 @@ def record(
             while not state.done:
                 actions = [_proposed(player, state, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
-                for action in (*actions, *defaults_of(env).stand_ins):
+                failing = (wrong for action in actions[:1] for wrong in garbled(action))
+                for action in (*actions, *defaults_of(env).stand_ins, *failing):
                     outcome = world.simulate(world.snapshot(), action, 0)
                     is_limit = outcome.info.get("stop_reason") == "max_steps"
                     said = str(info.get("instruction", "")), state.observation, action, outcome.observation

@@ -1,18 +1,19 @@
 """Strategies: how a method decides, one file each, as generators without I/O. See `iad_policy.requests`.
 
-To add one: write its file, and name it in `STRATEGIES`. What `n` counts, and whether it needs a verifier, it declares
-itself where that is not "proposals per decision" and "any verifier": see `declares`.
+To add one: write its file, and name it in `STRATEGIES`; your own is `module:function`, see docs/add-a-strategy.md. What
+`n` counts, and whether it needs a verifier, it declares itself where that is not "proposals per decision" and "any
+verifier": see `declares`.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
-from importlib import import_module
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from iad_policy.errors import UnknownName
 from iad_policy.feedback import load_feedback
+from iad_policy.names import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.stop import load_stop
 from iad_policy.types import Candidate, State, Verifier
@@ -106,7 +107,7 @@ def per_step(
 
 
 def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State], Asking[None]]:
-    """Return a strategy, by name or as a generator function, ready to be given its first state.
+    """Return a strategy, by name, as `module:function` or as a generator function, ready to be given its first state.
 
     `n` is passed on if the strategy has it: `single` has not. `feedback` and `stop` may be given by name.
 
@@ -123,9 +124,7 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         raise ValueError(f"expected n, the {means}, to be an integer of 1 or more, got {options['n']!r}")
     for option in options:
         if option not in known:
-            raise ValueError(
-                f"expected an option of the strategy, got {option!r}; it has: {', '.join(known) or 'no options'}"
-            )
+            raise UnknownName("option of the strategy", option, known)
     for option, load in (("feedback", load_feedback), ("stop", load_stop)):
         if isinstance(options.get(option), str):
             options[option] = load(options[option])
@@ -148,18 +147,23 @@ def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> Non
 
 
 def find_strategy(strategy: str | Strategy) -> Strategy:
-    """Return a strategy by its name; a function is one already.
+    """Return a strategy by its name, or the function that `module:function` names; a function is one already.
 
     Raises:
-        UnknownName: No such strategy.
+        UnknownName: No such strategy, module or function.
+        TypeError: What is named can't be a strategy.
     """
     if not isinstance(strategy, str):
         return strategy
-    if strategy not in STRATEGIES:
-        raise UnknownName("strategy", strategy, STRATEGIES)
-    module, name = STRATEGIES[strategy].split(":")
-    found: Strategy = getattr(import_module(module), name)
-    return found
+    if strategy in STRATEGIES:
+        return load_object(STRATEGIES[strategy])  # type: ignore[no-any-return]
+    own = load_own("strategy", strategy, STRATEGIES)
+    if not callable(own) or not inspect.signature(own).parameters:
+        raise TypeError(
+            f"expected a strategy, a generator function f(here, *, ...), got {strategy}, {own!r:.100}; see "
+            "docs/add-a-strategy.md"
+        )
+    return own  # type: ignore[no-any-return]
 
 
 def options_of(strategy: Strategy) -> dict[str, Any]:

@@ -1,12 +1,15 @@
-"""Verifiers: what scores a candidate before it is committed. To add one: write its file, and name it in `VERIFIERS`."""
+"""Verifiers: what scores a candidate before it is committed.
+
+To add one: write its file, and name it in `VERIFIERS`; your own is `module:object`, see docs/add-a-verifier.md.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import load_object
 from iad_policy.errors import UnknownName
+from iad_policy.names import load_object, load_own, made
 from iad_policy.types import Verifier
 
 VERIFIERS: Mapping[str, str] = {
@@ -18,6 +21,7 @@ VERIFIERS: Mapping[str, str] = {
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",
     "noisy": "iad_policy.verifiers.corrupted:noisy",
+    "alone": "iad_policy.verifiers.corrupted:alone",
     "sparse": "iad_policy.verifiers.corrupted:sparse",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
@@ -32,7 +36,8 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
     """Return a verifier.
 
     Args:
-        verifier: A name (`"proxy"`, `"oracle"`, `"judge:gpt-4o-mini"`, `"module:Class"`), or an object with `verify`.
+        verifier: A name (`"proxy"`, `"oracle"`, `"judge:gpt-4o-mini"`), `module:object` of your own (a class, called
+            with the environment, or an object with `verify`), or such an object.
         env: The environment whose actions it will see.
 
     Raises:
@@ -43,12 +48,9 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
         name, _, argument = verifier.partition(":")
         if name in VERIFIERS:
             verifier = load_object(VERIFIERS[name])(env, *([argument] if argument else []))
-        elif "." in name and argument:
-            verifier = load_object(verifier)(env)
         else:
-            raise UnknownName(
-                "verifier", verifier, [*VERIFIERS, "judge:<model>", "noisy:<sd>:<verifier>", "package.module:Class"]
-            )
+            own = load_own("verifier", verifier, [*VERIFIERS, "judge:<model>", "noisy:<sd>:<verifier>"])
+            verifier = made("verifier", verifier, own, env)
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):
             raise TypeError(

@@ -21,14 +21,14 @@ def _walk(info: dict[str, Any]) -> str:
     return f"go {list(WAYS)[info['step'] % 4]}"
 
 
-def _browse(info: dict[str, Any]) -> str:
+def browse(info: dict[str, Any]) -> str:
     return ["search[shoes]", "click[next >]", "click[< prev]", "search[red]"][info["step"] % 4]
 
 
 SUBJECTS = [
     Subject("Toy/Digger-v0", _walk, _dig),
     Subject("Toy/SlipperyDigger-v0", _walk, _dig),
-    Subject("IAD/WebShop-v0", _browse, gold_purchase),
+    Subject("IAD/WebShop-v0", browse, gold_purchase),
 ]
 
 

@@ -228,7 +228,7 @@ def _generator(requests: Any) -> Any:
     [
         ({"strategy": "iad", "n": 0}, "n, the proposals per decision"),
         ({"strategy": "bon", "n": -1}, "n, the proposals per decision"),
-        ({"strategy": "iad", "gamma": 1}, "delta, feedback, stop, temperature"),
+        ({"strategy": "iad", "gamma": 1}, "delta, feedback, n, stop, temperature"),
         ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
         ({"strategy": "iad", "feedback": "loud"}, "best-worst, best-worst-judge, judge, none, scalar"),
         ({"strategy": "iad", "stop": "later"}, "finalise, never, score:X"),

@@ -44,8 +44,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(run: Path, form: str, ending: str, tmp_path: Path) -> dict[str, Any]:
     from datasets import load_dataset
 
-    with RunTraces(run) as traces:
-        written = export_runs([traces], form, tmp_path / f"dials{ending}")
+    traces = RunTraces(run)
+    written = export_runs([traces], form, tmp_path / f"dials{ending}")
     kind = "parquet" if ending == ".parquet" else "json"
     found = {}
     for path, n_rows in written.items():

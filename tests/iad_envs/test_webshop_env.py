@@ -15,8 +15,8 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import DataNotFound, UnknownTask
 from iad_envs.webshop import WebShopEnv, load_store
 from tests.contract.shopping import gold_purchase
-from webshop_server.catalog import CatalogError
 from webshop_server.goals import GoalError
+from webshop_server.json_files import CatalogError
 from webshop_server.reward import COLOURS
 
 
@@ -67,7 +67,7 @@ def test_official_gold_purchases_score_1_but_where_the_reward_itself_takes_a_col
             below.append(task_id)
             parts = info["reward_parts"]
             assert (parts["r_type"], parts["r_att"], parts["r_price"]) == (1.0, 1.0, 1.0)
-            values = env._task(task_id).option_values
+            values = env.oracle(env.snapshot())["reference"]["options"]
             assert any(colour in value for value in values for colour in COLOURS)
     assert len(below) < 0.1 * len(env.task_ids[::20])
 
@@ -174,7 +174,7 @@ def test_page_size_is_adjustable_and_results_end_at_fifty() -> None:
 
 def test_sixty_four_environments_share_one_catalogue() -> None:
     envs = [gym.make("IAD/WebShop-v0").unwrapped for _ in range(64)]
-    assert len({id(env._store) for env in envs}) == 1  # type: ignore[attr-defined]
+    assert len({id(env.storefront.shop.catalog) for env in envs}) == 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

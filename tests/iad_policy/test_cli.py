@@ -256,7 +256,7 @@ def test_several_environments_and_seeds_from_one_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('env = "IAD/WebShop-v0"\nagents = "shopper"', "(near: agent)"),
+        ('env = "IAD/WebShop-v0"\nagents = "shopper"', "(near: agent"),
         ('env = "IAD/WebShop-v0"\nstrategy = "iad"', "near: strategies"),
         ('env = "IAD/WebShop-v0"\ntasks = "many"', "expected a whole number for tasks"),
         ('env = "IAD/WebShop-v0"\ntasks = [1, 2]', "expected a whole number for tasks"),
@@ -283,3 +283,39 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = iad("compare", "--config", tmp_path / "none.toml")
     assert done.exit_code == 2
     assert "none.toml, which is not there" in done.stderr
+
+
+def test_data_are_made_indexed_and_shopped_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IAD_INDEX", str(tmp_path / "indexes"))
+    data = tmp_path / "data"
+    assert "0 in" in iad("index", "info").stdout
+    assert iad("data", "synth", "--products", 600, "--out", data).exit_code == 0
+    built = iad("index", "build", "--data-dir", data, "--workers", 1)
+    assert built.exit_code == 0, built.output
+    assert [Path(line).name.partition("-")[0] for line in built.stdout.splitlines()] == ["catalog", "bm25"]
+    info = iad("index", "info").stdout
+    assert re.search(rf"bm25 +data [0-9a-f]{{16}} +600 products .* from {data}$", info, re.MULTILINE)
+    out = tmp_path / "run"
+    done = iad(
+        *("run", SHOP, "--data-dir", data, "--env-arg", "catalog=disk", "--strategy", "single"),
+        *("--tasks", 2, "--out", out),
+    )
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("index", "build", "--search", "nope"), "one of bm25, dense, hybrid, lucene; got 'nope'"),
+        (("index", "build", "--data-dir", "no/such/folder"), "expected data_dir to be a folder"),
+        (("data", "synth", "--products", 0, "--out", "x"), "expected at least 1 product, got 0"),
+    ],
+)
+def test_what_is_wrong_with_an_index_is_said_in_a_sentence(
+    arguments: tuple[object, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAD_INDEX", str(tmp_path))
+    done = iad(*arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from iad_policy.evaluation.curves import Curve, Point, area, common_range, crossings, curve, spent_on
+from iad_policy.evaluation.curves import Curve, Point, area, common_range, compared, crossings, curves, spent_on
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.statistics import Interval
 
@@ -27,7 +27,7 @@ def test_a_curve_is_the_means_of_its_settings_by_what_they_spent() -> None:
         1: [episode("a", 1.0, 1), episode("b", 0.0, 1), replace(episode("c", 0.0, 9), error_kind="timeout")],
         2: [replace(episode("a", 1.0, 3), error_kind="timeout")],
     }
-    found = curve("iad", records, metric="success", axis="proposals")
+    found = {one.axis: one for one in curves("iad", records, metric="success")}["proposals"]
     assert [(point.setting, point.spent, point.value, point.n_episodes) for point in found.points] == [
         (1, 1.0, 0.5, 2),
         (4, 4.0, 1.0, 2),
@@ -37,11 +37,9 @@ def test_a_curve_is_the_means_of_its_settings_by_what_they_spent() -> None:
     assert [spent_on(records[4][0], axis) for axis in ("calls", "tokens", "simulations")] == [9.0, 7.0, 0.0]
 
 
-def test_an_unknown_metric_or_axis_is_told_with_the_known_ones() -> None:
+def test_an_unknown_metric_is_told_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"metric of success, progress, reward, got 'speed'"):
-        curve("iad", {}, metric="speed")
-    with pytest.raises(ValueError, match="axis of proposals"):
-        curve("iad", {}, axis="dollars")
+        curves("iad", {}, metric="speed")
 
 
 def test_areas_are_mean_heights_over_the_common_stretch_by_hand() -> None:
@@ -66,3 +64,13 @@ def test_crossings_are_where_the_order_changes_by_hand() -> None:
 def test_a_curve_is_not_continued_beyond_its_ends() -> None:
     with pytest.raises(ValueError, match="within the curve of flat, 1 to 9, got 10"):
         line("flat", (1, 0.5), (9, 0.5)).at(10)
+
+
+def test_curves_are_compared_over_what_all_reach_and_a_point_is_no_curve() -> None:
+    flat, rise, point = line("flat", (1, 0.5), (9, 0.5)), line("rise", (2, 0.4), (6, 0.6)), line("single", (1, 0.3))
+    found = compared([point, flat, rise])
+    assert found is not None
+    assert (found.low, found.high) == (2, 6)
+    assert found.areas == pytest.approx({"flat": 0.5, "rise": 0.5})
+    assert found.crossings == [("flat", "rise", pytest.approx(4.0))]
+    assert compared([point, flat]) is None

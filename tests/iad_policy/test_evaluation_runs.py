@@ -32,6 +32,8 @@ def summary(records: list[EpisodeRecord]) -> dict[str, Any]:
     for strategy in plain["strategies"].values():
         for name in MEASURED:
             strategy.pop(name)
+        for spent in strategy["by_role"].values():
+            spent.pop("seconds", None)
     return plain
 
 

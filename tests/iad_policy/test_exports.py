@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from iad_policy.agents.language import LanguageAgent
+from iad_policy.agents.react import ReActAgent
 from iad_policy.cast import Cast
 from iad_policy.errors import MissingExtra, UnknownName
 from iad_policy.evaluation.config import FREE
@@ -37,8 +38,7 @@ def kept(one: Runner, path: Path) -> Path:
 
 def exported(path: Path, form: str, **options: Any) -> Rows:
     out = path.parent / f"{form}.jsonl"
-    with RunTraces(path) as run:
-        written = export_runs([run], form, out, **options)
+    written = export_runs([RunTraces(path)], form, out, **options)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(rows) == written[out]
     return rows
@@ -53,19 +53,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_decision_is_a_row_with_all_its_candidates(run: Path) -> None:
     rows = exported(run, "jsonl")
     episodes = [json.loads(line) for line in (run.parent / "jsonl.episodes.jsonl").read_text().splitlines()]
-    with RunTraces(run) as traces:
-        records = traces.records
-        assert [one["episode"] for one in episodes] == list(records)
-        for key, record in records.items():
-            own = [row for row in rows if row["episode"] == key]
-            assert [row["action"] for row in own] == list(record.actions)
-            assert sum(len(row["candidates"]) for row in own) == record.usage["agent"]["proposals"]
-            assert [row["done"] for row in own] == [False] * (len(own) - 1) + [True]
-            for row, following in pairwise(own):
-                assert row["next_observation"] == following["observation"]
-            for row in own:
-                (committed,) = [one for one in row["candidates"] if one["is_committed"]]
-                assert committed["action"] == row["action"]
+    traces = RunTraces(run)
+    records = traces.records
+    assert [one["episode"] for one in episodes] == list(records)
+    for key, record in records.items():
+        own = [row for row in rows if row["episode"] == key]
+        assert [row["action"] for row in own] == list(record.actions)
+        assert sum(len(row["candidates"]) for row in own) == record.usage["agent"]["proposals"]
+        assert [row["done"] for row in own] == [False] * (len(own) - 1) + [True]
+        for row, following in pairwise(own):
+            assert row["next_observation"] == following["observation"]
+        for row in own:
+            (committed,) = [one for one in row["candidates"] if one["is_committed"]]
+            assert committed["action"] == row["action"]
 
 
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
@@ -163,11 +163,12 @@ class Scripted:
         )
 
 
-@pytest.mark.parametrize("style", ["direct", "cot", "react", "few-shot"])
+@pytest.mark.parametrize("style", ["direct", "cot", "few-shot", "react"])
 def test_a_language_models_prompts_and_answers_come_back_word_for_word(style: Any, tmp_path: Path) -> None:
     model = Scripted()
-    here = Cast(LanguageAgent(model, style=style), Liker(), TemplateRoles())
-    agent = f"litellm:scripted#{style}"
+    made = ReActAgent(model) if style == "react" else LanguageAgent(model, style=style)
+    here = Cast(made, Liker(), TemplateRoles())
+    agent = "react:scripted" if style == "react" else f"litellm:scripted#{style}"
     one = Runner(config(agent=agent, strategies=("bon",), n=4), DialsEnv, lambda *_: here)
     path = kept(one, tmp_path / "run")
     asked = {json.dumps(messages) for messages in model.asked}
@@ -225,8 +226,7 @@ def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> 
     if find_spec("pyarrow"):
         from pyarrow.parquet import read_table
 
-        with RunTraces(path) as traces:
-            export_runs([traces], "parquet", tmp_path / "run.parquet")
+        export_runs([RunTraces(path)], "parquet", tmp_path / "run.parquet")
         rows = read_table(tmp_path / "run.parquet").to_pylist()
         assert {one["thought"] for row in rows for one in row["candidates"]} == thoughts
 
@@ -235,9 +235,9 @@ def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> 
 def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 
-    with RunTraces(run) as traces:
-        for form in ("sft", "preference", "kto", "parquet"):
-            export_runs([traces], form, tmp_path / f"{form}.parquet")
+    traces = RunTraces(run)
+    for form in ("sft", "preference", "kto", "parquet"):
+        export_runs([traces], form, tmp_path / f"{form}.parquet")
     for form in ("sft", "preference", "kto"):
         assert read_table(tmp_path / f"{form}.parquet").to_pylist() == exported(run, form)
     assert read_table(tmp_path / "parquet.parquet").to_pylist() == exported(run, "jsonl")
@@ -245,8 +245,8 @@ def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) ->
 
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
 def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: Path) -> None:
-    with RunTraces(run) as traces, pytest.raises(MissingExtra, match=r"pip install 'iad\[export\]'"):
-        export_runs([traces], "parquet", tmp_path / "run.parquet")
+    with pytest.raises(MissingExtra, match=r"pip install 'iad\[export\]'"):
+        export_runs([RunTraces(run)], "parquet", tmp_path / "run.parquet")
     assert not list(tmp_path.iterdir())
 
 
@@ -261,8 +261,8 @@ def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: P
 def test_what_can_not_be_written_is_refused(
     run: Path, tmp_path: Path, form: str, name: str, kind: type[Exception], said: str
 ) -> None:
-    with RunTraces(run) as traces, pytest.raises(kind, match=said):
-        export_runs([traces], form, tmp_path / name)
+    with pytest.raises(kind, match=said):
+        export_runs([RunTraces(run)], form, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -270,9 +270,6 @@ def test_a_run_without_preferences_is_told_and_the_file_that_was_there_stays(tmp
     path = kept(runner(strategies=("single",)), tmp_path / "run")
     out = tmp_path / "pairs.jsonl"
     out.write_text("before")
-    with (
-        RunTraces(path) as traces,
-        pytest.raises(ValueError, match="expected decisions with a committed and a rejected"),
-    ):
-        export_runs([traces], "preference", out)
+    with pytest.raises(ValueError, match="expected decisions with a committed and a rejected"):
+        export_runs([RunTraces(path)], "preference", out)
     assert out.read_text() == "before"

@@ -63,6 +63,40 @@ def test_long_candidates_are_truncated_without_a_tokenizer() -> None:
     assert truncated("short", 3) == "short"
 
 
+@pytest.mark.parametrize("name", ["scalar", "best-worst", "judge", "best-worst-judge"])
+def test_a_form_s_name_may_say_how_much_is_shown(name: str) -> None:
+    long, other = Candidate("x" * 10_000, key="x", verdict=Verdict(1.0)), Candidate("y" * 10_000, key="y")
+    shown = form(f"{name}:20", long, other)
+    assert ("x" * 20 * CHARS_PER_TOKEN + "...") in shown.text
+    assert "x" * (20 * CHARS_PER_TOKEN + 1) not in shown.text
+    assert "y" * (20 * CHARS_PER_TOKEN + 1) not in shown.text
+
+
+def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
+    for name in ("judge:300:7", "best-worst-judge:300:7"):
+        generator = load_feedback(name)(HERE, BEST, WORST)
+        next(generator)
+        with pytest.raises(StopIteration) as end:
+            generator.send("c" * 1000)
+        assert end.value.value.critique == "c" * 7 * CHARS_PER_TOKEN + "..."
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("none:3", "none,"),
+        ("best-worst:0", "best-worst:<shown_tokens>,"),
+        ("best-worst:300:100", "best-worst:<shown_tokens>,"),
+        ("judge:many", "judge:<shown_tokens>:<critique_tokens>"),
+        ("judge:1:2:3", "judge:<shown_tokens>:<critique_tokens>"),
+        ("scalar:-1", "scalar:<shown_tokens>"),
+    ],
+)
+def test_a_length_that_makes_no_sense_shows_the_form_s_name(name: str, form: str) -> None:
+    with pytest.raises(ValueError, match=f"expected the feedback form {form}"):
+        load_feedback(name)
+
+
 def test_feedback_on_different_candidates_is_told_apart_where_its_text_is_the_same() -> None:
     one, other = (Feedback("Best: xxx...", best=Candidate(None, key=key)) for key in ("xxxa", "xxxb"))
     assert told(one) != told(other)
@@ -79,7 +113,7 @@ def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:
     path = State("end", {}, history=(Turn("a", "go"), Turn("b", "stop")))
     assert "go -> stop" in roles.answer("summariser", HERE, [path])
     assert "go -> stop" in roles.answer("reflector", HERE, path)
-    assert roles.answer("paraphraser", HERE, "as it is") == "as it is"
+    assert "as it is" in roles.answer("paraphraser", HERE, "as it is") != "as it is"
     assert {roles.answer(role, HERE, [BEST]) != "" for role in ROLES} == {True}
 
 

@@ -156,5 +156,5 @@ def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
         assert (f"*** {agent} is an oracle agent: knows the right action" in done.stdout) == said
         summary = json.loads((out / "summary.json").read_text())
         assert summary["instruments"] == ([agent] if said else [])
-        with RunTraces(out) as run:
-            assert run_json(run)["instruments"] == ([agent] if said else [])
+        run = RunTraces(out)
+        assert run_json(run)["instruments"] == ([agent] if said else [])

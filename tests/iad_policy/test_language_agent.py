@@ -1,10 +1,14 @@
 """The language agent and the prompts."""
 
 import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from string import Template
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -13,14 +17,17 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.agents import load_agent
+from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
+from iad_policy.agents.plan_solve import PlanSolveAgent
+from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import FOLDER, PLACEHOLDERS, Prompts
+from iad_policy.prompts import FOLDER, PLACEHOLDERS, Prompts, prompts_of
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, state_values
-from iad_policy.types import Candidate, Feedback, State, Turn
+from iad_policy.types import Candidate, Feedback, Part, State, Turn
 from tests.iad_policy.toy_lamp import LampEnv
 
 PAGE = State(
@@ -35,8 +42,16 @@ def proposed(agent: LanguageAgent, state: State = PAGE, feedback: Feedback | Non
     return agent.propose(state, feedback=feedback, temperature=None, rng=Random(0))
 
 
-def prompt_of(style: Style, state: State = PAGE, feedback: Feedback | None = None) -> str:
-    messages = LanguageAgent(ScriptedModel([]), Prompts("webshop"), style).messages(state, feedback)
+KINDS: dict[str, Callable[..., LanguageAgent]] = {
+    **{style: partial(LanguageAgent, style=cast(Style, style)) for style in STYLES},
+    "react": ReActAgent,
+    "composite": CompositeAgent,
+    "plan-solve": PlanSolveAgent,
+}
+
+
+def prompt_of(kind: str, state: State = PAGE, feedback: Feedback | None = None) -> str:
+    messages = KINDS[kind](ScriptedModel([]), Prompts("webshop")).messages(state, feedback)
     return "\n".join(message["content"] for message in messages)
 
 
@@ -83,15 +98,15 @@ def test_a_wrong_placeholder_or_folder_names_the_known_ones(tmp_path: Path) -> N
         Prompts().render("critc")
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_a_prompt_holds_what_the_agent_may_see(style: Style) -> None:
-    state = PAGE.noted("try the cheap one")
-    text = prompt_of(style, state, Feedback("Best: click[b0]\nWorst: search[x]\nReview: too dear"))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_prompt_holds_what_the_agent_may_see(kind: str) -> None:
+    planned = PAGE.history[0]._replace(parts=(Part("plan", "1. search\n2. buy"),))
+    state = replace(PAGE, history=(planned,)).noted("try the cheap one")
+    text = prompt_of(kind, state, Feedback("Best: click[b0]\nWorst: search[x]\nReview: too dear"))
     for part in (
         "a $5 lamp",
         "Price: $4 --- [SEP] item b0",
         "search[lamp]",
-        "first page",
         "click[b0]\nsearch[...]",
         "try the cheap one",
         "Actions left: 3.",
@@ -99,16 +114,17 @@ def test_a_prompt_holds_what_the_agent_may_see(style: Style) -> None:
         "key attributes",
     ):
         assert part in text
-    assert "key attributes" not in prompt_of(style, state)
+    assert ("first page" in text) is (kind != "composite")
+    assert "key attributes" not in prompt_of(kind, state)
 
 
 def test_react_is_a_dialogue_and_the_others_are_not() -> None:
-    def speakers(style: Style) -> list[str]:
-        messages: Messages = LanguageAgent(ScriptedModel([]), style=style).messages(PAGE)
-        return [message["role"] for message in messages]
+    def speakers(agent: LanguageAgent) -> list[str]:
+        return [message["role"] for message in agent.messages(PAGE)]
 
-    assert speakers("react") == ["system", "user", "assistant", "user"]
-    assert speakers("cot") == speakers("direct") == ["system", "user"]
+    assert speakers(ReActAgent(ScriptedModel([]))) == ["system", "user", "assistant", "user"]
+    for style in ("direct", "cot"):
+        assert speakers(KINDS[style](ScriptedModel([]))) == ["system", "user"]
 
 
 def test_long_histories_pages_and_lists_are_shortened() -> None:
@@ -124,7 +140,7 @@ def test_long_histories_pages_and_lists_are_shortened() -> None:
     assert "click[old 100]" not in text
     assert f"({200 - N_OLD_TURNS} earlier turns are left out)" in text
     assert f"({501 - N_ACTIONS} more)" in text
-    dialogue = LanguageAgent(ScriptedModel([]), style="react").messages(state)
+    dialogue = ReActAgent(ScriptedModel([])).messages(state)
     assert len(dialogue) == 2 + 2 * N_OLD_TURNS
 
 
@@ -137,7 +153,7 @@ def test_an_invalid_last_action_and_the_findings_are_told() -> None:
 
 
 def test_the_thought_is_what_stands_before_the_action() -> None:
-    candidate = proposed(LanguageAgent(ScriptedModel(["Thought: cheap.\nAction: click[B0]"]), style="react"))
+    candidate = proposed(LanguageAgent(ScriptedModel(["Thought: cheap.\nAction: click[B0]"]), style="cot"))
     assert (candidate.action, candidate.thought, candidate.error) == ("click[b0]", "Thought: cheap.", "")
 
 
@@ -166,7 +182,7 @@ def test_other_action_spaces_and_missing_names_are_refused() -> None:
         load_agent("litellm", LampEnv())
     with pytest.raises(UnknownName, match="direct"):
         LanguageAgent(ScriptedModel([]), style="fancy")  # type: ignore[arg-type]
-    with pytest.raises(UnknownName, match="react"):
+    with pytest.raises(UnknownName, match="few-shot"):
         load_agent("litellm:gpt-4o-mini#fancy", LampEnv())
 
 
@@ -292,3 +308,17 @@ def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> No
     assert told is not None
     assert told.critique == "Name the colour."
     assert "critic answered by scripted" in policy.decisions[-1].notes
+
+
+def test_in_the_shell_models_are_asked_in_its_own_language() -> None:
+    env = gym.make("IAD/InterCodeBash-v0")
+    own = prompts_of(env)
+    for role in (*(f"actor_{style}" for style in STYLES), "actor_react", "plan", "refine", "score", "critic", "judge"):
+        assert own.digest([role]) != Prompts().digest([role]), role
+        values = {name: f"<{name}>" for name in PLACEHOLDERS[role]}
+        assert re.search("shell|command", " ".join(own.render(role, **values))), role
+    agent = language_agent(env, ScriptedModel([]))
+    text = agent.messages(State("count the files", {"instruction": "count", "available_actions": ("pwd", "submit")}))
+    assert "the action is the word: submit" in text[0]["content"]
+    assert "pwd" not in text[1]["content"]  # examples, not a choice
+    env.close()

@@ -5,6 +5,10 @@ from small_shop import SharedWords, write_folder
 
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import Shop
+from webshop_server.goals import load_goals
+from webshop_server.reward import Scorer
+from webshop_server.storefront import LocalStorefront
+from webshop_server.tagger import LightTagger
 
 
 @pytest.fixture
@@ -20,3 +24,8 @@ def catalog(folder: Path) -> Catalog:
 @pytest.fixture
 def shop(catalog: Catalog) -> Shop:
     return Shop(catalog, SharedWords(catalog))
+
+
+@pytest.fixture
+def front(folder: Path, catalog: Catalog, shop: Shop) -> LocalStorefront:
+    return LocalStorefront(shop, load_goals(folder, catalog), Scorer(LightTagger()))

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from webshop_server.catalog import Catalog
-from webshop_server.goals import NO_LIMIT, GoalError, Goals, load_goals, main, price_limit, write_goals
+from webshop_server.goals import GoalError, Goals, load_goals, main, write_goals
+from webshop_server.limits import NO_LIMIT, price_limit
 
 FROZEN = {
     "goal_id": "g1",
@@ -132,3 +133,16 @@ def test_goals_are_a_sequence_found_by_id_and_split(folder: Path, catalog: Catal
 def test_a_folder_without_instructions_has_no_goals_and_says_so(folder: Path) -> None:
     with pytest.raises(GoalError, match="expected at least one goal"):
         load_goals(folder, Catalog([]))
+
+
+def test_the_first_synthetic_goals_are_those_of_all(folder: Path, catalog: Catalog) -> None:
+    every = [asdict(goal) for goal in load_goals(folder, catalog, "synthetic")]
+    for first in (1, 3, 99):
+        assert [asdict(goal) for goal in load_goals(folder, catalog, "synthetic", first=first)] == every[:first]
+
+
+def test_many_products_need_a_number_of_synthetic_goals(folder: Path, catalog: Catalog) -> None:
+    many = Catalog(catalog.products * 5000)
+    many.products = catalog.products * 5000
+    with pytest.raises(GoalError, match=r"expected goals\.jsonl in .* for 115000 products.*--first 12000"):
+        load_goals(folder, many, "synthetic")

@@ -1,14 +1,25 @@
 """The search engines' contract, BM25's numbers, and the analyser rule by rule."""
 
 import math
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webshop_server.search import ENGINES, Hit, SearchEngine, UnknownEngineError, load_engine
+from webshop_server.search import (
+    ENGINES,
+    Hit,
+    SearchEngine,
+    UnknownEngineError,
+    index_name,
+    index_parts,
+    load_engine,
+    require_engine,
+)
 from webshop_server.search.analyzer import MAX_TOKEN_LENGTH, STOP_WORDS, analyze, tokenize
-from webshop_server.search.bm25 import BM25, stored_length
+from webshop_server.search.bm25 import BM25
+from webshop_server.search.inverting import stored_length
 from webshop_server.search.porter import stem
 
 DOCUMENTS = (
@@ -25,13 +36,22 @@ words = st.sampled_from(["red", "blue", "cotton", "shirt", "mug", "steel", "bott
 queries = st.lists(words, max_size=8).map(" ".join)
 
 
+def load_or_skip(name: str, documents: Iterable[tuple[str, str]]) -> SearchEngine:
+    """The engine, where the packages that it needs are installed."""
+    try:
+        require_engine(name)
+    except ImportError as error:
+        pytest.skip(str(error))
+    return load_engine(name, documents)
+
+
 def _asins(hits: list[Hit]) -> list[str]:
     return [hit.asin for hit in hits]
 
 
 @pytest.mark.parametrize("name", sorted(ENGINES))
 def test_an_engine_is_loaded_by_its_name(name: str) -> None:
-    engine: SearchEngine = load_engine(name, DOCUMENTS)
+    engine: SearchEngine = load_or_skip(name, DOCUMENTS)
     assert engine.name == name
     assert "B2" in _asins(engine.search("ceramic mug"))
 
@@ -41,13 +61,38 @@ def test_an_unknown_engine_names_the_known_ones() -> None:
         load_engine("bm26", DOCUMENTS)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bm25:large", r"bm25 or dense:<model> or hybrid:<model>; got 'bm25:large'"),
+        ("dense:", r"got 'dense:'"),
+        ("hybrid:x:y:", None),
+        ("", r"one of bm25, dense, hybrid, lucene; got ''"),
+    ],
+)
+def test_only_dense_engines_take_an_encoder(name: str, said: str | None) -> None:
+    if said is None:
+        assert index_parts(name) == ("bm25", "dense:x:y:")
+        return
+    with pytest.raises(UnknownEngineError, match=said):
+        index_parts(name)
+
+
+def test_the_name_of_an_index_tells_engine_versions_and_encoder_apart() -> None:
+    names = [index_name(name) for name in ("bm25", "dense", "dense:a/b", "dense:a_b", "dense:a b")]
+    assert len(set(names)) == len(names)
+    assert all("/" not in name and " " not in name for name in names)
+    assert index_parts("hybrid") == ("bm25", "dense")
+
+
 @given(any_text)
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_any_text_is_a_query(query: str) -> None:
     assert all(isinstance(hit, Hit) for hit in ENGINE.search(query))
 
 
 @given(st.lists(any_text, max_size=5), any_text)
+@settings(deadline=None)
 def test_any_text_is_a_document(texts: list[str], query: str) -> None:
     engine = BM25([(f"B{place}", text) for place, text in enumerate(texts)])
     found = set(_asins(engine.search(query)))

@@ -12,8 +12,10 @@ import regex
 
 from webshop_server.search.porter import stem
 
-__all__ = ["MAX_TOKEN_LENGTH", "STOP_WORDS", "analyze", "tokenize"]
+__all__ = ["ANALYZER_VERSION", "MAX_TOKEN_LENGTH", "STOP_WORDS", "analyze", "tokenize"]
 
+ANALYZER_VERSION = 1
+"""Raised when a text gets other terms: indexes that were built before are then not used."""
 MAX_TOKEN_LENGTH = 255
 STOP_WORDS = frozenset(
     {

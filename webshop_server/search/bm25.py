@@ -1,35 +1,43 @@
 """BM25 as Lucene computes it: one-byte document lengths and single-precision scores, without Java."""
 
 import math
-from array import array
-from collections import Counter, defaultdict
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from webshop_server.search import Hit
-from webshop_server.search.analyzer import analyze
+from webshop_server.search.analyzer import ANALYZER_VERSION, analyze
+from webshop_server.search.counting import count_side_by_side
+from webshop_server.search.inverting import Inverter, count_terms
+from webshop_server.search.postings import Postings, arrays_in, read_postings, write_texts
 
-__all__ = ["BM25", "stored_length"]
+__all__ = ["BM25"]
 
-_N_EXACT_LENGTHS = 24
+K1, B = 0.9, 0.4
+CACHED_TERMS = 1 << 15
+ALL_SCORED = 20_000
+"""Products up to which every product that has a term of the query is scored."""
+_ROUNDING = 1 - 2.0**-22
+"""Scores are compared in single precision: two that differ by less than this factor can be equal."""
 
 
-def stored_length(length: int) -> int:
-    """Return `length` as it survives Lucene's one-byte code: exact below 40, then four leading bits.
+class _Term(NamedTuple):
+    """A query's term: its postings, its weight (idf times its count in the query), and the most that it adds."""
 
-    Source: Lucene's SmallFloat.intToByte4.
-    """
-    above = length - _N_EXACT_LENGTHS
-    if above < 16:
-        return length
-    shift = above.bit_length() - 4
-    return _N_EXACT_LENGTHS + (above >> shift << shift)
+    start: int
+    end: int
+    weight: np.float32
+    most: float
 
 
 class BM25:
-    """The shop's default engine: term statistics in flat arrays, built once.
+    """The shop's default engine: Lucene's scores, term by term in flat arrays.
 
     A query is a bag of words: terms are or-ed and a repeated term counts again. A term adds
     ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length)), where the
@@ -42,9 +50,12 @@ class BM25:
         lengths: Number of terms by asin, for those where it is not to be counted from the text.
         k1: How slowly a repeated term saturates.
         b: How much long documents are held back, 0 to 1.
+        all_scored: Products up to which every product with a term of the query is scored; with more, those are
+            left out that can't be among the best. The answers are the same.
     """
 
     name = "bm25"
+    version: ClassVar[str] = f"1-a{ANALYZER_VERSION}"
 
     def __init__(
         self,
@@ -52,45 +63,48 @@ class BM25:
         *,
         analyze: Callable[[str], Sequence[str]] = analyze,
         lengths: Mapping[str, int] | None = None,
-        k1: float = 0.9,
-        b: float = 0.4,
+        k1: float = K1,
+        b: float = B,
+        all_scored: int = ALL_SCORED,
     ) -> None:
-        self._analyze = analyze
-        asins: list[str] = []
-        counted = array("q")
-        term_numbers: defaultdict[str, int] = defaultdict()
-        term_numbers.default_factory = term_numbers.__len__
-        terms, owners, frequencies = array("i"), array("i"), array("i")
-        for asin, text in documents:
-            frequency = Counter(analyze(text))
-            terms.extend(map(term_numbers.__getitem__, frequency))
-            frequencies.extend(frequency.values())
-            owners.extend([len(asins)] * len(frequency))
-            counted.append(frequency.total())
-            asins.append(asin)
-        term_numbers.default_factory = None
-
-        # Documents are numbered by id, so that a stable sort breaks ties as Lucene's searcher does.
-        by_id = sorted(range(len(asins)), key=asins.__getitem__)
-        self._asins = [asins[place] for place in by_id]
-        number = np.empty(len(asins), np.int32)
-        number[by_id] = np.arange(len(asins), dtype=np.int32)
+        inverter = Inverter()
+        inverter.add(count_terms(documents, analyze))
         if lengths is not None:
-            counted = array("q", map(lengths.get, asins, counted))
-        slope = _length_slopes(counted, k1, b)
+            pairs = zip(inverter.asins, inverter.lengths, strict=True)
+            inverter.lengths = [lengths.get(asin, counted) for asin, counted in pairs]
+        self._analyze = analyze
+        self._begin(inverter.postings(k1=k1, b=b, new=lambda _, length, kind: np.empty(length, kind)), all_scored)
 
-        order = np.argsort(np.frombuffer(terms, np.int32), kind="stable") if terms else np.empty(0, np.int64)
-        owner = np.array(owners, np.int32)[order]
-        self._documents = number[owner]
-        # Lucene keeps 1 + tf / (k1 * ...) in single precision and subtracts its reciprocal from 1.
-        self._saturation = np.float32(1) + np.array(frequencies, np.float32)[order] * slope[owner]
-        df = np.bincount(np.array(terms, np.int32), minlength=len(term_numbers))
-        ends = np.cumsum(df)
-        n_documents = sum(1 for length in counted if length)
-        self._postings = {
-            term: (int(ends[place] - df[place]), int(ends[place]), _idf(n_documents, int(df[place])))
-            for term, place in term_numbers.items()
-        }
+    @classmethod
+    def build(cls, documents: Iterable[tuple[str, str]], folder: Path, *, n_workers: int = 1) -> None:
+        """Write an index to a folder, in bounded memory."""
+        spill = folder / "spill"
+        inverter = Inverter(spill)
+        for counted in count_side_by_side(documents, n_workers):
+            inverter.add(counted)
+        postings = inverter.postings(k1=K1, b=B, new=arrays_in(folder))
+        write_texts(folder, postings)
+        spill.unlink(missing_ok=True)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open an index; it stays on disk, and processes share what they read of it."""
+        engine = cls.__new__(cls)
+        engine._analyze = analyze
+        engine._begin(read_postings(folder), ALL_SCORED)
+        return engine
+
+    @staticmethod
+    def require() -> None:
+        """Say at once what is not installed: nothing is needed."""
+
+    def _begin(self, postings: Postings, all_scored: int) -> None:
+        self._postings = postings
+        self._scores_all = len(postings.asins) <= all_scored
+        if self._scores_all:
+            self._saturation = postings.saturations[postings.codes]
+        self._term = lru_cache(maxsize=CACHED_TERMS)(self._term_uncached)
+        self._local = threading.local()
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
         """Return at most `k` products that share a term with `query`, best first."""
@@ -98,46 +112,117 @@ class BM25:
 
     def search_terms(self, terms: Iterable[str], k: int = 50) -> list[Hit]:
         """Return at most `k` products for a query that is analysed already."""
-        postings = self._postings
-        known = [(postings[term], times) for term, times in Counter(terms).items() if term in postings]
+        counted = Counter(terms)
+        known = [found for term, times in counted.items() if (found := self._term(term, times))]
         if not known or k <= 0:
             return []
-        scores = self._scores(known)
-        best = np.flatnonzero(scores)
-        values = scores[best]
-        if len(best) > k:
-            at_least = np.partition(values, len(best) - k)[len(best) - k]
-            best = best[values >= at_least]
-            values = scores[best]
-        order = np.argsort(-values, kind="stable")[:k]
-        asins = self._asins
-        return [
-            Hit(asins[document], score)
-            for document, score in zip(best[order].tolist(), values[order].tolist(), strict=True)
-        ]
+        documents, scores = self._all(known) if self._scores_all else self._best(known, k)
+        if len(documents) > k:
+            at_least = np.partition(scores, len(documents) - k)[len(documents) - k]
+            documents = documents[scores >= at_least]
+            scores = scores[scores >= at_least]
+        order = np.argsort(-scores, kind="stable")[:k]
+        asins = self._postings.asins
+        pairs = zip(documents[order].tolist(), scores[order].tolist(), strict=True)
+        return [Hit(asins[document], score) for document, score in pairs]
 
-    def _scores(self, known: Sequence[tuple[tuple[int, int, float], int]]) -> NDArray[np.float32]:
-        documents = np.concatenate([self._documents[start:end] for (start, end, _), _ in known])
-        saturation = np.concatenate([self._saturation[start:end] for (start, end, _), _ in known])
-        weight = np.repeat(
-            np.array([idf * times for (_, _, idf), times in known], np.float32),
-            [end - start for (start, end, _), _ in known],
-        )
+    def _term_uncached(self, term: str, times: int) -> _Term | None:
+        postings = self._postings
+        number = postings.terms.get(term)
+        if number is None:
+            return None
+        start, end = int(postings.starts[number]), int(postings.starts[number + 1])
+        odds = (postings.n_filled - (end - start) + 0.5) / (end - start + 0.5)
+        weight = np.float32(float(np.float32(math.log(1 + odds))) * times)
+        return _Term(start, end, weight, float(weight - weight / postings.peaks[number]))
+
+    def _all(self, known: Sequence[_Term]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """All products that have a term, ascending, and their scores."""
+        postings = self._postings
+        spans = [(start, end) for start, end, _, _ in known]
+        documents = np.concatenate([postings.documents[start:end] for start, end in spans])
+        saturation = np.concatenate([self._saturation[start:end] for start, end in spans])
+        weights = np.array([weight for _, _, weight, _ in known], np.float32)
+        weight = np.repeat(weights, [end - start for start, end in spans])
         # Terms are rounded to single precision one by one, added in double, and rounded once more.
-        total = np.bincount(documents, weight - weight / saturation, len(self._asins))
-        return total.astype(np.float32)
+        added = weight - weight / saturation
+        total = np.bincount(documents, added, len(postings.asins)).astype(np.float32)
+        found = np.flatnonzero(total)
+        return found, total[found]
+
+    def _best(self, known: Sequence[_Term], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `k` best products and some more, ascending, and their scores.
+
+        Rare terms first (MaxScore; Turtle and Flood, 1995): once the terms that are left add less than the
+        k-th best has already, no product that has only those can be among the best, and the others are looked
+        up in them one by one.
+        """
+        terms = sorted(known, key=lambda term: term.end - term.start)
+        left = [*np.cumsum([term.most for term in reversed(terms)])[::-1].tolist(), 0.0]
+        try:
+            gathered, scores, bar, n_added = self._gathered(terms, left, k)
+        except BaseException:  # also an interrupt: what was added so far must not reach the next query
+            del self._local.totals
+            raise
+        order = np.argsort(gathered)
+        found, scores = gathered[order].astype(np.int64), scores[order]
+        for term, rest in zip(terms[n_added:], left[n_added + 1 :], strict=True):
+            self._look_up(term, found, scores)
+            bar = max(bar, _kth_best(scores, k))
+            kept = scores + rest >= bar * _ROUNDING
+            found, scores = found[kept], scores[kept]
+        return found, scores.astype(np.float32)
+
+    def _gathered(
+        self, terms: Sequence[_Term], left: Sequence[float], k: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], float, int]:
+        """Products that can be among the best, their scores and the k-th best one by the terms added, and how many."""
+        totals = self._totals()
+        touched: list[NDArray[np.int32]] = []
+        bar = 0.0
+        n_added = 0
+        for term in terms:
+            if left[n_added] < bar * _ROUNDING:
+                break
+            documents, added = self._added(term)
+            before = totals[documents]
+            added += before
+            totals[documents] = added
+            touched.append(documents[before == 0.0])
+            n_added += 1
+            if left[n_added]:
+                bar = max(bar, _kth_best(added, k))
+        found = np.concatenate(touched)
+        scores = totals[found]
+        totals[found] = 0.0
+        kept = scores + left[n_added] >= bar * _ROUNDING
+        return found[kept], scores[kept], bar, n_added
+
+    def _totals(self) -> NDArray[np.float64]:
+        """Zeros by product, of this thread; who changes them puts them back."""
+        if not hasattr(self._local, "totals"):
+            self._local.totals = np.zeros(len(self._postings.asins))
+        totals: NDArray[np.float64] = self._local.totals
+        return totals
+
+    def _added(self, term: _Term) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The products that have a term, and what it adds to each."""
+        postings = self._postings
+        table = (term.weight - term.weight / postings.saturations).astype(np.float64)
+        held = slice(term.start, term.end)
+        return postings.documents[held], table[postings.codes[held]]
+
+    def _look_up(self, term: _Term, found: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
+        """Add to the scores of the products found what a term adds to those that have it."""
+        postings = self._postings
+        documents = postings.documents[term.start : term.end]
+        place = np.searchsorted(documents, found.astype(np.int32))
+        place[place == len(documents)] = 0
+        has = documents[place] == found
+        codes = postings.codes[term.start : term.end][place[has]]
+        scores[has] += term.weight - term.weight / postings.saturations[codes]
 
 
-def _idf(n_documents: int, document_frequency: int) -> float:
-    odds = (n_documents - document_frequency + 0.5) / (document_frequency + 0.5)
-    return float(np.float32(math.log(1 + odds)))
-
-
-def _length_slopes(lengths: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
-    """Return 1 / (k1 * (1 - b + b * length / mean length)) by document, in single precision throughout."""
-    n_documents = sum(1 for length in lengths if length)
-    mean = np.float32(sum(lengths) / max(n_documents, 1)) or np.float32(1)
-    stored = np.array([stored_length(length) for length in lengths], np.float32)
-    one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
-    slopes: NDArray[np.float32] = one / (k1_ * ((one - b_) + b_ * stored / mean))
-    return slopes
+def _kth_best(scores: NDArray[np.float64], k: int) -> float:
+    """The k-th largest score, 0 where there are fewer."""
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else 0.0

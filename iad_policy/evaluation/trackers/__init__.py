@@ -6,10 +6,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from iad_policy.agents import load_object
 from iad_policy.errors import IADError, MissingExtra, UnknownName
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.names import load_object
 
 TRACKERS: Mapping[str, str] = {
     "mlflow": "iad_policy.evaluation.trackers.mlflow:MLflowTracker",
@@ -68,6 +68,18 @@ def load_tracker(tracker: str | MakeTracker) -> MakeTracker:
         raise UnknownName("tracker", tracker, TRACKERS)
     made: MakeTracker = load_object(TRACKERS[tracker])
     return made
+
+
+def tracker_names(listed: str) -> tuple[str, ...]:
+    """Return the names of a list with commas.
+
+    Raises:
+        UnknownName: One that is none.
+    """
+    names = tuple(name.strip() for name in listed.split(",") if name.strip())
+    for name in names:
+        load_tracker(name)
+    return names
 
 
 class Tracking:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.evaluation.curves import AXES, METRICS, curve
+from iad_policy.evaluation.curves import METRICS
 from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.results import Results, results_of
+from iad_policy.evaluation.results import Figures, results_of
 from iad_policy.evaluation.trace import Proposed, RunTraces, Seen, Step
 from iad_policy.types import Usage
 
@@ -57,7 +57,8 @@ def run_json(run: RunTraces) -> dict[str, Any]:
             "iad_version": run.config.get("iad_version", ""),
             "labels": labels,
             "episodes": sorted(episodes, key=lambda one: (one["task"], one["seed"], one["row"])),
-            "curves": _curves(results),
+            "curves": _curves(figures),
+            "comparisons": [one._asdict() for metric in METRICS for one in figures.comparisons(metric)],
             "roles": {label: _by_role(own) for label, own in results.records.items()},
         }
     )
@@ -84,23 +85,16 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
     }
 
 
-def _curves(results: Results) -> list[dict[str, Any]]:
-    """Return a curve per strategy and agent for each metric and axis; nothing where n was not varied."""
-    config = results.heading.config
-    if len(config.ns) < 2:
-        return []
-    by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
-    for arm in config.arms:
-        name = arm.strategy if len(config.agents) == 1 else f"{arm.strategy} {arm.agent}"
-        by_line.setdefault(name, {})[arm.n] = results.records[config.label(arm)]
-    drawn = []
-    for name, own in by_line.items():
-        for metric in METRICS:
-            for axis in AXES:
-                one = curve(name, own, metric=metric, axis=axis, n_resamples=N_RESAMPLES)
-                points = [[point.spent, point.value, *point.interval, point.setting] for point in one.points]
-                drawn.append({"name": name, "metric": metric, "axis": axis, "points": points})
-    return drawn
+def _curves(figures: Figures) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": one.name,
+            "metric": one.metric,
+            "axis": one.axis,
+            "points": [[point.spent, point.value, *point.interval, point.setting] for point in one.points],
+        }
+        for one in figures.curves
+    ]
 
 
 def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:

@@ -147,6 +147,14 @@ function legend(names) {
   }));
 }
 
+function compared(run, { metric, axis }) {
+  const one = run.comparisons.find((other) => other.metric === metric && other.axis === axis);
+  if (!one) return h("p", { className: "quiet" }, "The curves share no stretch of budgets.");
+  const heights = Object.entries(one.areas).map(([name, height]) => `${name} ${fixed(height)}`).join(", ");
+  const crossed = one.crossings.map(([a, b, at]) => `${a} and ${b} cross at ${count(at)}`).join("; ");
+  return h("p", { className: "quiet" }, `Mean height from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No two cross"}.`);
+}
+
 function charts(run) {
   const box = h("div", { className: "charts" });
   const byStep = Object.entries(run.strategies).filter(([, one]) => one.progress_by_step.length)
@@ -159,7 +167,7 @@ function charts(run) {
       const lines = run.curves.filter((one) => one.metric === picked.metric && one.axis === picked.axis)
         .map((one) => ({ name: one.name, points: one.points.map(([x, y, low, high, n]) => [x, y, low, high, `n = ${n}`]) }));
       const label = `${picked.metric} against ${picked.axis} per episode`;
-      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: picked.metric, label }), legend(lines.map((one) => one.name)));
+      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: picked.metric, label }), legend(lines.map((one) => one.name)), compared(run, picked));
     };
     const chooser = (what) => h("label", {}, what === "metric" ? "reached" : "spent",
       h("select", { onchange: (event) => { picked[what] = event.target.value; draw(); } }, choices[what].map((one) => h("option", {}, one))));

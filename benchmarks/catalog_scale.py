@@ -1,0 +1,160 @@
+"""Figures of the shop with many products: 100,000 made-up ones, or with --full as many as the original has.
+
+Everything is measured as a user meets it: the data are written by `iad data synth`, indexed by `iad index build`, and
+opened by `gym.make` in fresh processes. Queries have the length and the frequency of words of human ones, and no query
+is asked twice. `--keep DIR` keeps data and indexes for the next time.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from figures import ROOT, figure, in_fresh_process
+
+sys.path.insert(0, str(ROOT))
+
+SMALL, FULL = 100_000, 1_180_000
+N_ENVS = 64
+N_QUERIES = 1000
+K = 50
+
+OPEN = """
+import gymnasium as gym, iad_envs
+start = time.perf_counter()
+env = gym.make("IAD/WebShop-v0", data_dir=sys.argv[1])
+env.reset(seed=0)
+print(json.dumps({"open_s": time.perf_counter() - start}))
+"""
+SEARCH = """
+import random
+from pathlib import Path
+from webshop_server.goals import load_goals
+from webshop_server.stock import open_stock
+folder = Path(sys.argv[1])
+catalog, engine = open_stock(folder)
+draw = random.Random(0)
+queries, found = {}, []
+for goal in load_goals(folder, catalog):
+    words = [*goal.name.split(), *" ".join((*goal.attributes, *goal.option_values)).split(), *goal.query.split()]
+    asked = [draw.choice(words) for _ in range(draw.choice((3, 4, 5, 6, 7, 8, 10)))]
+    asked += ["color", draw.choice(("black", "blue"))] if draw.random() < 0.3 else []
+    asked += ["size", draw.choice(("8", "large"))] if draw.random() < 0.3 else []
+    queries[" ".join(asked)] = goal
+times = []
+for query in list(queries)[:int(sys.argv[2])]:
+    start = time.perf_counter()
+    engine.search(query)
+    times.append(time.perf_counter() - start)
+times.sort()
+recalled = [goal.asin in [hit.asin for hit in engine.search(goal.instruction)] for goal in queries.values()]
+print(json.dumps({
+    "p50_ms": 1000 * times[len(times) // 2], "p95_ms": 1000 * times[len(times) * 95 // 100], "n": len(times),
+    "recall": sum(recalled) / len(recalled), "n_goals": len(recalled),
+}))
+"""
+MANY = """
+import gymnasium as gym, iad_envs
+envs = [gym.make("IAD/WebShop-v0", data_dir=sys.argv[1], split=None) for _ in range(int(sys.argv[2]))]
+for number, env in enumerate(envs):
+    for episode in range(4):
+        _, info = env.reset(seed=10 * number + episode)
+        words = info["instruction"].split(",")[0].split()[4:]
+        *_, info = env.step(f"search[{' '.join(words)}]")
+        for _ in range(4):
+            *_, info = env.step("click[next >]")
+        shown = [action for action in info["available_actions"] if action.startswith("click[b0")]
+        for action in (*shown[:1], "click[description]", "click[< prev]", "click[buy now]"):
+            env.step(action)
+print(json.dumps({"rss_gb": rss_mb() / 1024}))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--full", action="store_true", help=f"{FULL:,} products")
+    parser.add_argument("--keep", type=Path, help="a folder that keeps data and indexes")
+    options = parser.parse_args()
+    if options.keep:
+        measure(options.keep, options.full)
+        return
+    with tempfile.TemporaryDirectory(prefix="iad-scale-") as folder:
+        measure(Path(folder), options.full)
+
+
+def measure(home: Path, full: bool) -> None:
+    n_products = FULL if full else SMALL
+    data = home / f"data-{n_products}"
+    os.environ["IAD_INDEX"] = str(home / "indexes")
+    if not data.is_dir():
+        synth = run_iad("data", "synth", "--products", n_products, "--out", data)
+        figure("synth_min", synth.minutes, "min", n=n_products)
+    build = run_iad("index", "build", "--rebuild", "--data-dir", data)
+    figure("index_build_min", build.minutes, "min", target=10 if full else None, n=n_products)
+    figure("index_build_cpu_min", build.cpu_minutes, "min", n=n_products)
+    figure("index_build_rss_gb", build.rss_gb, "GB", n=n_products)
+    n_bytes = sum(path.stat().st_size for path in (home / "indexes").rglob("bm25*/*"))
+    figure("index_gb", n_bytes / 2**30, "GB", n=n_products)
+
+    opened = in_fresh_process(OPEN, data)
+    figure("open_s", opened["open_s"], "s", target=3 if full else 1, n=5)
+    searched = in_fresh_process(SEARCH, data, N_QUERIES, n=1)
+    figure("p50_ms", searched["p50_ms"], "ms", target=25 if full else 5, n=int(searched["n"]))
+    figure("p95_ms", searched["p95_ms"], "ms", target=60 if full else None, n=int(searched["n"]))
+    held = in_fresh_process(MANY, data, N_ENVS, n=1)
+    figure("rss_gb", held["rss_gb"], "GB", target=1.5 if full else None, n=N_ENVS)
+    figure(f"recall50_bm25_{n_products}", searched["recall"], "share", better="higher", n=int(searched["n_goals"]))
+    bundled_recall()
+
+
+class Ran(NamedTuple):
+    """What a command took: time, CPU time of all its processes, and the memory of the largest one so far."""
+
+    minutes: float
+    cpu_minutes: float
+    rss_gb: float
+
+
+def run_iad(*arguments: Any) -> Ran:
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    command = [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
+    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Ran(seconds / 60, cpu_s / 60, after.ru_maxrss / 2**20)
+
+
+def bundled_recall() -> None:
+    """How often the goal's product is among the first 50 (and 10, and 1), for the instructions of all bundled goals."""
+    from webshop_server.catalog import index_text, load_catalog
+    from webshop_server.goals import load_goals
+    from webshop_server.search import load_engine
+
+    folder = ROOT / "data" / "webshop"
+    catalog = load_catalog(folder)
+    goals = load_goals(folder, catalog)
+    documents = [(product.asin, index_text(product)) for product in catalog]
+    names = ["bm25", "dense", "hybrid"] if find_spec("faiss") else ["bm25"]
+    rows = []
+    for name in names:
+        engine = load_engine(name, documents)
+        ranks = [[hit.asin for hit in engine.search(goal.instruction, K)] for goal in goals]
+        found = [
+            ranked.index(goal.asin) if goal.asin in ranked else K for goal, ranked in zip(goals, ranks, strict=True)
+        ]
+        shares = [sum(rank < k for rank in found) / len(found) for k in (1, 10, K)]
+        rows.append(f"{name:<8}" + "".join(f"{share:>11.3f}" for share in shares))
+        figure(f"recall50_{name}", shares[-1], "share", better="higher", n=len(goals))
+    print(f"engine  {'recall@1':>11}{'recall@10':>11}{'recall@50':>11}", *rows, sep="\n", file=sys.stderr)
+    if len(names) == 1:
+        print("dense and hybrid: pip install 'iad[dense]'", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Agent Q's composite action (arXiv 2408.07199, section 4.1): plan, thought, command and explanation in one answer."""
+
+import math
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.agents.language import LanguageAgent, paper_agent
+from iad_policy.models import Completion, LanguageModel
+from iad_policy.models.answers import read_parts
+from iad_policy.prompts.rendering import N_OLD_TURNS, shortened
+from iad_policy.types import Candidate, Feedback, Part, State, Turn
+
+HEADINGS = ("plan", "thought", "command", "explanation", "status")
+COMMAND = "command"
+OLD_PART_CHARS = 600
+
+
+class CompositeAgent(LanguageAgent):
+    """Proposes a composite action; one call a proposal. See `LanguageAgent`.
+
+    The first answer has a plan, a thought, a command and an explanation, the later ones a thought, a command and an
+    explanation; a status says CONTINUE or DONE. Only the command goes to the environment; all are the candidate's
+    `parts`, each with its log-probability where the model gives those of its tokens. The history is compacted: the
+    earlier answers, and of the pages only the one seen now.
+    """
+
+    kind = "composite"
+    heading = "Command"
+    roles = ("actor_composite-first", "actor_composite")
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Ask the model for one composite action.
+
+        Raises:
+            ModelError: The model could not answer.
+        """
+        answer = self.complete(self.messages(state, feedback), temperature)
+        parts = parts_of(answer)
+        texts = {part.name: part.text for part in parts}
+        action = self._action(f"Action: {texts[COMMAND]}", state) if COMMAND in texts else None
+        if action is None:
+            error = self._expected(answer.text, state)
+            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
+        return Candidate(action, texts.get("thought", ""), logprobs=answer.logprobs, parts=parts)
+
+    def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
+        """Return what the model is asked in a state: to plan in the first, to go on in the others."""
+        role = self.roles[1 if state.history else 0]
+        return self.prompt(role, state, feedback, history=_compacted(state)).messages()
+
+
+def composite_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> CompositeAgent:
+    """Return the agent `composite:<model>` for an environment: Agent Q's plan, thought, command and explanation."""
+    asked = {"logprobs": True} if isinstance(model, str) else {}
+    return paper_agent(env, CompositeAgent, model, **{**asked, **options})
+
+
+def parts_of(answer: Completion) -> tuple[Part, ...]:
+    """Return the parts of an answer; their log-probabilities add up to the answer's."""
+    found = read_parts(answer.text, HEADINGS)
+    ends = (*(start for _, start, _ in found[1:]), math.inf)
+    return tuple(
+        Part(name, text, _logprob(answer, start, end)) for (name, start, text), end in zip(found, ends, strict=False)
+    )
+
+
+def _logprob(answer: Completion, start: float, end: float) -> float | None:
+    if answer.logprobs is None or answer.starts is None:
+        return None
+    return math.fsum(one for one, at in zip(answer.logprobs, answer.starts, strict=True) if start <= at < end)
+
+
+def _compacted(state: State) -> str:
+    """Return the earlier answers, without what was seen."""
+    if not state.history:
+        return ""
+    first = max(0, len(state.history) - N_OLD_TURNS)
+    lines = [f"{number}. {_told(turn)}" for number, turn in enumerate(state.history[first:], start=first + 1)]
+    return "\n".join(["What you did so far, oldest first:", *lines])
+
+
+def _told(turn: Turn) -> str:
+    said = [part for part in turn.parts if part.name not in (COMMAND, "status")]
+    told = [f"{part.name.capitalize()}: {shortened(part.text, OLD_PART_CHARS)}" for part in said]
+    return "\n   ".join([f"Command: {turn.action}", *told])

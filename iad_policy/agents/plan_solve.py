@@ -1,0 +1,89 @@
+"""Plan & Solve, as InterCode runs it (arXiv 2306.14898): a numbered plan first, then one step of it a turn."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.agents.language import LanguageAgent, paper_agent
+from iad_policy.models import Completion, LanguageModel
+from iad_policy.models.answers import split_thought
+from iad_policy.types import Candidate, Feedback, Part, State
+
+NUMBER = re.compile(r"^\W*(?:step\s*)?\d+\W+\s*", re.IGNORECASE)
+
+
+class PlanSolveAgent(LanguageAgent):
+    """Proposes the action for the next step of a plan; two calls for the first proposal, one for every later one.
+
+    The plan is a part of the first action, so it is found in the history; a state without one is planned for anew. When
+    all steps are done, the model is asked to put right what is missing, or to finish. See `LanguageAgent`.
+    """
+
+    kind = "plan-solve"
+    roles = ("plan", "actor_plan-solve")
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Make a plan if there is none, and ask the model for the action of its next step.
+
+        Raises:
+            ModelError: The model could not answer.
+        """
+        plan, n_done = _plan_of(state)
+        new = []
+        if plan is None:
+            answer = self.complete(self.prompt("plan", state, None).messages(), temperature)
+            plan = Part("plan", answer.text.strip(), _logprob(answer))
+            new = [plan]
+        answer = self.complete(self.acting(state, plan.text, n_done, feedback), temperature)
+        action, error = self._read(answer.text, state)
+        if error:
+            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
+        thought, body = split_thought(answer.text)
+        parts = (*new, Part("answer", answer.text.strip(), _logprob(answer)))
+        return Candidate(action, "" if body is None else thought, logprobs=answer.logprobs, parts=parts)
+
+    def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
+        """Return what the model is asked first in a state: for a plan, or for the action of a step."""
+        plan, n_done = _plan_of(state)
+        if plan is None:
+            return self.prompt("plan", state, None).messages()
+        return self.acting(state, plan.text, n_done, feedback)
+
+    def acting(self, state: State, plan: str, n_done: int, feedback: Feedback | None) -> tuple[Mapping[str, Any], ...]:
+        """Return what the model is asked once there is a plan."""
+        steps = steps_of(plan)
+        told = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+        if n_done < len(steps):
+            now = f"Carry out step {n_done + 1} of {len(steps)} now: {steps[n_done]}"
+        else:
+            now = "All steps of the plan are done. Put right what is missing, or finish the task."
+        return self.prompt("actor_plan-solve", state, feedback, plan=f"Your plan:\n{told}\n\n{now}").messages()
+
+
+def plan_solve_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PlanSolveAgent:
+    """Return the agent `plan-solve:<model>` for an environment: a plan first, then its steps."""
+    return paper_agent(env, PlanSolveAgent, model, **options)
+
+
+def steps_of(plan: str) -> Sequence[str]:
+    """Return the steps of a plan: its numbered lines, or all lines where none is numbered."""
+    lines = [line.strip() for line in plan.splitlines() if line.strip()]
+    numbered = [NUMBER.sub("", line) for line in lines if NUMBER.match(line)]
+    return [step for step in numbered if step] or lines or ["do what the task asks for"]
+
+
+def _plan_of(state: State) -> tuple[Part | None, int]:
+    """Return the last plan that was made, and how many of its steps were carried out."""
+    for place in reversed(range(len(state.history))):
+        for part in state.history[place].parts:
+            if part.name == "plan":
+                return part, len(state.history) - place
+    return None, 0
+
+
+def _logprob(answer: Completion) -> float | None:
+    return None if answer.logprobs is None else math.fsum(answer.logprobs)

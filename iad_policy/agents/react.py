@@ -1,0 +1,39 @@
+"""ReAct: a thought and an action in a dialogue whose earlier turns are the history (the agent of Q*Agent and ETO)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.agents.language import LanguageAgent, paper_agent
+from iad_policy.models import LanguageModel
+from iad_policy.prompts.rendering import N_OLD_TURNS, OLD_OBSERVATION_CHARS, shown
+from iad_policy.types import Feedback, State
+
+
+class ReActAgent(LanguageAgent):
+    """Proposes what a language model answers with thought and action, in a dialogue; one call a proposal.
+
+    The dialogue holds the earlier turns: what was observed, thought and done. See `LanguageAgent`.
+    """
+
+    kind = "react"
+
+    def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
+        """Return the dialogue so far, and what is observed now."""
+        asked = self.prompt("actor_react", state, feedback, history="").messages()
+        return (*asked[:-1], *_dialogue(state), asked[-1])
+
+
+def react_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> ReActAgent:
+    """Return the agent `react:<model>` for an environment: a thought, an action, an observation, in turns."""
+    return paper_agent(env, ReActAgent, model, **options)
+
+
+def _dialogue(state: State) -> list[Mapping[str, Any]]:
+    turns: list[Mapping[str, Any]] = []
+    for turn in state.history[-N_OLD_TURNS:]:
+        seen = shown(turn.observation, OLD_OBSERVATION_CHARS)
+        turns.append({"role": "user", "content": f"Observation: {seen}"})
+        turns.append({"role": "assistant", "content": f"{turn.thought}\nAction: {turn.action}".strip()})
+    return turns

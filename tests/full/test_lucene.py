@@ -1,0 +1,143 @@
+"""Lucene itself beside our BM25: the same products in the same order, for every human query."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webshop_server.catalog import index_text, load_catalog
+from webshop_server.indexes import Indexes
+from webshop_server.search import SearchEngine, load_engine, open_engine
+from webshop_server.search.analyzer import analyze
+from webshop_server.search.lucene import Lucene, any_key
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(find_spec("pyserini") is None, reason="pyserini is not installed: make test-lucene")
+
+DOCUMENTS = (
+    ("B3", "red cotton shirt for men, red buttons"),
+    ("B1", "blue cotton shirt for women with long sleeves"),
+    ("B5", "stainless steel bottle"),
+    ("B4", "stainless steel bottle"),
+    ("B6", ""),
+)
+K = 50
+Terms = Callable[[str], list[str]]
+
+
+@pytest.fixture(scope="module")
+def documents(real_data: Path) -> list[tuple[str, str]]:
+    return [(product.asin, index_text(product)) for product in load_catalog(real_data / "webshop")]
+
+
+@pytest.fixture(scope="module")
+def human_queries(real_data: Path) -> list[str]:
+    searched: dict[str, list[str]] = json.loads((real_data / "webshop" / "goal_query_map.json").read_text())
+    return list(dict.fromkeys([query for queries in searched.values() for query in queries] + list(searched)))
+
+
+@pytest.fixture(scope="module")
+def lucene(documents: list[tuple[str, str]]) -> Lucene:
+    return Lucene(documents)
+
+
+@pytest.fixture(scope="module")
+def lucene_terms(lucene: Lucene) -> Terms:
+    with any_key():
+        from pyserini.analysis import Analyzer, get_lucene_analyzer
+    terms: Terms = Analyzer(get_lucene_analyzer()).analyze
+    return terms
+
+
+def asins(engine: SearchEngine, query: str, k: int = K) -> list[str]:
+    return [hit.asin for hit in engine.search(query, k)]
+
+
+def test_every_product_has_lucenes_terms(documents: list[tuple[str, str]], lucene_terms: Terms) -> None:
+    differing = {asin: set(analyze(text)) ^ set(lucene_terms(text)) for asin, text in documents}
+    assert {asin: terms for asin, terms in differing.items() if terms} == {}
+    assert [asin for asin, text in documents if analyze(text) != lucene_terms(text)] == []
+
+
+def test_every_human_query_finds_the_same_products_in_the_same_order(
+    documents: list[tuple[str, str]], human_queries: list[str], lucene: Lucene, lucene_terms: Terms
+) -> None:
+    """The failure lists each query that differs with the terms that do."""
+    ours = load_engine("bm25", documents)
+    differing = {
+        query: sorted(set(analyze(query)) ^ set(lucene_terms(query)))
+        for query in human_queries
+        if asins(ours, query) != [hit.docid for hit in lucene.searcher.search(query, K)]
+    }
+    print(f"{len(human_queries) - len(differing)} of {len(human_queries)} queries have the same top {K}")
+    assert differing == {}
+    assert len(human_queries) > 1506
+
+
+def test_the_engine_keeps_the_contract_of_engines() -> None:
+    engine = load_engine("lucene", DOCUMENTS)
+    assert engine.name == "lucene"
+    assert asins(engine, "steel bottle") == ["B4", "B5"]
+    assert asins(engine, "steel bottle", 1) == ["B4"]
+    assert asins(engine, "RED shirts") == ["B3", "B1"]
+    for nothing in ("", "  ", "the", "?!", "zzz", "\ud800", '"'):
+        assert engine.search(nothing) == []
+    assert engine.search("red", 0) == []
+
+
+def test_queries_of_any_length_and_sign_are_taken() -> None:
+    engine = load_engine("lucene", DOCUMENTS)
+    assert asins(engine, '+red AND -(shirt)* ~"\ud800') == asins(engine, "red shirt")
+    assert asins(engine, " ".join(["red"] * 3000))[:1] == ["B3"]
+    assert asins(engine, " ".join(f"word{number}" for number in range(3000)) + " red") == ["B3"]
+
+
+def test_threads_may_search() -> None:
+    engine = load_engine("lucene", DOCUMENTS)
+    found: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: found.append(asins(engine, "red shirt"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [["B3", "B1"]] * 4
+
+
+def test_an_index_is_built_and_opened(real_data: Path, tmp_path: Path, lucene: Lucene) -> None:
+    indexes = Indexes(tmp_path)
+    folder = real_data / "webshop"
+    indexes.build(folder, "lucene")
+    opened = open_engine("lucene", lambda part: indexes.require(folder, part))
+    assert opened.search("navy shoes") == lucene.search("navy shoes")
+
+
+def test_nobody_is_asked_for_a_key_and_none_is_left_behind() -> None:
+    code = (
+        "import os; from webshop_server.search import load_engine\n"
+        "engine = load_engine('lucene', [('B1', 'red mug')])\n"
+        "print(engine.search('mugs')[0].asin, 'OPENAI_API_KEY' in os.environ)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in ("OPENAI_API_KEY", "JAVA_HOME")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["B1", "False"], done.stderr
+
+
+def test_a_java_that_is_not_there_is_told() -> None:
+    code = "from webshop_server.search import load_engine; load_engine('lucene', [('B1', 'red mug')])"
+    environment: dict[str, Any] = {**os.environ, "JAVA_HOME": "/no/java", "JVM_PATH": "/no/java/libjvm.so"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "NoJava: the search engine 'lucene' expects a Java runtime (21 or newer)" in done.stderr
+    assert "/no/java" in done.stderr
+    assert "iad[lucene]" in done.stderr

@@ -1,0 +1,173 @@
+"""`IAD/WebShop-v0` on a hosted shop: contract 1 over HTTP, and the same as in this process."""
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.webshop import WebShopEnv
+from iad_policy import IADPolicyWrapper
+from tests.contract.environments import EnvironmentContract, Subject, same
+from tests.contract.shopping import gold_purchase
+from tests.contract.test_environments import browse
+from webshop_server.hosted import TOKEN_VARIABLE, ShopUnavailable
+from webshop_server.serving import Server, host_shop
+
+TOKEN = "known to this test alone"
+ID = "Test/HostedShop-v0"
+
+
+def opened(port: int = 0, **rules: Any) -> Server:
+    shop = WebShopEnv(**rules)
+    return host_shop(shop.storefront, port=port, token=TOKEN, data={"name": shop.data.name, "digest": shop.data.digest})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with opened() as server:
+        gym.register(ID, "iad_envs.webshop:WebShopEnv", kwargs={"server": server.address, "token": TOKEN})
+        yield server
+    del gym.registry[ID]
+
+
+class TestHostedShop(EnvironmentContract):
+    @pytest.fixture
+    def subject(self, server: Server) -> Subject:
+        return Subject(ID, browse, gold_purchase)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"observation_mode": "text_rich", "progress": "agentboard"},
+        {"observation_mode": "url", "progress": "off"},
+        {"published": True, "split": "dev"},
+    ],
+    ids=str,
+)
+def test_a_hosted_shop_is_the_same_as_one_in_this_process(server: Server, options: dict[str, Any]) -> None:
+    here, there = WebShopEnv(**options), WebShopEnv(server=server.address, token=TOKEN, **options)
+    assert (here.task_ids, here.data[:2]) == (there.task_ids, there.data[:2])
+    rng = random.Random(0)
+    for seed in range(6):
+        seen = [env.reset(seed=seed) for env in (here, there)]
+        gold = gold_purchase(here)
+        while True:
+            assert same(seen[0], seen[1])
+            info = seen[0][-1]
+            step = info["step"]
+            action = (
+                gold[step] if seed % 2 and step < len(gold) else rng.choice([*info["available_actions"], "nonsense"])
+            )
+            action = action.replace("...", rng.choice(["red shoe", "hdmi 6 feet"]))
+            ahead = [env.simulate(env.snapshot(), action)[1:] for env in (here, there)]
+            assert same(ahead[0], ahead[1])
+            steps = [env.step(action) for env in (here, there)]
+            assert same(steps[0], steps[1])
+            if steps[0][2] or steps[0][3]:
+                break
+            seen = [(step[0], step[4]) for step in steps]
+
+
+def test_a_policy_decides_the_same_on_a_hosted_shop_from_several_threads(server: Server) -> None:
+    bought = []
+    for options in ({}, {"server": server.address, "token": TOKEN}):
+        env = gym.make("IAD/WebShop-v0", **options)
+        with IADPolicyWrapper("shopper", env, strategy="iad", n=3, threads=4) as policy:
+            observation, info = env.reset(seed=5)
+            done = False
+            while not done:
+                observation, reward, terminated, truncated, info = env.step(policy.act(observation, info))
+                done = terminated or truncated
+            bought.append((observation, reward, info["progress"], info["step"]))
+        env.close()
+    assert bought[0] == bought[1]
+
+
+def test_one_server_feeds_many_workers(server: Server) -> None:
+    def shop(seed: int) -> float:
+        env = WebShopEnv(server=server.address, token=TOKEN)
+        env.reset(seed=seed)
+        for action in gold_purchase(env):
+            _, reward, *_ = env.step(action)
+        env.close()
+        return float(reward)
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(shop, range(32))) == [1.0] * 32
+
+
+def test_the_servers_rules_hold_and_others_are_refused() -> None:
+    with opened(page_size=3, max_pages=6) as server:
+        env = WebShopEnv(server=server.address, token=TOKEN)
+        env.reset(seed=0)
+        *_, info = env.step("search[red shoe]")
+        assert len(info["page"]["products"]) == 3
+        env.close()
+        for rule in (
+            {"page_size": 3},
+            {"data_dir": "."},
+            {"goals": "human"},
+            {"search_anywhere": False},
+            {"tagger": "spacy"},
+        ):
+            with pytest.raises(ValueError, match=f"expected {next(iter(rule))} to be the server's, got .*iad serve"):
+                WebShopEnv(server=server.address, token=TOKEN, **rule)  # type: ignore[arg-type]
+
+
+def test_the_token_may_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TOKEN_VARIABLE, raising=False)
+    with pytest.raises(ValueError, match=f"pass token= or set {TOKEN_VARIABLE}"):
+        WebShopEnv(server=server.address)
+    monkeypatch.setenv(TOKEN_VARIABLE, TOKEN)
+    assert WebShopEnv(server=server.address).reset(seed=0)[1]["task_id"]
+    with pytest.raises(ShopUnavailable, match="expected the token") as refused:
+        WebShopEnv(server=server.address, token="another one, which is wrong")
+    assert refused.value.kind == "auth"
+
+
+def test_what_is_no_hosted_shop_is_said(server: Server) -> None:
+    shop = WebShopEnv()
+    with (
+        host_shop(shop.storefront, port=0) as closed,
+        pytest.raises(ShopUnavailable, match="iad serve --api") as refused,
+    ):  # type: ignore[arg-type]
+        WebShopEnv(server=closed.address, token=TOKEN)
+    assert refused.value.kind == "server"
+    with pytest.raises(ShopUnavailable, match="iad serve --api") as refused:
+        WebShopEnv(server=closed.address, token=TOKEN)
+    assert refused.value.kind == "connection"
+    for address in ("127.0.0.1:3000", "ftp://127.0.0.1", "http://"):
+        with pytest.raises(ValueError, match="expected a server such as http"):
+            WebShopEnv(server=address, token=TOKEN)
+
+
+def test_an_episode_goes_on_when_the_server_was_started_again() -> None:
+    with opened() as server:
+        env = WebShopEnv(server=server.address, token=TOKEN)
+        env.reset(seed=3)
+        gold = gold_purchase(env)
+        for action in gold[:-1]:
+            env.step(action)
+    with pytest.raises(ShopUnavailable) as lost:
+        env.step("search[something new]")
+    assert lost.value.kind == "connection"
+    with opened(port=server.port) as again:
+        assert again.port == server.port
+        assert env.step(gold[-1])[1] == 1.0
+        env.close()
+
+
+def test_a_server_that_sells_something_else_by_now_is_refused() -> None:
+    with opened() as server:
+        env = WebShopEnv(server=server.address, token=TOKEN)
+        env.reset(seed=3)
+    with opened(port=server.port, page_size=4):
+        with pytest.raises(ShopUnavailable, match="make the environment anew"):
+            env.step("search[something new]")
+        env.close()

@@ -1,0 +1,103 @@
+"""`iad serve`: it says where the shop is, answers, and ends when it is told to."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from iad_policy.cli import app
+
+
+@contextmanager
+def serving(*options: object, **variables: str) -> Iterator[tuple[Any, str]]:
+    """A running `iad serve` and what it says."""
+    command = [sys.executable, "-m", "iad_policy.cli", "serve", "--port", str(free_port()), *map(str, options)]
+    environment = {name: value for name, value in os.environ.items() if name != "IAD_SHOP_TOKEN"} | variables
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    try:
+        said = []
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            if "Ctrl-C" in line:
+                break
+        yield process, "".join(said)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def address(said: str) -> str:
+    found = re.search(r"open at (\S+)", said)
+    assert found, said
+    return found[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_a_signal_and_ends_cleanly(number: int) -> None:
+    with serving() as (process, said):
+        with urllib.request.urlopen(f"{address(said)}/health", timeout=20) as answer:
+            assert json.load(answer)["products"] == 1000
+        assert address(said).startswith("http://127.0.0.1:")
+        assert "TOKEN" not in said
+        process.send_signal(number)
+        rest, _ = process.communicate(timeout=20)
+        assert (process.returncode, rest) == (0, "")
+    with socket.socket() as client:
+        assert client.connect_ex(("127.0.0.1", int(address(said).rpartition(":")[2]))) != 0
+
+
+def test_a_token_is_made_for_the_api_and_one_that_is_set_is_kept_quiet() -> None:
+    with serving("--api", "--env-arg", "page_size=3") as (_, said):
+        token = re.search(r"IAD_SHOP_TOKEN=(\S{32,})", said)
+        assert token, said
+        request = urllib.request.Request(f"{address(said)}/api/shop", headers={"Authorization": f"Bearer {token[1]}"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert json.load(answer)["data"]["name"] == "bundled"
+        with urllib.request.urlopen(f"{address(said)}/fixed_0", timeout=20) as answer:
+            assert answer.status == 200
+    with serving("--api", IAD_SHOP_TOKEN="one that was set before") as (_, said):
+        assert "one that was set" not in said
+
+
+def test_a_port_in_use_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with serving("--port", port) as (_, said):
+            assert f"Port {port} is in use, so" in said
+            assert address(said) != f"http://127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--host", "192.0.2.1"], "assign"),
+        (["--split", "moon"], "known: test"),
+        (["--env-arg", "colour=red"], "known: "),
+        (["--data-dir", "/no/such/folder"], "data_dir"),
+        (["--port", "70000"], "port"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(options: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["serve", "--port", "0", *options])
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert "Traceback" not in done.output

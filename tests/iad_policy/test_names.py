@@ -1,0 +1,197 @@
+"""What is yours is named `module:object`, be it a strategy, an agent or a verifier, and an environment `module:Id`."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from typer.testing import CliRunner
+
+from iad_policy.agents import load_agent
+from iad_policy.cli import app
+from iad_policy.errors import UnknownName
+from iad_policy.evaluation.config import RunConfig
+from iad_policy.names import signed
+from iad_policy.strategies import find_strategy, load_strategy, options_of
+from iad_policy.types import State
+from iad_policy.verifiers import load_verifier
+from tests.iad_policy.toy_lamp import LampEnv
+
+ARGS = {"k": 2, "chains.delta": 0.5}
+MINE = '''
+import gymnasium as gym
+from iad_policy import Candidate, Propose, Verdict, per_step
+from tests.iad_policy.toy_lamp import LampEnv
+
+@per_step
+def last_of(here, *, n=3, threshold=0.5):
+    """Commit the last of n."""
+    return (yield from Propose(here, n))[-1]
+
+class Painter:
+    """Paints in one colour."""
+    def __init__(self, env, colour="red"):
+        self.env, self.colour = env, colour
+    def propose(self, state, *, feedback, temperature, rng):
+        return Candidate("leave[now]" if self.colour in state.observation else f"paint[{self.colour}]")
+
+def leaver(observation, info):
+    return "leave[now]"
+
+class Strict:
+    information = "proxy"
+    needs_preview = False
+    def __init__(self, env):
+        pass
+    def verify(self, state, candidates, among):
+        return [Verdict(0.0) for _ in candidates]
+
+class NoArguments:
+    information = "proxy"
+
+not_callable = 7
+gym.register("MyLamp-v0", entry_point="tests.iad_policy.toy_lamp:LampEnv")
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a module of the user's, in which the command is given."""
+    (tmp_path / "mine_here.py").write_text(MINE, encoding="utf-8")
+    (tmp_path / "broken_here.py").write_text("1 / 0", encoding="utf-8")
+    (tmp_path / "lacking_here.py").write_text("import no_such_package_at_all", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield tmp_path
+    for name in ("mine_here", "broken_here", "lacking_here"):
+        sys.modules.pop(name, None)
+    gym.registry.pop("MyLamp-v0", None)
+
+
+def iad(*arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
+    env = LampEnv()
+    assert options_of(find_strategy("mine_here:last_of")) == {"n": 3, "threshold": 0.5}
+    painter: Any = load_agent("mine_here:Painter", env, colour="blue")
+    assert (painter.env, painter.colour) == (env, "blue")
+    leaver = load_agent("mine_here:leaver", env)
+    assert leaver.propose(State("", {}), feedback=None, temperature=None, rng=Random(0)).action == "leave[now]"
+    assert load_verifier("mine_here:Strict", env).information == "proxy"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "said"),
+    [
+        ("sinlge", UnknownName, "near: single"),
+        ("no_such_module:f", UnknownName, "there is no module 'no_such_module'"),
+        ("mine_here.inner:f", UnknownName, "there is no module 'mine_here.inner'"),
+        ("mine_here:last_off", UnknownName, "near: last_of"),
+        ("mine_here:", UnknownName, "or module:object"),
+        ("a b:c", UnknownName, "or module:object"),
+        ("broken_here:f", ImportError, "ZeroDivisionError: division by zero; mend the module"),
+        ("lacking_here:f", ImportError, "No module named 'no_such_package_at_all'"),
+        ("mine_here:not_callable", TypeError, "a generator function"),
+    ],
+)
+def test_what_is_wrong_with_a_name_is_said(mine: Path, name: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        find_strategy(name)
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        (lambda: load_agent("mine_here:not_callable", LampEnv()), "object with propose"),
+        (lambda: load_agent("mine_here:leaver", LampEnv(), colour="red"), "write a class that takes them"),
+        (lambda: load_agent("mine_here:Painter", LampEnv(), size=3), r"give it __init__\(self, env, size\)"),
+        (lambda: load_verifier("mine_here:NoArguments", LampEnv()), r"give it __init__\(self, env\)"),
+        (lambda: load_verifier("mine_here:leaver", LampEnv()), "without verify"),
+        (lambda: load_agent("shopper", LampEnv(), colour="red"), "option of the agent shopper"),
+        (lambda: load_strategy("mine_here:last_of", treshold=1), "near: threshold"),
+    ],
+)
+def test_what_can_not_be_used_says_how_it_could(mine: Path, load: Any, said: str) -> None:
+    with pytest.raises((TypeError, UnknownName), match=said):
+        load()
+
+
+def test_on_the_command_line_all_four_can_be_yours(mine: Path) -> None:
+    out = mine / "run"
+    done = iad(
+        *("compare", "mine_here:MyLamp-v0", "--agent", "mine_here:Painter", "--agent-arg", "colour=green"),
+        *("--verifier", "mine_here:Strict", "--strategies", "single,bon,mine_here:last_of", "--out", out),
+        *("--strategy-arg", "mine_here:last_of.threshold=0.9", "--strategy-arg", "bon.n=2"),
+    )
+    assert done.exit_code == 0, done.output
+    said = "not equal: n = 2, proposals per decision, for bon; n = 3, proposals per decision, for"
+    assert said in " ".join(done.stdout.split())
+    config = json.loads((out / "config.json").read_text())
+    assert config["strategy_args"] == {"mine_here:last_of.threshold": 0.9, "bon.n": 2}
+    assert config["agent_args"] == {"colour": "green"}
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["n_tasks"] == 3
+    assert summary["strategies"]["mine_here:last_of"]["success"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("no_such_module:Lamp-v0",), "there is no module"),
+        (("mine_here:MyLamb-v0",), "or module:Id"),
+        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.k=3"), "known: n, temperature"),
+        (("mine_here:MyLamp-v0", "--strategy-arg", "tresholds=3"), "option of single, bon"),
+        (("mine_here:MyLamp-v0", "--strategy-arg", "iad.n=3"), "strategy of this run"),
+        (("mine_here:MyLamp-v0", "--strategy-arg", "n=3"), "use --n"),
+        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.n=many"), "expected a number for n"),
+        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.n=0"), "1 or more"),
+        (("mine_here:MyLamp-v0", "--agent-arg", "colour=red"), "option of the agent random"),
+    ],
+)
+def test_bad_names_and_options_are_one_sentence(mine: Path, arguments: tuple[object, ...], said: str) -> None:
+    done = iad("compare", *arguments, "--verifier", "oracle", "--strategies", "single,bon", "--out", mine / "run")
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_option_of_all_strategies_gives_way_to_that_of_one(tmp_path: Path) -> None:
+    def keys(k: int) -> dict[str, str]:
+        done = iad(
+            *("compare", "IAD/WebShop-v0", "--strategies", "iad,chains", "--tasks", 1, "--out", tmp_path / str(k)),
+            *("--strategy-arg", f"k={k}", "--strategy-arg", "chains.delta=0.5", "--delta", 0.1),
+        )
+        assert done.exit_code == 0, done.output
+        lines = (tmp_path / str(k) / "episodes.jsonl").read_text().splitlines()
+        return {record["strategy"]: record["key"] for record in map(json.loads, lines)}
+
+    two, three = keys(2), keys(3)
+    assert two["iad"] == three["iad"]  # it has no k
+    assert two["chains"] != three["chains"]
+    config = RunConfig("IAD/WebShop-v0", "shopper", strategies=("iad", "chains"), delta=0.1, strategy_args=ARGS)
+    assert config.options("iad") == {"delta": 0.1, "n": 3}
+    assert config.options("chains") == {"delta": 0.5, "k": 2, "n": 3}
+
+
+def test_a_run_knows_what_is_yours_by_its_content(mine: Path) -> None:
+    before = signed("mine_here:last_of", find_strategy("mine_here:last_of"))
+    assert before.startswith("mine_here:last_of ")
+    (mine / "mine_here.py").write_text(MINE.replace("[-1]", "[0]"), encoding="utf-8")
+    assert signed("mine_here:last_of", find_strategy("mine_here:last_of")) != before
+    assert signed("bon", find_strategy("bon")) == "bon"
+
+
+def test_an_edited_file_is_another_run(mine: Path) -> None:
+    run = "run", "IAD/WebShop-v0", "--strategy", "mine_here:last_of", "--tasks", 1, "--out", mine / "run"
+    assert iad(*run).exit_code == 0
+    (mine / "mine_here.py").write_text(MINE + "# edited\n", encoding="utf-8")
+    done = iad(*run)
+    assert done.exit_code == 2
+    assert "another" in done.stderr
+    assert iad(*run, "--fresh").exit_code == 0

@@ -1,0 +1,126 @@
+"""Following docs/add-*.md word by word in a copy of the checkout leads where they say."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+GUIDES = sorted((ROOT / "docs").glob("add-*.md"))
+COPIED = ("iad_policy", "iad_envs", "tests")
+LINKED = ("webshop_server", "data", "pyproject.toml")
+IGNORED = shutil.ignore_patterns("__pycache__", ".pytest_cache")
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TIMEOUT_S = 110
+
+
+class Reader:
+    """Does what a guide says, in a folder; what it does not understand is not done, and then what follows fails."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.done: list[str] = []
+        self._inline: dict[str, Callable[..., None]] = {
+            r"move `(\S+)` to `(\S+)`": self._move,
+            r"remove `([^`]+)`\s+from `(\S+)`": self._remove,
+        }
+        self._with_block: dict[str, Callable[..., None]] = {
+            r"Write `(\S+)`:$": self._write,
+            r"replace `([^`]+)` in\s+`(\S+)` by:$": self._replace,
+            r"Add to `(\w+)` in\s+`(\S+)`:$": self._add_line,
+            r"Add to `(\S+\.py)`:$": self._append,
+        }
+
+    def follow(self, text: str) -> None:
+        """Do all of a guide, in order."""
+        place = 0
+        for fence in FENCED.finditer(text):
+            said = text[place : fence.start()].strip()
+            place = fence.end()
+            for pattern, act in self._inline.items():
+                for match in re.finditer(pattern, said):
+                    act(*match.groups())
+            language, block = fence.groups()
+            if language == "sh":
+                for line in block.splitlines():
+                    self._run(shlex.split(line))
+                continue
+            for pattern, act in self._with_block.items():
+                if match := re.search(pattern, said):
+                    act(*match.groups(), block)
+                    break
+            else:
+                self._run(["python", "-c", block])
+
+    def _write(self, path: str, block: str) -> None:
+        (self.folder / path).write_text(block, encoding="utf-8")
+        self.done.append(f"write {path}")
+
+    def _move(self, old: str, new: str) -> None:
+        shutil.move(self.folder / old, self.folder / new)
+        self.done.append(f"move {old}")
+
+    def _remove(self, line: str, path: str) -> None:
+        self._replace(line, path, "")
+
+    def _replace(self, line: str, path: str, block: str) -> None:
+        text = (self.folder / path).read_text(encoding="utf-8")
+        assert text.count(f"{line}\n") == 1, f"{line} in {path}"
+        (self.folder / path).write_text(text.replace(f"{line}\n", block), encoding="utf-8")
+        self.done.append(f"replace in {path}")
+
+    def _add_line(self, table: str, path: str, block: str) -> None:
+        text = (self.folder / path).read_text(encoding="utf-8")
+        (opening,) = re.finditer(rf"^{table}\b.*[{{\[(]\n", text, re.MULTILINE)
+        (self.folder / path).write_text(text[: opening.end()] + block + text[opening.end() :], encoding="utf-8")
+        self.done.append(f"add to {table}")
+
+    def _append(self, path: str, block: str) -> None:
+        with (self.folder / path).open("a", encoding="utf-8") as file:
+            file.write(block)
+        self.done.append(f"add to {path}")
+
+    def _run(self, words: list[str]) -> None:
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(self.folder),  # as if the copy were what is installed
+        }
+        done = subprocess.run(
+            words,
+            cwd=self.folder,
+            env=environment,
+            input="leave[now]\n",
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
+        self.done.append(" ".join(words[:3]))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what a guide may change, beside links to the rest."""
+    for name in COPIED:
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=IGNORED)
+    for name in LINKED:
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_following_a_guide_word_by_word_leads_where_it_says(guide: Path, checkout: Path) -> None:
+    reader = Reader(checkout)
+    reader.follow(guide.read_text(encoding="utf-8"))
+    assert sum(step.startswith("write") for step in reader.done) == 1
+    assert sum(step.startswith("move") for step in reader.done) == 1
+    assert any(step.startswith("add to") for step in reader.done)
+    assert reader.done[-1].startswith("python -m pytest")

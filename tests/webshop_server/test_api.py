@@ -1,0 +1,178 @@
+"""The JSON API: closed to others, the same as the local shop, and unimpressed by nonsense."""
+
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from webshop_server.api import create_api
+from webshop_server.app import Site, create_app
+from webshop_server.engine import ShopState
+from webshop_server.progress import Progress
+from webshop_server.storefront import LocalStorefront
+from webshop_server.wire import assessment_from_json, sight_from_json, state_from_json, state_to_json
+
+TOKEN = "a token that nobody guesses"
+KNOWS = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def client(front: LocalStorefront) -> FlaskClient:
+    api = create_api(front, token=TOKEN, data={"name": "small", "digest": "0"})
+    return create_app(Site(front.shop, front.tasks), api=api).test_client()
+
+
+def ask(client: FlaskClient, name: str, **question: Any) -> Any:
+    shop = client.get("/api/shop", headers=KNOWS).get_json()["shop"]
+    return client.post(f"/api/{name}", json={"shop": shop, **question}, headers=KNOWS)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": ""},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Bearer "},
+        {"Authorization": f"Bearer {TOKEN}x"},
+        {"Authorization": f"Bearer {TOKEN[:-1]}"},
+        {"Authorization": f"Basic {TOKEN}"},
+        {"Authorization": TOKEN},
+        {"Authorization": "Bearer ü"},
+        {"Cookie": f"token={TOKEN}"},
+    ],
+)
+def test_nobody_gets_in_without_the_token(client: FlaskClient, headers: dict[str, str]) -> None:
+    for answer in (
+        client.get("/api/shop", headers=headers),
+        client.get(f"/api/shop?token={TOKEN}", headers=headers),
+        client.post("/api/reference", json={"task_id": "synthetic-0"}, headers=headers),
+    ):
+        assert answer.status_code == 401
+        assert "Authorization: Bearer" in answer.get_json()["error"]
+        assert TOKEN not in answer.text
+
+
+def test_a_token_that_is_no_secret_is_refused(front: LocalStorefront) -> None:
+    with pytest.raises(ValueError, match="16 characters or more, got 5"):
+        create_api(front, token="short", data={})
+
+
+def test_it_says_what_the_local_shop_says(client: FlaskClient, front: LocalStorefront) -> None:
+    about = client.get("/api/shop", headers=KNOWS).get_json()
+    assert [tuple(task) for task in about["tasks"]] == list(front.tasks)
+    task = front.tasks[0]
+    state, progress = ShopState(task.instruction), Progress()
+    for action in ("search[acme sneakers]", "click[b000shoe01]", "click[navy blue]", "nonsense", "click[buy now]"):
+        answer = ask(client, "act", state=state_to_json(state), action=action, mode="text").get_json()
+        expected = front.act(state, action, "text")
+        assert (state_from_json(answer["state"]), answer["invalid"]) == expected
+        state = expected.state
+        assert sight_from_json(answer["sight"]) == front.look(state, "text")
+        for mode in ("text", "text_rich", "url"):
+            seen = ask(client, "look", state=state_to_json(state), mode=mode).get_json()
+            assert sight_from_json(seen) == front.look(state, mode)
+        found = ask(
+            client,
+            "assess",
+            task_id=task.task_id,
+            state=state_to_json(state),
+            before=list(progress),
+            progress_mode="maximum",
+        )
+        assert assessment_from_json(found.get_json()) == front.assess(task.task_id, state, progress, "maximum")
+        progress = assessment_from_json(found.get_json()).progress
+    assert state.kind == "done"
+    assert ask(client, "reference", task_id=task.task_id).get_json() == front.reference(task.task_id)
+
+
+def test_only_what_scores_tells_gold(client: FlaskClient, front: LocalStorefront) -> None:
+    state = state_to_json(ShopState("buy"))
+    for name in ("act", "look"):
+        said = ask(client, name, state=state, action="search[acme]", mode="text").text.lower()
+        assert not any(word in said for word in ("reward", "progress", "rubber sole", "price_upper"))
+    listed = client.get("/api/shop", headers=KNOWS).text
+    assert not any(f'"{task.task_id}' in listed and "B000SHOE01" in listed for task in front.tasks)
+
+
+def test_a_shop_with_other_rules_or_data_is_another_shop(front: LocalStorefront, client: FlaskClient) -> None:
+    other = create_api(front, token=TOKEN, data={"name": "other", "digest": "1"})
+    elsewhere = create_app(Site(front.shop, front.tasks), api=other).test_client()
+    shop = client.get("/api/shop", headers=KNOWS).get_json()["shop"]
+    answer = elsewhere.post("/api/look", json={"shop": shop}, headers=KNOWS)
+    assert answer.status_code == 409
+    assert "other data or rules" in answer.get_json()["error"]
+
+
+START: list[Any] = ["buy", "index", "", 0, "", [], []]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "said"),
+    [
+        ("act", {}, "list of 7 fields"),
+        ("act", {"state": START[:6], "action": "x", "mode": "text"}, "list of 7 fields"),
+        ("act", {"state": START, "mode": "text"}, "a text 'action'"),
+        ("act", {"state": START, "action": "x", "mode": "html"}, "a mode, one of text"),
+        ("look", {"state": ["buy", "moon", "", 0, "", [], []], "mode": "text"}, "a kind of page"),
+        ("look", {"state": ["buy", "results", "x" * 5000, 1, "", [], []], "mode": "text"}, "a kind of page"),
+        ("look", {"state": ["buy", "item", "", 1, "B000NOPE00", [], []], "mode": "text"}, "id of a product"),
+        ("look", {"state": ["buy", "item", "", 1, "", [], []], "mode": "text"}, "id of a product"),
+        ("look", {"state": ["buy", "item", "", 1, "B000SHOE01", [["color", "pink"]], []], "mode": "text"}, "option of"),
+        ("look", {"state": ["buy", "results", "", 1, "", [["color"]], []], "mode": "text"}, "pairs of texts"),
+        ("look", {"state": START, "mode": "text", "score": "high"}, "'score' as a number"),
+        ("assess", {"state": START, "task_id": "nope", "before": [0, 0, 0, 0], "progress_mode": "off"}, "id of a task"),
+        ("assess", {"state": START, "task_id": "synthetic-0", "before": [0], "progress_mode": "off"}, "4 numbers"),
+        ("assess", {"state": START, "task_id": "synthetic-0", "before": [0, 0, 0, 0]}, "a progress_mode"),
+        ("reference", {"task_id": 7}, "a text 'task_id'"),
+    ],
+)
+def test_a_malformed_question_is_told_what_was_expected(
+    client: FlaskClient, name: str, question: dict[str, Any], said: str
+) -> None:
+    answer = ask(client, name, **question)
+    assert answer.status_code == 400
+    assert said in answer.get_json()["error"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"7", b"\xff", b"[" * 100_000])
+def test_what_is_no_question_at_all_is_refused(client: FlaskClient, body: bytes) -> None:
+    answer = client.post("/api/act", data=body, headers=KNOWS | {"Content-Type": "application/json"})
+    assert answer.status_code in (400, 500) if body.startswith(b"[[") else answer.status_code == 400
+    assert "error" in answer.get_json()
+
+
+def test_a_question_of_five_megabytes_is_refused(client: FlaskClient) -> None:
+    answer = ask(client, "act", state=START, action="x" * (5 << 20), mode="text")
+    assert answer.status_code == 413
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=12,
+)
+texts = st.sampled_from(["", "index", "results", "item", "done", "features", "B000SHOE01", "x"]) | json_values
+states = st.tuples(texts, texts, texts, st.integers() | json_values, texts, json_values, json_values).map(list)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(["act", "look", "assess", "reference"]),
+    states | json_values,
+    st.sampled_from(["search[x]", "click[buy now]", "click[back to search]", ""]),
+)
+def test_no_state_breaks_the_server(client: FlaskClient, name: str, state: Any, action: str) -> None:
+    answer = ask(
+        client,
+        name,
+        state=state,
+        action=action,
+        mode="text_rich",
+        task_id="synthetic-0",
+        before=[0, 0, 0, 0],
+        progress_mode="maximum",
+    )
+    assert answer.status_code in (200, 400)

@@ -1,0 +1,132 @@
+"""Addresses: where a state is found on the site, and which state an address means.
+
+The routes are the original's. Free text in them (queries, options) is escaped twice, so that no slash, dot or blank of
+it is ever read as part of an address, neither by a browser nor by a server.
+"""
+
+import json
+import re
+from typing import NoReturn
+from urllib.parse import quote, quote_plus, unquote_plus
+
+from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
+from webshop_server.pages import SUB_PAGES
+
+SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_PAGE_DIGITS = 12
+SHOWN = 60
+
+
+class NoSuchPage(ValueError):
+    """An address that leads nowhere; the message says why."""
+
+
+def path_of(session: str, state: ShopState) -> str:
+    """Return the address of a state in a session, without host."""
+    if state.kind == "index":
+        return f"/{session}"
+    keywords = escaped(state.query)
+    if state.kind == "results":
+        return f"/search_results/{session}/{keywords}/{state.number}"
+    asin, options = quote(state.asin, safe=""), escaped(json.dumps(dict(state.options), separators=(",", ":")))
+    if state.kind == "done":
+        return f"/done/{session}/{asin}/{options}"
+    place = f"{session}/{asin}/{keywords}/{state.number}"
+    if state.kind == "item":
+        return f"/item_page/{place}/{options}"
+    return f"/item_sub_page/{place}/{state.kind.capitalize()}/{options}"
+
+
+def results_at(shop: Shop, visit: ShopState, keywords: str, page: str) -> ShopState:
+    """Return the state of a results page.
+
+    Args:
+        shop: The shop.
+        visit: The session's state: its instruction and visited products are kept.
+        keywords: As in the address, once unescaped.
+        page: Likewise.
+
+    Raises:
+        NoSuchPage: No page number of 1 or more, or a query that is too long.
+    """
+    query = unescaped(keywords)
+    if not query or len(query) > MAX_QUERY_LENGTH:
+        _refuse(f"a query of 1 to {MAX_QUERY_LENGTH} characters", f"{len(query)}", "search with fewer words")
+    return ShopState(visit.instruction, "results", query.lower(), _number(shop, page), visited=visit.visited)
+
+
+def item_at(shop: Shop, visit: ShopState, asin: str, options: str, *, keywords: str, page: str) -> ShopState:
+    """Return the state of a product's page, with the product among the visited.
+
+    Raises:
+        NoSuchPage: No such product, no such option, or no such results page to come from.
+    """
+    results = results_at(shop, visit, keywords, page)
+    chosen = _options(shop, asin, options)
+    visited = results.visited if asin in results.visited else (*results.visited, asin)
+    return results._replace(kind="item", asin=asin, options=chosen, visited=visited)
+
+
+def sub_page_at(shop: Shop, item: ShopState, name: str) -> ShopState:
+    """Return the state of one of a product's tabs.
+
+    Raises:
+        NoSuchPage: The product has no such tab.
+    """
+    known = [tab for tab in SUB_PAGES if tab in shop.clickables(item)]
+    if name.lower() not in known:
+        _refuse(f"a tab, one of {', '.join(known)}", repr(name[:SHOWN]), "go back to the product")
+    return item._replace(kind=name.lower())
+
+
+def bought_at(shop: Shop, visit: ShopState, asin: str, options: str) -> ShopState:
+    """Return the state in which a product can be bought: the session's own, with this product and these options.
+
+    Raises:
+        NoSuchPage: No such product or option.
+    """
+    return visit._replace(kind="item", asin=asin, options=_options(shop, asin, options))
+
+
+def escaped(text: str) -> str:
+    """Return any text as a part of an address; words joined by "+"."""
+    once = quote_plus(text, errors="surrogatepass").replace(".", "%2E")
+    return quote(once, safe="+")
+
+
+def unescaped(part: str) -> str:
+    """Return the text of a part that the server has unescaped once."""
+    try:
+        return unquote_plus(part, errors="surrogatepass")
+    except UnicodeDecodeError:
+        return unquote_plus(part, errors="replace")
+
+
+def _number(shop: Shop, page: str) -> int:
+    last = shop.max_pages
+    number = int(page) if re.fullmatch(rf"[0-9]{{1,{MAX_PAGE_DIGITS}}}", page) else 0
+    if number < 1 or (last is not None and number > last):
+        expected = "1 or more" if last is None else f"1 to {last}"
+        _refuse(f"a results page of {expected}", repr(page[:SHOWN]), "go back to the search")
+    return number
+
+
+def _options(shop: Shop, asin: str, text: str) -> tuple[tuple[str, str], ...]:
+    product = shop.catalog.get(asin)
+    if product is None:
+        _refuse("the id of a product", repr(asin[:SHOWN]), "search for one")
+    try:
+        options = json.loads(unescaped(text))
+    except (ValueError, RecursionError):
+        options = None
+    if not isinstance(options, dict):
+        _refuse("options as an object of names and values", repr(text[:SHOWN]), "open the product anew")
+    for name, value in options.items():
+        if not isinstance(value, str) or value not in product.options.get(name, ()):
+            given = f"{name[:SHOWN]!r}: {str(value)[:SHOWN]!r}"
+            _refuse(f"an option of product {asin}", given, "open the product anew")
+    return tuple(options.items())
+
+
+def _refuse(expected: str, given: str, fix: str) -> NoReturn:
+    raise NoSuchPage(f"expected {expected}, got {given}; {fix}")

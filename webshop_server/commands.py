@@ -1,0 +1,102 @@
+"""The shop's commands: `iad index` builds and shows indexes, `iad data synth` makes data."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from webshop_server.indexes import Indexes, Report
+from webshop_server.synth import FULL_SIZE, write_catalog
+
+__all__ = ["add_commands"]
+
+CALLS_FOR_HELP = {"no_args_is_help": True, "rich_markup_mode": None}
+
+DataDir = Annotated[str | None, typer.Option(help="The folder with the shop's data, by default the environment's.")]
+Search = Annotated[str, typer.Option(help="The engine: bm25, lucene, dense or hybrid.")]
+Guard = Callable[[], AbstractContextManager[None]]
+
+
+def add_commands(app: typer.Typer, find: Callable[[str | None], Path], guard: Guard) -> None:
+    """Add the shop's commands to an application.
+
+    Args:
+        app: The application.
+        find: Where the data are, of a folder that is named or of none.
+        guard: Turns what a user can put right into a message.
+    """
+    index = typer.Typer(help="Indexes of large catalogues.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
+    data = typer.Typer(help="Data to try things with.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
+
+    @index.command()
+    def build(
+        data_dir: DataDir = None,
+        search: Search = "bm25",
+        rebuild: Annotated[bool, typer.Option("--rebuild", help="Build anew what is there.")] = False,
+        workers: Annotated[int, typer.Option(help="Processes that count words; 0 for one a core.")] = 0,
+    ) -> None:
+        """Put a catalogue and a search index of it on disk, where environments find them."""
+        with guard():
+            folder, n_workers = find(data_dir), workers or os.cpu_count() or 1
+            with _bar() as report:
+                made = Indexes().build(folder, search, rebuild=rebuild, n_workers=n_workers, report=report)
+        for path in made:
+            typer.echo(path)
+
+    @index.command()
+    def info() -> None:
+        """Show what has been built, from which data, and how large it is."""
+        with guard():
+            _show(Indexes())
+
+    @data.command()
+    def synth(
+        out: Annotated[Path, typer.Option(help="The folder to write to.")],
+        products: Annotated[int, typer.Option(help="How many products.")] = FULL_SIZE,
+        seed: Annotated[int, typer.Option(help="Another seed, other products.")] = 0,
+    ) -> None:
+        """Write a made-up catalogue of any size in the official file format."""
+        with guard(), _bar() as report:
+            write_catalog(out, products, seed=seed, wrote=lambda n: report("writing products", n, products))
+        typer.echo(out)
+
+    app.add_typer(index, name="index")
+    app.add_typer(data, name="data")
+
+
+def _show(indexes: Indexes) -> None:
+    found = indexes.all()
+    typer.echo(f"{len(found)} in {indexes.home}")
+    for index in found:
+        what = index.part if index.is_current else f"{index.part} (of another version)"
+        typer.echo(
+            f"  {what:<10} data {index.digest}  {index.n_products:>9,} products  {index.n_bytes / 2**20:>8,.1f} MB  "
+            f"built {index.built} in {index.build_s:,.0f} s  from {index.source}"
+        )
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
+    """A bar for each thing that is done, on a terminal's error output."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def report(doing: str, done: int, total: int) -> None:
+            if doing not in tasks:
+                for task in tasks.values():
+                    progress.update(
+                        task, completed=progress.tasks[task].total or 1, total=progress.tasks[task].total or 1
+                    )
+                tasks[doing] = progress.add_task(doing, total=total or None)
+            progress.update(tasks[doing], completed=done)
+
+        yield report
+        for task in tasks.values():
+            progress.update(task, completed=progress.tasks[task].total or 1)

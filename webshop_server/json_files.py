@@ -1,0 +1,169 @@
+"""The official JSON files, found in a folder and read: whole, or value by value in bounded memory."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+CHUNK_CHARS = 1 << 20
+MAX_VALUE_CHARS = 1 << 26
+"""A longer value of the top level is taken for text that is no JSON."""
+
+AFTER_A_VALUE = " \t\n\r,]}"
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_decode = json.JSONDecoder().raw_decode
+
+Read = Callable[[int], None]
+"""Told how many bytes of a file have been read so far."""
+
+
+class CatalogError(ValueError):
+    """A data file is not in the official format; the message names the file and the record."""
+
+
+def find_file(folder: str | Path, stem: str) -> Path:
+    """The one file `<stem>.json` or `<stem>_<suffix>.json` of a folder.
+
+    Raises:
+        FileNotFoundError: there is none, or more than one.
+    """
+    folder = Path(folder)
+    found = sorted(path for path in folder.glob(f"{stem}*.json") if re.fullmatch(rf"{stem}(_\w+)?", path.stem))
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(path.name for path in found) or "none"
+    message = f"expected one file {stem}.json (or {stem}_1000.json) in {folder}, found {there}"
+    raise FileNotFoundError(f"{message}; put one set of the official WebShop files there")
+
+
+def read_json(path: Path, kind: type) -> Any:
+    """The content of a JSON file whose top level is a list or an object (`kind` list or dict).
+
+    Raises:
+        CatalogError: not JSON, or another top level.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise _not_json(path, error) from None
+    if not isinstance(content, kind):
+        raise _other_top_level(path, kind, type(content).__name__)
+    return content
+
+
+def read_items(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS) -> Iterator[Any]:
+    """The items of a JSON file that is a list, one after another; the file may be of any size.
+
+    Raises:
+        CatalogError: not JSON, or no list.
+    """
+    with path.open(encoding="utf-8") as file:
+        reader = _Reader(path, file, read, chunk)
+        reader.open("[", list)
+        while reader.peek() != "]":
+            yield reader.value()
+            reader.close_value("]")
+        reader.close()
+
+
+def read_pairs(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS) -> Iterator[tuple[str, Any]]:
+    """The keys and values of a JSON file that is an object, one pair after another.
+
+    Raises:
+        CatalogError: not JSON, or no object.
+    """
+    with path.open(encoding="utf-8") as file:
+        reader = _Reader(path, file, read, chunk)
+        reader.open("{", dict)
+        while reader.peek() != "}":
+            key = reader.value()
+            if not isinstance(key, str):
+                raise _not_json(path, f"expected a text as key, got {key!r:.60}")
+            reader.take(":")
+            yield key, reader.value()
+            reader.close_value("}")
+        reader.close()
+
+
+class _Reader:
+    """A window on a JSON text that moves on value by value."""
+
+    def __init__(self, path: Path, file: TextIO, read: Read | None, chunk: int) -> None:
+        self._path = path
+        self._file = file
+        self._read = read
+        self._chunk = chunk
+        self._text = ""
+        self._at = 0
+
+    def open(self, bracket: str, kind: type) -> None:
+        if self.peek() != bracket:
+            raise _other_top_level(self._path, kind, type(self.value()).__name__)
+        self._at += 1
+
+    def close(self) -> None:
+        self._at += 1
+        if self.peek():
+            raise _not_json(self._path, f"expected the end after the closing bracket, got {self.peek()!r}")
+
+    def close_value(self, bracket: str) -> None:
+        if self.peek() == bracket:
+            return
+        self.take(",")
+        if self.peek() == bracket:
+            raise _not_json(self._path, f"expected a value after a comma, got {bracket!r}")
+
+    def take(self, sign: str) -> None:
+        if self.peek() != sign:
+            raise _not_json(self._path, f"expected {sign!r}, got {self.peek()!r}")
+        self._at += 1
+
+    def peek(self) -> str:
+        """The next character that is not blank, "" at the end."""
+        while True:
+            blank = _BLANK.match(self._text, self._at)
+            self._at = blank.end() if blank else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def value(self) -> Any:
+        self.peek()
+        while True:
+            try:
+                value, end = _decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if len(self._text) - self._at > MAX_VALUE_CHARS or not self._more():
+                    raise _not_json(self._path, error) from None
+                continue
+            # A number at the end of the window may go on after it, with its fraction or exponent too.
+            is_whole = end < len(self._text) and (
+                not isinstance(value, int | float) or self._text[end] in AFTER_A_VALUE
+            )
+            if is_whole or not self._more():
+                self._at = end
+                return value
+
+    def _more(self) -> bool:
+        try:
+            chunk = self._file.read(self._chunk)
+        except UnicodeDecodeError as error:
+            raise _not_json(self._path, error) from None
+        if chunk:
+            self._text = self._text[self._at :] + chunk
+            self._at = 0
+            if self._read:
+                self._read(self._file.buffer.tell())
+        return bool(chunk)
+
+
+def _not_json(path: Path, error: object) -> CatalogError:
+    return CatalogError(f"{path}: expected JSON, got text that does not parse: {error}")
+
+
+def _other_top_level(path: Path, kind: type, given: str) -> CatalogError:
+    expected = "a JSON list" if kind is list else "a JSON object"
+    return CatalogError(f"{path}: expected {expected}, got {given}")

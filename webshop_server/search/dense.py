@@ -1,0 +1,138 @@
+"""Dense search: nearest vectors in FAISS."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webshop_server.search import Hit
+from webshop_server.search.batches import batches
+from webshop_server.search.encoders import Encoder, HashedEncoder, load_encoder
+
+__all__ = ["Dense"]
+
+MAX_TEXT_CHARS = 2000
+"""Of a product's text, title first, that is encoded."""
+DOCUMENTS_A_BATCH = 1000
+ALL_COMPARED = 50_000
+TRAINED_ON = 50_000
+N_PROBED = 32
+BEYOND = 16
+"""Hits asked for beyond those wanted, so that equal ones at the end are ordered by id."""
+INDEX, ASINS = "vectors.faiss", "asins.npy"
+
+Documents = Iterable[tuple[str, str]]
+
+
+class Dense:
+    """Products whose vectors are nearest to the query's, by inner product.
+
+    Args:
+        documents: Pairs of (asin, text).
+        encoder: Text to vectors: an encoder, or the name of a sentence encoder; hashed character n-grams by default.
+        all_compared: Products up to which a query is compared with every vector; with more, with those of the nearest
+            cells.
+
+    Raises:
+        ImportError: faiss, or the encoder's package, is not installed.
+    """
+
+    name = "dense"
+    version: ClassVar[str] = f"1-{HashedEncoder.version}"
+
+    def __init__(self, documents: Documents, *, encoder: Encoder | str = "", all_compared: int = ALL_COMPARED) -> None:
+        self._encoder = _encoder(encoder)
+        self._index, self._asins = _indexed(documents, self._encoder, all_compared)
+
+    @classmethod
+    def build(
+        cls,
+        documents: Documents,
+        folder: Path,
+        *,
+        n_workers: int = 1,
+        encoder: Encoder | str = "",
+        all_compared: int = ALL_COMPARED,
+    ) -> None:
+        """Write an index to a folder; vectors take a byte a number where there are many."""
+        index, asins = _indexed(documents, _encoder(encoder), all_compared)
+        _faiss().write_index(index, str(folder / INDEX))
+        np.save(folder / ASINS, asins)
+
+    @classmethod
+    def open(cls, folder: Path, *, encoder: Encoder | str = "") -> Self:
+        """Open an index; it stays on disk where FAISS can map it."""
+        faiss = _faiss()
+        engine = cls.__new__(cls)
+        engine._encoder = _encoder(encoder)
+        engine._index = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP)
+        engine._asins = np.load(folder / ASINS, mmap_mode="r")
+        return engine
+
+    @staticmethod
+    def require() -> None:
+        """Say at once what is not installed."""
+        _faiss()
+
+    def search(self, query: str, k: int = 50) -> list[Hit]:
+        """Return at most `k` products that are more like the query than unlike it, best first."""
+        (vector,) = self._encoder.encode([query])
+        if k <= 0 or not len(self._asins) or not vector.any():
+            return []
+        scores, places = self._index.search(vector[None], min(k + BEYOND, len(self._asins)))
+        found = zip(places[0].tolist(), scores[0].tolist(), strict=True)
+        hits = [Hit(str(self._asins[place]), score) for place, score in found if place >= 0 and score > 0]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.asin))[:k]
+
+
+def _encoder(encoder: Encoder | str) -> Encoder:
+    return load_encoder(encoder) if isinstance(encoder, str) else encoder
+
+
+def _indexed(documents: Documents, encoder: Encoder, all_compared: int) -> tuple[Any, NDArray[np.str_]]:
+    """Encode documents, and index them as they come: the vectors of many are never in memory as they are."""
+    faiss = _faiss()
+    asins: list[str] = []
+    held: list[NDArray[np.float32]] = []
+    index: Any = None
+    for batch in batches(documents, DOCUMENTS_A_BATCH):
+        vectors = encoder.encode([text[:MAX_TEXT_CHARS] for _, text in batch])
+        asins += [asin for asin, _ in batch]
+        if index is not None:
+            index.add(vectors)
+            continue
+        held.append(vectors)
+        if len(asins) > all_compared:
+            index = _cells(np.concatenate(held))
+            held = []
+    if index is None:
+        index = faiss.IndexFlatIP(encoder.size)
+        if held:
+            index.add(np.concatenate(held))
+    return index, np.array(asins, np.str_)
+
+
+def _cells(vectors: NDArray[np.float32]) -> Any:
+    """An index in cells around centres that are learned from the first vectors."""
+    faiss = _faiss()
+    size = vectors.shape[1]
+    n_cells = int(4 * len(vectors) ** 0.5)
+    index = faiss.IndexIVFScalarQuantizer(
+        faiss.IndexFlatIP(size), size, n_cells, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    )
+    index.train(vectors[:TRAINED_ON])
+    index.nprobe = N_PROBED
+    index.add(vectors)
+    return index
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise ImportError(
+            "the search engine 'dense' expects faiss, which is not installed; pip install 'iad[dense]'"
+        ) from None
+    return faiss

