@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
+from iad_policy.adapters import described
 from iad_policy.budget import Budget, Meter
 from iad_policy.cast import Cast
 from iad_policy.defaults import env_id
@@ -129,6 +130,7 @@ class Runner:
         return {
             **self._config.as_json(),
             "data": self.data,
+            **described(self._front.env),
             "identity": {**self._names, **self._signatures, self._id: self._environment},
             "iad_version": version("iad"),
         }
