@@ -82,6 +82,7 @@ class Indexes:
 
     def __init__(self, home: Path | None = None) -> None:
         self.home = home or index_home()
+        self._last: tuple[dict[str, Any], str] | None = None
 
     def find(self, data: Path, part: str) -> Path | None:
         """Return the folder of the catalogue or engine built for the files of `data` as they are now, or None."""
@@ -165,13 +166,19 @@ class Indexes:
     def digest(self, data: Path) -> str:
         """Return the digest of a folder's products and attributes, 16 hex digits.
 
-        A file that has the size and time of change that it had at a build is not read again.
+        A file that has the size and time of change that it had when it was last read is not read again.
         """
         stamp = _stamp(data)
         for path in self.home.glob(f"*/{SOURCES}"):
             if stamp in _read(path, []):
                 return path.parent.name
-        return _digest(data)
+        if self._last is None or self._last[0] != stamp:
+            self._last = stamp, _digest(data)
+        digest = self._last[1]
+        if (self.home / digest).is_dir():
+            with suppress(OSError):  # a home that can't be written to can be read
+                self._remember(data, self.home / digest)
+        return digest
 
     def _build(self, data: Path, home: Path, part: str, *, n_workers: int, report: Report) -> None:
         final = home / _folder_name(part)

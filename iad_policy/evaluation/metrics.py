@@ -163,7 +163,7 @@ def summarise(
     hard = [record for record in scored if record.difficulty in HARD]
     successes = _known(scored, "success")
     progress, rewards = _known(scored, "progress"), [record.reward for record in scored]
-    spent = [record.spent for record in scored]
+    by_role = _by_role(scored)
     is_rate = bool(successes) and set(successes) <= {0.0, 1.0}
     is_single = len({record.task_id for record in scored}) == len(scored)
 
@@ -193,11 +193,11 @@ def summarise(
         success_hard=_mean(_known(hard, "success")),
         progress_easy=_mean(_known(easy, "progress")),
         progress_hard=_mean(_known(hard, "progress")),
-        spent={axis: _mean([float(getattr(usage, axis)) for usage in spent]) or 0.0 for axis in SPENT},
-        by_role=_by_role(scored),
+        spent={axis: _of_all_roles(by_role, axis) for axis in SPENT},
+        by_role=by_role,
         evaluation_pass_rate=_pass_rate(scored),
         n_steps=_mean([float(record.n_steps) for record in scored]),
-        seconds=_mean([usage.seconds for usage in spent]),
+        seconds=_of_all_roles(by_role, "seconds") if scored else None,
         wall_s=_mean([record.wall_s for record in scored]),
         n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
         progress_by_step=progress_curve(scored, n_steps),
@@ -212,6 +212,11 @@ def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
             for axis, value in axes.items():
                 spent[axis] = spent.get(axis, 0.0) + value
     return {role: {axis: total / len(records) for axis, total in spent.items()} for role, spent in totals.items()}
+
+
+def _of_all_roles(by_role: Mapping[str, Mapping[str, float]], axis: str) -> float:
+    parts = ("prompt_tokens", "completion_tokens") if axis == "tokens" else (axis,)
+    return sum(spent.get(part, 0.0) for spent in by_role.values() for part in parts)
 
 
 def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[float, ...]:
@@ -295,7 +300,7 @@ def _detectable(differences: Sequence[float], tasks: Sequence[str]) -> float | N
         by_task.setdefault(task, []).append(difference)
     if len(by_task) < 2:
         return None
-    variance = float(np.var([np.mean(own) for own in by_task.values()], ddof=1))
+    variance = float(np.var([sum(own) / len(own) for own in by_task.values()], ddof=1))
     return minimum_detectable_effect(variance, len(by_task))
 
 

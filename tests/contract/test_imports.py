@@ -12,7 +12,19 @@ import iad_policy
 
 ROOT = Path(__file__).parents[2]
 OURS = ("webshop_server", "iad_envs", "iad_policy")
-HEAVY = ("litellm", "selenium", "pyserini", "faiss", "torch", "docker", "ray", "cv2", "spacy")
+HEAVY = (
+    "litellm",
+    "selenium",
+    "pyserini",
+    "jnius",
+    "faiss",
+    "sentence_transformers",
+    "torch",
+    "docker",
+    "ray",
+    "cv2",
+    "spacy",
+)
 MAY_IMPORT = {"webshop_server": set(), "iad_envs": {"webshop_server"}, "iad_policy": set()}
 FILES = sorted(path.relative_to(ROOT).as_posix() for name in OURS for path in (ROOT / name).rglob("*.py"))
 

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,12 @@ from tests.iad_policy.evaluation_toy import runner
 
 
 @pytest.fixture
-def traces(tmp_path: Path) -> Iterator[RunTraces]:
+def traces(tmp_path: Path) -> RunTraces:
     one = runner()
     with RunFolder(tmp_path / "run", one.config(), free=FREE) as folder:
         for _ in one.episodes(folder):
             pass
-    with RunTraces(tmp_path / "run") as traces:
-        yield traces
+    return RunTraces(tmp_path / "run")
 
 
 def test_every_file_is_lines_of_json_with_agentboards_names(traces: RunTraces, tmp_path: Path) -> None:

@@ -19,35 +19,35 @@ def run(path: Path, agent: Guesser | None = None) -> None:
 
 def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_path: Path) -> None:
     run(tmp_path)
-    with RunTraces(tmp_path) as traces:
-        assert len(traces.records) == 12
-        for key, record in traces.records.items():
-            steps = traces.trace(key).steps
-            candidates = [one for step in steps for one in step.candidates]
-            assert tuple(step.action for step in steps) == record.actions
-            assert len(candidates) == record.usage["agent"]["proposals"]
-            verdicts = [one.verdict for one in candidates if one.verdict is not None]
-            assert len(verdicts) == record.usage.get("verifier", {}).get("verifications", 0)
-            assert [step.after.done for step in steps if step.after] == [False] * (len(steps) - 1) + [True]
-            assert sum(step.reward for step in steps) == record.reward
-            for step, following in pairwise(steps):
-                assert step.after == following.before
-            for step in steps:
-                (chosen,) = [one for one in step.candidates if one.id == step.committed]
-                assert chosen.action == step.action
-                if record.strategy == "iad":
-                    assert chosen.verdict.score == max(one.verdict.score for one in step.candidates)
-                    assert [bool(one.feedback) for one in step.candidates] == [False, True, True]
+    traces = RunTraces(tmp_path)
+    assert len(traces.records) == 12
+    for key, record in traces.records.items():
+        steps = traces.trace(key).steps
+        candidates = [one for step in steps for one in step.candidates]
+        assert tuple(step.action for step in steps) == record.actions
+        assert len(candidates) == record.usage["agent"]["proposals"]
+        verdicts = [one.verdict for one in candidates if one.verdict is not None]
+        assert len(verdicts) == record.usage.get("verifier", {}).get("verifications", 0)
+        assert [step.after.done for step in steps if step.after] == [False] * (len(steps) - 1) + [True]
+        assert sum(step.reward for step in steps) == record.reward
+        for step, following in pairwise(steps):
+            assert step.after == following.before
+        for step in steps:
+            (chosen,) = [one for one in step.candidates if one.id == step.committed]
+            assert chosen.action == step.action
+            if record.strategy == "iad":
+                assert chosen.verdict.score == max(one.verdict.score for one in step.candidates)
+                assert [bool(one.feedback) for one in step.candidates] == [False, True, True]
 
 
 def test_what_was_left_in_a_changed_course_is_not_told(tmp_path: Path) -> None:
     run(tmp_path)
-    with RunTraces(tmp_path) as traces:
-        key, whole = next((key, traces.trace(key)) for key, one in traces.records.items() if one.strategy == "iad")
+    traces = RunTraces(tmp_path)
+    key, whole = next((key, traces.trace(key)) for key, one in traces.records.items() if one.strategy == "iad")
     with (tmp_path / "answers.jsonl").open("a") as log:
         log.write(json.dumps({"episode": key, "item": "2.4.0", "kind": "left", "dropped": ["2.4.0"]}) + "\n")
-    with RunTraces(tmp_path) as traces:
-        fewer = traces.trace(key)
+    traces = RunTraces(tmp_path)
+    fewer = traces.trace(key)
     assert [len(step.candidates) for step in whole.steps] == [3, 3, 3]
     assert [len(step.candidates) for step in fewer.steps] == [3, 3, 2]
 
@@ -59,20 +59,20 @@ def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
     for name in ("config.json", "answers.jsonl"):
         (part / name).write_bytes((tmp_path / "whole" / name).read_bytes())
     episodes = (tmp_path / "whole" / "episodes.jsonl").read_bytes().splitlines(keepends=True)
-    with RunTraces(part) as traces:
-        assert traces.records == {}
-        assert not traces.refresh()
-        with (part / "episodes.jsonl").open("ab") as file:
-            file.write(episodes[0] + episodes[1][:40])
-            file.flush()
-            assert traces.refresh()
-            assert len(traces.records) == 1
-            file.write(episodes[1][40:])
-            file.flush()
-            assert traces.refresh()
-        assert len(traces.records) == 2
-        with pytest.raises(KeyError, match="expected the key of an episode"):
-            traces.trace("0" * 32)
+    traces = RunTraces(part)
+    assert traces.records == {}
+    assert not traces.refresh()
+    with (part / "episodes.jsonl").open("ab") as file:
+        file.write(episodes[0] + episodes[1][:40])
+        file.flush()
+        assert traces.refresh()
+        assert len(traces.records) == 1
+        file.write(episodes[1][40:])
+        file.flush()
+        assert traces.refresh()
+    assert len(traces.records) == 2
+    with pytest.raises(KeyError, match="expected the key of an episode"):
+        traces.trace("0" * 32)
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:

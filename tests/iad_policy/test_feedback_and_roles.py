@@ -113,7 +113,7 @@ def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:
     path = State("end", {}, history=(Turn("a", "go"), Turn("b", "stop")))
     assert "go -> stop" in roles.answer("summariser", HERE, [path])
     assert "go -> stop" in roles.answer("reflector", HERE, path)
-    assert roles.answer("paraphraser", HERE, "as it is") == "as it is"
+    assert "as it is" in roles.answer("paraphraser", HERE, "as it is") != "as it is"
     assert {roles.answer(role, HERE, [BEST]) != "" for role in ROLES} == {True}
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_policy.evaluation.statistics import (
+    MANY,
     bootstrap_mean,
     discordance,
     holm,
@@ -203,3 +204,17 @@ def test_intervals_cover_the_truth_in_95_of_100_experiments() -> None:
         low, high = bootstrap_mean(difference, clusters=tasks, seed=place, n_resamples=1000)
         covered["difference"] += low <= gain * 2 * BELOW <= high
     assert all(0.93 <= n / N_EXPERIMENTS <= 0.97 for n in covered.values()), covered
+
+
+@pytest.mark.parametrize("kind", ["even", "few", "outliers"])
+def test_many_values_are_resampled_and_flipped_as_if_one_by_one(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    n = MANY + 100
+    drawn = {"even": rng.random(n) - 0.495, "few": rng.integers(-1, 2, n) / 2, "outliers": rng.lognormal(0, 1, n) - 1.6}
+    values = drawn[kind]
+    means = np.array([values[rng.integers(n, size=n)].mean() for _ in range(4000)])
+    sums = np.array([values @ rng.choice([-1.0, 1.0], n) for _ in range(4000)])
+    low, high = np.quantile(means, [0.025, 0.975])
+    found = bootstrap_mean(list(values))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.06 * (high - low))
+    assert sign_flip(list(values)) == pytest.approx(np.mean(np.abs(sums) >= abs(values.sum())), abs=0.03)

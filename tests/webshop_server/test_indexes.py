@@ -102,6 +102,8 @@ def test_files_that_were_only_touched_or_copied_are_the_same_data(
     paths = indexes.build(folder)
     os.utime(folder / "items_shuffle_1000.json", (1, 1))
     assert indexes.find(folder, CATALOG) == paths[0]
+    (stamp,) = json.loads((paths[0].parent / "sources.json").read_text())
+    assert stamp["files"]["items_shuffle_1000.json"][1] == 10**9  # so that next time it is not read
     shutil.copytree(folder, tmp_path / "copy")
     assert indexes.find(tmp_path / "copy", "bm25") == paths[1]
 

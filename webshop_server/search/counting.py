@@ -1,13 +1,15 @@
 """Terms of many documents counted on several cores."""
 
-import multiprocessing
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from typing import TYPE_CHECKING
 
 from webshop_server.search.analyzer import analyze
 from webshop_server.search.batches import batches
 from webshop_server.search.inverting import Counted, count_terms
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["count_side_by_side"]
 
@@ -20,6 +22,9 @@ def count_side_by_side(documents: Iterable[tuple[str, str]], n_workers: int) -> 
     if n_workers < 2:
         yield from map(_count, batches(documents, DOCUMENTS_A_BATCH))
         return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     # Fresh processes: a fork of one that has threads can hang.
     with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
         waiting: deque[Future[Counted]] = deque()

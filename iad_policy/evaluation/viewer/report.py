@@ -29,17 +29,17 @@ def write_report(folder: Path | str, *, max_episodes: int = MAX_EPISODES) -> Pat
     Raises:
         RunFolderError: It holds no run.
     """
-    with RunTraces(folder) as run:
-        head = run_json(run)
-        keys = [one["key"] for one in head["episodes"][:max_episodes]]
-        head["n_with_steps"] = len(keys)
-        chunks = [_packed(chunk) for chunk in _chunks(run, keys)]
-        places = {key: place // EPISODES_PER_CHUNK for place, key in enumerate(keys)}
-        html = page("report", {"run": _packed(head), "chunks": chunks, "places": _packed(places)})
-        path = run.folder / REPORT
-        part = path.with_name(f"{REPORT}.part")
-        part.write_text(html, encoding="utf-8")
-        part.replace(path)
+    run = RunTraces(folder)
+    head = run_json(run)
+    keys = [one["key"] for one in head["episodes"][:max_episodes]]
+    head["n_with_steps"] = len(keys)
+    chunks = [_packed(chunk) for chunk in _chunks(run, keys)]
+    places = {key: place // EPISODES_PER_CHUNK for place, key in enumerate(keys)}
+    html = page("report", {"run": _packed(head), "chunks": chunks, "places": _packed(places)})
+    path = run.folder / REPORT
+    part = path.with_name(f"{REPORT}.part")
+    part.write_text(html, encoding="utf-8")
+    part.replace(path)
     return path
 
 

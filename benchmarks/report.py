@@ -1,0 +1,83 @@
+"""What reading a run costs: size of `report.html`, seconds to write and to open it, and to serve the first page.
+
+Runs: the shop with bon-sc and iad, 100 tasks with five seeds, and 10,000 episodes copied from them.
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from figures import figure
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import evaluate
+from iad_policy.evaluation.viewer.report import write_report
+from iad_policy.evaluation.viewer.server import create_app
+
+N_EPISODES = 1000
+N_MANY = 10_000
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "run"
+        seeds = list(range(5))
+        evaluate("IAD/WebShop-v0", ["bon-sc", "iad"], tasks=N_EPISODES // 10, n=3, seed=seeds, out=folder)
+        start = perf_counter()
+        path = write_report(folder)
+        figure("report_write_s", perf_counter() - start, "s", n=N_EPISODES)
+        figure("report_1000_mb", path.stat().st_size / 1e6, "MB", target=10, n=N_EPISODES)
+        opened = _open_s(path)
+        if opened is not None:
+            figure("report_open_s", opened, "s", target=2, n=1)
+        first_page(folder, Path(name) / "many")
+
+
+def _open_s(path: Path) -> float | None:
+    """Return the seconds until the page's list of tasks is there in Chromium; None without a browser."""
+    try:
+        from iad_envs.selenium_browser import SeleniumBrowser
+
+        browser = SeleniumBrowser(size=(1400, 900))
+    except Exception as missing:  # whatever a machine lacks, the other figures are still told
+        print(json.dumps({"metric": "report_open_s", "value": None, "why": str(missing)}), flush=True)
+        return None
+    try:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        browser.driver.get("about:blank")
+        start = perf_counter()
+        browser.driver.get(f"file://{path}")
+        WebDriverWait(browser.driver, 60, 0.02).until(
+            lambda driver: driver.execute_script("return document.querySelector('.tasks')")
+        )
+        return perf_counter() - start
+    finally:
+        browser.close()
+
+
+def first_page(run: Path, many: Path) -> None:
+    """Seconds until the server has answered with the page and the head of a run of 10,000 episodes."""
+    many.mkdir()
+    for name in ("config.json", "answers.jsonl"):
+        (many / name).write_bytes((run / name).read_bytes())
+    lines = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
+    with (many / "episodes.jsonl").open("w") as file:
+        for place in range(N_MANY):
+            line = lines[place % len(lines)]
+            copy = {**line, "key": f"{place:032d}", "task_id": f"{line['task_id']}-{place // len(lines)}"}
+            file.write(json.dumps(copy) + "\n")
+    start = perf_counter()
+    client = create_app([many]).test_client()
+    for path in ("/", "/api/runs"):
+        assert client.get(path).status_code == 200
+    figure("first_page_s", perf_counter() - start, "s", target=1, n=N_MANY)
+
+
+if __name__ == "__main__":
+    main()
