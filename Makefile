@@ -5,6 +5,7 @@
 # make test-full   also the tests that take long
 # make test-docker the tests of the sandbox in containers, on Docker or podman
 # make test-lucene the engines that need packages of their own, Lucene among them, in an environment of their own
+# make training, make trackers   install what the tests of exports and of trackers need
 # make test-postgres the tests of IAD/BIRD-v0 on a PostgreSQL server, which they start
 
 SHELL := /bin/bash
@@ -23,7 +24,7 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-full test-lucene test-docker test-postgres postgres check lint bench setup clean
+.PHONY: demo test test-full test-lucene test-docker test-postgres postgres training trackers check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -32,7 +33,7 @@ demo: $(READY)
 test: $(READY) $(BROWSER)
 	$(PY) -m pytest -n auto -m "not slow"
 
-test-full: $(READY) $(BROWSER) postgres
+test-full: $(READY) $(BROWSER) postgres training trackers
 	$(PY) -m pytest -n auto
 
 # The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
@@ -67,6 +68,17 @@ postgres: $(READY)
 	else \
 		echo "No PostgreSQL server: its tests are skipped (sudo apt-get install postgresql, then run make again)." >&2; \
 	fi
+
+# What reads exports: PyTorch first, in the version that the tests were run with, so that nothing larger is chosen.
+training: $(READY)
+	@$(PY) -c 'import torch' 2>/dev/null || $(PY) -m pip install --quiet torch==2.13.0 || \
+		echo "PyTorch can't be installed: the tests of training are skipped." >&2
+	@$(PY) -m pip install --quiet --editable ".[export,training]" || \
+		echo "datasets and trl can't be installed: their tests are skipped." >&2
+
+trackers: $(READY)
+	@$(PY) -m pip install --quiet --editable ".[mlflow,wandb,tensorboard]" || \
+		echo "The trackers' packages can't be installed: their tests are skipped." >&2
 
 check: lint test
 

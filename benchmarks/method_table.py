@@ -29,7 +29,6 @@ from iad_policy.evaluation.metrics import Difference, StrategySummary, differenc
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.statistics import Interval
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
-from iad_policy.verifiers.bird import QueryVerifier
 
 BASELINE = "bon"
 N = 8
@@ -96,14 +95,6 @@ class Table:
     asked: Asked
     total: int
     rows: Mapping[str, Row]
-
-
-def each_alone(env: gym.Env[Any, Any]) -> QueryVerifier:
-    """Return BIRD's proxy verifier without its vote: `--verifier benchmarks.method_table:each_alone`.
-
-    With it, best-of-N has a vote among all its candidates, while a chain only ever compares two.
-    """
-    return QueryVerifier(env, agreement=0.0)
 
 
 def measured(asked: Asked) -> Table:

@@ -45,7 +45,7 @@ class World(ABC):
         self._irreversible: Callable[[Any], bool] = getattr(self.inner, "irreversible", _never)
         self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
         self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
-        self.max_steps = _step_limit(env)
+        self.max_steps = step_limit(env)
         self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
 
     def key(self, action: Any) -> str:
@@ -214,10 +214,21 @@ def _require_neutral(env: gym.Env[Any, Any]) -> None:
             )
 
 
-def _step_limit(env: gym.Env[Any, Any]) -> float:
+def step_limit(env: gym.Env[Any, Any]) -> float:
+    """Return after how many committed actions an episode is truncated; infinity for never."""
     own = getattr(env.unwrapped, "max_steps", None)
     limit = own if own is not None else env.spec.max_episode_steps if env.spec is not None else None
     return math.inf if limit is None else float(limit)
+
+
+def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
+    """Return what a reader of a run must know to put its states into words: JSON-able, None for what there is not.
+
+    `max_steps` is the step limit, `discrete` the first action and the number of actions where these are numbers.
+    """
+    limit, space = step_limit(env), env.action_space
+    discrete = [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None
+    return {"max_steps": int(limit) if math.isfinite(limit) else None, "discrete": discrete}
 
 
 def _plain_key(action: Any) -> str:

@@ -16,7 +16,7 @@ from rich.table import Table
 import iad_envs
 from iad_envs.tasks import data_folder
 from iad_policy.digest import digest
-from iad_policy.errors import IADError, StorageError
+from iad_policy.errors import IADError, MissingExtra, StorageError
 from iad_policy.evaluation import commands, inventory
 from iad_policy.evaluation.asked import asked_for, pairs
 from iad_policy.evaluation.casting import cache_path, load_cast
@@ -27,6 +27,7 @@ from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.suite import NAME, read_suite
+from iad_policy.evaluation.trackers import TrackerError, tracker_names
 from iad_policy.simulators import PERFECT
 from webshop_server import commands as shop
 
@@ -102,6 +103,9 @@ BudgetLimits = Annotated[
 Threads = Annotated[int, typer.Option(help="Requests of a decision answered side by side; changes no answer.")]
 Workers = Annotated[int, typer.Option(help="Episodes run side by side; changes no answer.")]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Whether language-model answers are cached.")]
+Track = Annotated[
+    str, typer.Option(metavar="NAME[,NAME...]", help="Trackers told of every episode: mlflow, tensorboard, wandb.")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the folder holds and begin again.")]
 
 
@@ -135,6 +139,7 @@ def compare(
     threads: Threads = 1,
     workers: Workers = 1,
     cache: Cache = True,
+    track: Track = "",
     fresh: Fresh = False,
 ) -> None:
     """Compare strategies on the same tasks with equal budgets."""
@@ -170,6 +175,7 @@ def run(
     threads: Threads = 1,
     workers: Workers = 1,
     cache: Cache = True,
+    track: Track = "",
     fresh: Fresh = False,
 ) -> None:
     """Run one strategy."""
@@ -256,14 +262,15 @@ def doctor() -> None:
 def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
     console = _console()
     with _clear_errors(BAD_INPUT):
+        trackers = tracker_names(given["track"])
         plan = _plan(given, default)
         runs = [(folder, config, Runner(config, partial(env_of, config), load_cast)) for folder, config in plan]
     try:
         for folder, config, runner in runs:
             if config.tasks is not None and len(runner.tasks) < config.tasks:
                 console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
-            with _clear_errors((RunFolderError, StorageError)):
-                status = run_session(runner, folder, console, is_fresh=given["fresh"])
+            with _clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):
+                status = run_session(runner, folder, console, is_fresh=given["fresh"], trackers=trackers)
             if status:
                 raise typer.Exit(status)
     finally:

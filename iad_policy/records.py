@@ -5,7 +5,7 @@ from typing import Any
 
 from iad_policy.digest import decode, encode
 from iad_policy.log import EpisodeLog
-from iad_policy.types import Candidate, Outcome, Part, Usage, Verdict
+from iad_policy.types import NOTHING, Candidate, Outcome, Part, Usage, Verdict
 
 
 def candidate_record(candidate: Candidate) -> dict[str, Any]:
@@ -33,8 +33,13 @@ def candidate_of(record: Mapping[str, Any]) -> Candidate:
         error=record.get("error", ""),
         key=record["key"],
         logprobs=None if logprobs is None else tuple(decode(logprobs)),
-        parts=tuple(Part(*decode(part)) for part in record.get("parts", ())),
+        parts=parts_of(record),
     )
+
+
+def parts_of(record: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Return the parts of a recorded answer; none for one that is not composed."""
+    return tuple(Part(*decode(part)) for part in record.get("parts", ()))
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
@@ -94,4 +99,5 @@ def get_observation(record: Any, log: EpisodeLog) -> Any:
 
 def usage_of(record: Mapping[str, Any]) -> Usage:
     """Return what a recorded answer cost."""
-    return Usage(**record.get("usage", {}))
+    usage = record.get("usage")
+    return Usage(**usage) if usage else NOTHING

@@ -1,5 +1,6 @@
 """`evaluate`: what `iad compare` does, from Python, also with strategies, agents and verifiers of one's own."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ def evaluate(
     verifier: str | Verifier | None = None,
     out: Path | str | None = None,
     is_fresh: bool = False,
+    track: "str | Callable[..., Any] | Sequence[str | Callable[..., Any]]" = (),
     **options: Any,
 ) -> "Results":
     """Run strategies on the same tasks and return what they reached and spent.
@@ -39,6 +41,7 @@ def evaluate(
         verifier: A name, `"none"`, or an object with `verify`; by default the environment's proxy.
         out: The run folder, which the same call goes on in; None keeps nothing but the cache of model answers.
         is_fresh: Whether a run that the folder holds is forgotten first.
+        track: Trackers that are told of every episode and of the end: names, or what makes them (`Tracker`).
         options: As the command line has them: `n` and `seed` (one or several), `workers`, `threads`, `budget`,
             `feedback`, `stop`, `delta`, `temperature`, `split`, `data_dir`, `env_args`, `baseline`, `cache`, `roles`,
             `simulator`.
@@ -49,6 +52,7 @@ def evaluate(
     Raises:
         ValueError: A name or a number that makes no sense; the message says which are known.
         RunFolderError: The folder holds another run, or is in use.
+        TrackerError: A tracker can't begin.
         RunStopped: The budget of the run is spent, or the model can't be asked; what was done is kept in `out`.
         KeyboardInterrupt: After Ctrl-C, when the answers under way are kept.
     """
@@ -58,6 +62,7 @@ def evaluate(
     from iad_policy.evaluation.making import completed, env_of
     from iad_policy.evaluation.results import Results
     from iad_policy.evaluation.runner import Runner
+    from iad_policy.evaluation.trackers import Tracking
     from iad_policy.evaluation.viewer.report import write_report
 
     own: dict[str, Any] = {}
@@ -79,10 +84,16 @@ def evaluate(
     results = Results(runner.heading)
     with TemporaryDirectory() as nowhere:
         try:
-            with RunFolder(out or nowhere, runner.config(), free=FREE, is_fresh=is_fresh) as folder:
+            recorded = runner.config()
+            with (
+                RunFolder(out or nowhere, recorded, free=FREE, is_fresh=is_fresh) as folder,
+                Tracking(_listed(track), folder.path, config, recorded=recorded, warn=warnings.warn) as tracking,
+            ):
                 for record in runner.episodes(folder):
                     results.add(record)
-                folder.write_summary(results.as_json(results.figures()))
+                    tracking.on_episode(record)
+                folder.write_summary(summary := results.as_json(results.figures()))
+                tracking.on_summary(summary)
                 if out is not None:
                     write_report(folder.path)
         finally:

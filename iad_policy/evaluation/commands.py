@@ -1,4 +1,4 @@
-"""The commands that read runs and draw them: `iad report`, `iad view` and `iad sweep`."""
+"""The commands that read runs, draw them and write them as data: `iad report`, `export`, `view` and `sweep`."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -48,6 +48,26 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
             if agentboard is not None:
                 write_agentboard([RunTraces(folder) for folder in runs], agentboard)
                 tell(f"AgentBoard's files: {agentboard}")
+
+    @app.command()
+    def export(
+        runs: Runs,
+        out: Annotated[Path, typer.Option(help="The file; parquet where it ends in .parquet, else JSON lines.")],
+        form: Annotated[
+            str, typer.Option("--format", help="jsonl, parquet, sft, preference or kto: what is written.")
+        ] = "jsonl",
+        successful: Annotated[bool, typer.Option("--successful", help="Only episodes with success.")] = False,
+        min_margin: Annotated[float, typer.Option(help="Least margin of a preference that a verifier gave.")] = 0.0,
+    ) -> None:
+        """Write runs as data: decisions and episodes, or rows to train a model on."""
+        from iad_policy.evaluation.exports import export_runs
+        from iad_policy.evaluation.trace import RunTraces
+
+        with guard():
+            traces = [RunTraces(folder) for folder in runs]
+            written = export_runs(traces, form, out, is_successful_only=successful, min_margin=min_margin)
+            for path, n_rows in written.items():
+                tell(f"{path}: {n_rows} rows")
 
     @app.command()
     def view(

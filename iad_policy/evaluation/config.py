@@ -17,8 +17,9 @@ from iad_policy.types import State
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
-FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget", "preset", "notes"})
-"""Parts that change no answer, so that they may change from one run of a command to the next."""
+FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget", "preset", "notes", "max_steps", "discrete"})
+"""Parts that change no answer, so that they may change from one run of a command to the next; the last two follow from
+the environment and its arguments."""
 NAMED = ("feedback", "stop", "delta", "temperature")
 """Options of strategies that have a part of their own; so has `n`."""
 

@@ -22,7 +22,7 @@ from iad_policy.simulators.outcomes import is_failure, type_of
 from iad_policy.types import Agent, PublicInfo, State, Turn
 
 HIGH_FIDELITY = 0.95
-"""An outcome this similar to the real one counts as true (section 1.4 of docs/simulators.md)."""
+"""An outcome more similar than this to the real one counts as true (ARTIS, HF ratio)."""
 N_PROPOSALS = 2
 
 

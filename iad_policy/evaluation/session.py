@@ -2,7 +2,7 @@
 
 import math
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -18,6 +18,7 @@ from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.results import Results
 from iad_policy.evaluation.runner import Runner, RunStopped
 from iad_policy.evaluation.table import Board
+from iad_policy.evaluation.trackers import MakeTracker, Tracking
 from iad_policy.evaluation.viewer.report import write_report
 
 REFRESH_S = 1.0
@@ -28,7 +29,14 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
 
-def run_session(runner: Runner, out: Path, console: Console, *, is_fresh: bool = False) -> int:
+def run_session(
+    runner: Runner,
+    out: Path,
+    console: Console,
+    *,
+    is_fresh: bool = False,
+    trackers: Sequence[str | MakeTracker] = (),
+) -> int:
     """Run what is missing, show the table, and write the summary.
 
     Args:
@@ -36,21 +44,28 @@ def run_session(runner: Runner, out: Path, console: Console, *, is_fresh: bool =
         out: The run folder.
         console: The table is live where this is a terminal, and printed once at the end in any case.
         is_fresh: Whether a run that the folder holds is forgotten first.
+        trackers: What else is told of every episode and of the end: names, or what makes them.
 
     Returns:
         The exit status: 0, 2 when the model can't be asked at all, 130 after Ctrl-C.
 
     Raises:
         RunFolderError: The folder can't take this run.
+        TrackerError: A tracker can't begin.
     """
     results, status, said = Results(runner.heading), 0, ""
-    with RunFolder(out, runner.config(), free=FREE, is_fresh=is_fresh) as folder:
+    recorded = runner.config()
+    with (
+        RunFolder(out, recorded, free=FREE, is_fresh=is_fresh) as folder,
+        Tracking(trackers, folder.path, runner.heading.config, recorded=recorded, warn=console.print) as tracking,
+    ):
         for name in folder.repaired:
             console.print(f"{name}: the last line was not written to its end, so it was cut off; it is run again.")
         try:
             with _interruptible(runner, console), _live(results, console) as refresh:
                 for record in runner.episodes(folder):
                     results.add(record)
+                    tracking.on_episode(record)
                     refresh()
         except RunStopped as stopped:
             status, said = (FAILED if stopped.is_failure else 0), str(stopped)
@@ -62,22 +77,31 @@ def run_session(runner: Runner, out: Path, console: Console, *, is_fresh: bool =
             figures = results.figures()
             report: Path | None = None
             try:
-                folder.write_summary(results.as_json(figures))
+                folder.write_summary(summary := results.as_json(figures))
+                tracking.on_summary(summary)
                 if results.n_episodes and status != FAILED:
                     report = write_report(folder.path)
             except OSError as unwritten:
                 status, said = FAILED, str(unwritten)
             if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
                 console.print(Board(results.heading, figures))
-        if status == FAILED:
-            Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
-        elif said:
-            said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
-            console.print(Text(said, style="bold yellow"))
-        if report is not None:
-            console.print(f"Every step: {report}", highlight=False, markup=False, soft_wrap=True)
-        console.print(f"Run folder: {folder.path}", highlight=False, markup=False, soft_wrap=True)
+        _say_how_it_ended(console, results, status, said)
+        _say_where(console, folder.path, report)
     return status
+
+
+def _say_how_it_ended(console: Console, results: Results, status: int, said: str) -> None:
+    if status == FAILED:
+        Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
+    elif said:
+        said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
+        console.print(Text(said, style="bold yellow"))
+
+
+def _say_where(console: Console, folder: Path, report: Path | None) -> None:
+    if report is not None:
+        console.print(f"Every step: {report}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"Run folder: {folder}", highlight=False, markup=False, soft_wrap=True)
 
 
 class _Refresh:

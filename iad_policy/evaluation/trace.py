@@ -7,7 +7,8 @@ import json
 import os
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.results import CONFIG
 from iad_policy.log import ANSWERS, BLOBS
-from iad_policy.records import usage_of, verdict_of
-from iad_policy.types import NOTHING, Usage, Verdict
+from iad_policy.records import parts_of, usage_of, verdict_of
+from iad_policy.types import NOTHING, Part, Usage, Verdict
 
 _PREFIX = b'{"episode":"'
 _KEY_LENGTH = 32
+N_BLOBS = 128
+"""Long values that are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Proposed:
         preview: What it leads to in a simulation, if there was one.
         usage: What proposing it cost.
         logprobs: Log-probabilities of the answer's tokens, if the model gave them.
+        parts: Of an answer that is composed of several.
     """
 
     id: str
@@ -71,6 +75,7 @@ class Proposed:
     preview: Seen | None = None
     usage: Usage = NOTHING
     logprobs: tuple[float, ...] | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,7 @@ class RunTraces:
         if not (self.folder / CONFIG).is_file():
             raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
         self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
+        self._blob = lru_cache(N_BLOBS)(self._read_blob)  # a page is seen before and after, and by several strategies
         self._begin()
         self.refresh()
 
@@ -175,9 +181,11 @@ class RunTraces:
         if isinstance(recorded, dict) and "__parts__" in recorded:
             return {key: self.value(part) for key, part in recorded["__parts__"].items()}
         if isinstance(recorded, dict) and "__blob__" in recorded:
-            path = self.folder / BLOBS / f"{recorded['__blob__']}.json"
-            recorded = json.loads(path.read_text(encoding="utf-8"))
+            return self._blob(recorded["__blob__"])
         return decode(recorded)
+
+    def _read_blob(self, name: str) -> Any:
+        return decode(json.loads((self.folder / BLOBS / f"{name}.json").read_bytes()))
 
     def _new_lines(self, name: str) -> Iterator[tuple[int, bytes]]:
         """Yield each whole line that was added, with its place in the file."""
@@ -196,18 +204,28 @@ class RunTraces:
     def _lines(self, key: str) -> dict[str, dict[str, Any]]:
         """Return an episode's records by item, without those that were left."""
         found: dict[str, dict[str, Any]] = {}
-        places = self._places.get(key, array("q"))
-        if not places:
-            return found
-        with (self.folder / ANSWERS).open("rb") as answers:
-            for place, length in zip(places[::2], places[1::2], strict=True):
-                record = json.loads(os.pread(answers.fileno(), length, place))
-                if record["kind"] == "left":
-                    for item in record["dropped"]:
-                        found.pop(item, None)
-                else:
-                    found[record["item"]] = record
+        for record in self._records(self._places.get(key, array("q"))):
+            if record["kind"] == "left":
+                for item in record["dropped"]:
+                    found.pop(item, None)
+            else:
+                found[record["item"]] = record
         return found
+
+    def _records(self, places: "array[int]") -> Iterator[dict[str, Any]]:
+        """Yield the records at these places; lines that follow each other are read as one."""
+        blocks: list[list[int]] = []
+        for place, length in zip(places[::2], places[1::2], strict=True):
+            if blocks and sum(blocks[-1]) == place:
+                blocks[-1][1] += length
+            else:
+                blocks.append([place, length])
+        if not blocks:
+            return
+        with (self.folder / ANSWERS).open("rb") as answers:
+            for place, length in blocks:
+                lines = os.pread(answers.fileno(), length, place)
+                yield from json.loads(b"[%b]" % lines.rstrip().replace(b"\n", b","))
 
 
 def _size(path: Path) -> int:
@@ -223,24 +241,22 @@ def _episode_of(line: bytes) -> str:
 def _steps(
     lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord, value: Callable[[Any], Any]
 ) -> Iterator[Step]:
-    known: dict[str, Proposed] = {}
+    known: dict[str, Mapping[str, Any]] = {}
     before = _seen(lines["reset"], value) if "reset" in lines else None
-    decisions: dict[int, list[tuple[str, Mapping[str, Any]]]] = {}
+    decisions: dict[int, dict[str, Mapping[str, Any]]] = {}
     for item, line in lines.items():
         if item != "reset":
-            decisions.setdefault(int(item.partition(".")[0]), []).append((item, line))
+            decisions.setdefault(int(item.partition(".")[0]), {})[item] = line
     for index in sorted(decisions):
-        own = dict(decisions[index])
-        proposed = {item: _proposed(item, line, value) for item, line in own.items() if line["kind"] == "candidate"}
-        known |= proposed
-        _tell(own, known, value)
+        own = decisions[index]
+        known |= {item: line for item, line in own.items() if line["kind"] == "candidate"}
         commit, step = own.get(f"{index}.commit", {}), own.get(f"{index}.step")
         chosen = commit.get("candidate", "")
         after = None if step is None else _seen(step, value)
         yield Step(
             index,
             before,
-            tuple(known[item] for item in proposed),
+            tuple(_candidates(own, known, value)),
             tuple(
                 Said(line["role"], line["text"], line["source"], line.get("about", ""))
                 for line in own.values()
@@ -255,45 +271,65 @@ def _steps(
         before = after
 
 
-def _committed_action(record: EpisodeRecord, index: int, chosen: Proposed | None) -> Any:
+def _committed_action(record: EpisodeRecord, index: int, chosen: Mapping[str, Any] | None) -> Any:
     if index < len(record.actions):
         return decode(record.actions[index])
-    return None if chosen is None else chosen.action
+    return None if chosen is None else decode(chosen["action"])
 
 
-def _proposed(item: str, line: Mapping[str, Any], value: Callable[[Any], Any]) -> Proposed:
-    logprobs = line.get("logprobs")
-    return Proposed(
-        item,
-        line.get("about", ""),
-        decode(line["action"]),
-        line["key"],
-        thought=line.get("thought", ""),
-        error=line.get("error", ""),
-        feedback=line.get("feedback", ""),
-        usage=usage_of(line),
-        logprobs=None if logprobs is None else tuple(decode(logprobs)),
-    )
-
-
-def _tell(own: Mapping[str, Mapping[str, Any]], known: dict[str, Proposed], value: Callable[[Any], Any]) -> None:
-    """Attach a decision's verdicts and previews to the candidates they are about; equal actions share a preview."""
-    alike: dict[tuple[str, str], list[str]] = {}
-    for one in known.values():
-        alike.setdefault((one.at, one.key), []).append(one.id)
+def _candidates(
+    own: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]], value: Callable[[Any], Any]
+) -> Iterator[Proposed]:
+    """Yield a decision's candidates with its verdicts and previews of them; equal actions share a preview."""
+    verdicts: dict[str, Mapping[str, Any]] = {}
+    previews: dict[tuple[str, str], Seen] = {}
     for line in own.values():
         about = known.get(line.get("about", ""))
         if about is None:
             continue  # a candidate that the strategy made itself: what it led to is in the log, but nobody proposed it
         if line["kind"] == "verdict":
-            known[about.id] = replace(about, verdict=verdict_of(line))
+            verdicts[line["about"]] = line
         elif line["kind"] == "outcome":
-            preview = _seen(line, value)
-            for name in alike[about.at, about.key]:
-                known[name] = replace(known[name], preview=preview)
+            previews[about.get("about", ""), about["key"]] = _seen(line, value)
+    for item, line in own.items():
+        if line["kind"] != "candidate":
+            continue
+        at, key, logprobs = line.get("about", ""), line["key"], line.get("logprobs")
+        yield Proposed(
+            item,
+            at,
+            decode(line["action"]),
+            key,
+            thought=line.get("thought", ""),
+            error=line.get("error", ""),
+            feedback=line.get("feedback", ""),
+            verdict=verdict_of(verdicts[item]) if item in verdicts else None,
+            preview=previews.get((at, key)),
+            usage=usage_of(line),
+            logprobs=None if logprobs is None else tuple(decode(logprobs)),
+            parts=parts_of(line),
+        )
+
+
+class _Info(Mapping[str, Any]):
+    """An info as it was logged: each part is read when it is asked for, as most never are."""
+
+    __slots__ = ("_recorded", "_value")
+
+    def __init__(self, recorded: Mapping[str, Any], value: Callable[[Any], Any]) -> None:
+        self._recorded = recorded
+        self._value = value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._value(self._recorded[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._recorded)
+
+    def __len__(self) -> int:
+        return len(self._recorded)
 
 
 def _seen(line: Mapping[str, Any], value: Callable[[Any], Any]) -> Seen:
-    info = {name: value(part) for name, part in line["info"].items()}
-    state, thumbnail = line.get("state", ""), line.get("thumbnail", "")
-    return Seen(value(line["observation"]), info, bool(line["done"]), state, thumbnail)
+    info = _Info(line["info"], value)
+    return Seen(value(line["observation"]), info, bool(line["done"]), line.get("state", ""), line.get("thumbnail", ""))

@@ -21,6 +21,7 @@ VERIFIERS: Mapping[str, str] = {
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",
     "noisy": "iad_policy.verifiers.corrupted:noisy",
+    "alone": "iad_policy.verifiers.corrupted:alone",
     "sparse": "iad_policy.verifiers.corrupted:sparse",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""

@@ -101,6 +101,31 @@ class SparseVerifier(Corrupted):
         return replace(verdict, details={}) if verdict.score > self._threshold else Verdict(0.0)
 
 
+class LoneVerifier(Corrupted):
+    """Shows the verifier one candidate at a time, so that no verdict counts who else came to the same.
+
+    One that counts agreement gives best-of-N a vote among all its candidates; a chain of refinements compares but two.
+
+    Args:
+        inner: The verifier.
+    """
+
+    def __init__(self, inner: Verifier) -> None:
+        super().__init__(inner, "alone")
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Return its verdicts, each given without sight of the others."""
+        return [verdict for one in candidates for verdict in self._inner.verify(state, [one], ())]
+
+    def _changed(self, state: State, candidate: Candidate, verdict: Verdict) -> Verdict:
+        return verdict
+
+
+def alone(env: gym.Env[Any, Any], argument: str = "proxy") -> LoneVerifier:
+    """Another verifier that sees each candidate by itself, without a vote, named alone:<verifier>."""
+    return LoneVerifier(load_verifier(argument, env))
+
+
 def noisy(env: gym.Env[Any, Any], argument: str = "") -> NoisyVerifier:
     """Another verifier with noise on its scores, named noisy:<sd>:<verifier>.
 

@@ -1,5 +1,7 @@
 """ARTIS with canned answers: who is told what, and what is left where the budget ends."""
 
+import os
+import shutil
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,6 +10,7 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.attempts import REAL, evaluation_of, passes, plan_of, steps, summary_of
 from iad_policy.errors import BudgetExhausted
@@ -274,14 +277,17 @@ KEYLESS: Mapping[str, int] = {
     "IAD/WebShop-v0": 4,
     "IAD/InterCodeBash-v0": 2,
     "IAD/BIRD-v0": 2,
+    "IAD/Sketch2Code-v0": 1,
 }
 
 
 @pytest.mark.parametrize("env_id", KEYLESS)
-@pytest.mark.parametrize("mode", ["sequential", "parallel"])
-def test_it_runs_with_the_keyless_agents(env_id: str, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "simulator"), [("sequential", "perfect"), ("parallel", "noisy:0.7")])
+def test_it_runs_with_the_keyless_agents(env_id: str, mode: str, simulator: str) -> None:
+    if "Sketch" in env_id and not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
+        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
     env = gym.make(env_id)
-    with IADPolicyWrapper("heeding", env, strategy="artis", n=2, mode=mode) as policy:
+    with IADPolicyWrapper("heeding", env, strategy="artis", n=2, mode=mode, simulator=simulator) as policy:
         for task_id in env.unwrapped.task_ids[: KEYLESS[env_id]]:  # type: ignore[attr-defined]
             observation, info = env.reset(options={"task_id": task_id})
             while not info["stop_reason"]:

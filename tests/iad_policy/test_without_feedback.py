@@ -1,4 +1,7 @@
-"""Refining without feedback is sampling: what IAD gains over best-of-N in the bundled environments is what it hears."""
+"""What IAD gains over best-of-N in the bundled environments is what it hears: without feedback it only samples.
+
+The verifier sees each candidate alone: one that counts agreement gives best-of-N a vote that a chain has not.
+"""
 
 import os
 import shutil
@@ -9,8 +12,8 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
-from iad_policy import IADPolicyWrapper, defaults
-from iad_policy.verifiers.bird import QueryVerifier
+from iad_policy import IADPolicyWrapper
+from iad_policy.defaults import defaults_of
 
 has_chromium = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
 ENVIRONMENTS = [
@@ -23,16 +26,13 @@ ENVIRONMENTS = [
         marks=pytest.mark.skipif(not has_chromium, reason="needs Chromium: apt-get install chromium fonts-liberation"),
     ),
 ]
-VERIFIERS = {"IAD/BIRD-v0": QueryVerifier(agreement=0.0)}
-"""That environment's own verifier counts agreement: best-of-N has a vote among all its candidates, IAD has not."""
 
 
 def played(env: gym.Env[Any, Any], n_tasks: int, **options: Any) -> list[tuple[list[Any], bool]]:
     """The committed actions and the success of each of the first tasks."""
     inner: Any = env.unwrapped
     results = []
-    verifier = VERIFIERS.get(defaults.env_id(env))
-    with IADPolicyWrapper(defaults.defaults_of(env).agent, env, n=4, verifier=verifier, **options) as policy:
+    with IADPolicyWrapper(defaults_of(env).agent, env, n=4, verifier="alone:proxy", **options) as policy:
         for task_id in inner.task_ids[:n_tasks]:
             observation, info = env.reset(options={"task_id": task_id})
             actions = []
@@ -59,3 +59,21 @@ def test_without_feedback_a_keyless_agent_gains_nothing_over_best_of_n(env_id: s
     env.close()
     assert silent == bon
     assert told != silent
+
+
+def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
+    env = gym.make("IAD/BIRD-v0")
+    actions = iter(["submit[SELECT 1]", "submit[SELECT 1 AS one]", "submit[SELECT 2]"] * 2)
+    scores = []
+    for verifier in ("proxy", "alone:proxy"):
+        with IADPolicyWrapper(
+            lambda observation, info: next(actions), env, strategy="bon", verifier=verifier
+        ) as policy:
+            assert policy.verifier is not None
+            assert policy.verifier.information == "proxy"
+            policy.act(*env.reset(seed=0))
+            scores.append([candidate.score for candidate in policy.decisions[0].candidates])
+    env.close()
+    (voted, agreed, other), alone = scores
+    assert voted == agreed > other
+    assert alone == [other] * 3

@@ -340,7 +340,10 @@ def test_any_query_comes_back_as_it_was_typed(client: FlaskClient, text: str) ->
 def test_no_address_breaks_the_server(client: FlaskClient, path: str, method: str) -> None:
     prefix = ("", "search_results/me/", "item_page/me/", "item_sub_page/me/", "done/me/", "picture/")[len(path) % 6]
     seen(client, "/me")
-    assert client.open(f"/{quote(prefix + path)}", method=method).status_code < 500
+    # As a server hands it on: the test client would take some of these for addresses of other hosts.
+    raw = f"/{prefix}{path}".encode().decode("latin-1")
+    answer = client.open("/", method=method, environ_overrides={"PATH_INFO": raw, "REQUEST_URI": quote(raw)})
+    assert answer.status_code < 500
 
 
 def test_half_a_surrogate_pair_in_an_address_is_no_error(client: FlaskClient) -> None:

@@ -1,0 +1,69 @@
+"""What writing a run as data takes: 10^5 decisions as parquet, and fewer in the forms that have no target.
+
+The run folder is a real one (the demo's comparison on 20 tasks) whose episodes are repeated under new keys.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter, process_time
+
+from figures import figure
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy.digest import digest
+from iad_policy.evaluation.api import evaluate
+from iad_policy.evaluation.episodes import EPISODES
+from iad_policy.evaluation.exports import export_runs
+from iad_policy.evaluation.results import CONFIG
+from iad_policy.evaluation.trace import RunTraces
+from iad_policy.log import ANSWERS, BLOBS
+
+N_DECISIONS = 100_000
+N_TASKS = 20
+N_OTHERS = 5_000
+OTHERS = ("jsonl", "sft", "preference", "kto")
+
+
+def repeat(real: Path, folder: Path, times: int) -> None:
+    """Write a run folder that holds the episodes of another one several times."""
+    folder.mkdir()
+    (folder / CONFIG).write_bytes((real / CONFIG).read_bytes())
+    (folder / BLOBS).symlink_to(real / BLOBS)
+    for name, head in ((ANSWERS, b'{"episode":"'), (EPISODES, b'{"key":"')):
+        lines = [line[len(head) :] for line in (real / name).read_bytes().splitlines(keepends=True)]
+        parts = [(line[:32].decode(), line[32:]) for line in lines]
+        with (folder / name).open("wb") as file:
+            for place in range(times):
+                keys = {key: digest(key, place).encode() for key, _ in parts}
+                file.writelines(head + keys[key] + rest for key, rest in parts)
+
+
+def measured(folder: Path, form: str, out: Path) -> tuple[float, float, int]:
+    """Return wall and CPU seconds of an export, from the folder to the file, and its number of rows."""
+    start, cpu = perf_counter(), process_time()
+    run = RunTraces(folder)
+    n_rows = export_runs([run], form, out)[out]
+    return perf_counter() - start, process_time() - cpu, n_rows
+
+
+def main() -> None:
+    """Print the figures; another number of decisions may be given."""
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else N_DECISIONS
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        results = evaluate("IAD/WebShop-v0", tasks=N_TASKS, out=folder / "real")
+        n_real = sum(record.n_steps for own in results.records.values() for record in own)
+        repeat(folder / "real", folder / "few", -(-N_OTHERS // n_real))
+        repeat(folder / "real", folder / "many", -(-n // n_real))
+        measured(folder / "real", "parquet", folder / "warm.parquet")  # imports pyarrow
+        wall_s, cpu_s, n_rows = measured(folder / "many", "parquet", folder / "data.parquet")
+        figure("export_parquet_1e5_s", wall_s * N_DECISIONS / n_rows, "s", target=10.0, n=n_rows)
+        figure("export_parquet_1e5_cpu_s", cpu_s * N_DECISIONS / n_rows, "s", n=n_rows)
+        for form in OTHERS:
+            wall_s, _, n_rows = measured(folder / "few", form, folder / f"{form}.jsonl")
+            figure(f"export_{form}_rows_per_s", n_rows / wall_s, "rows/s", better="higher", n=n_rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Exports in the hands of those who read them: `datasets` loads each, TRL trains on the pairs (`make training`)."""
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from iad_policy.evaluation.config import FREE
+from iad_policy.evaluation.exports import FORMATS, export_runs
+from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.trace import RunTraces
+from tests.iad_policy.evaluation_toy import runner
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore"),  # theirs
+    pytest.mark.skipif(find_spec("datasets") is None, reason="the package datasets is not installed: make training"),
+]
+needs_trl = pytest.mark.skipif(
+    find_spec("trl") is None or find_spec("torch") is None,
+    reason="the packages trl and torch are not installed: make training",
+)
+N_STEPS = 10
+TEMPLATE = (
+    "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("run") / "dials"
+    one = runner(strategies=("single", "bon", "iad"), n=3)
+    with RunFolder(path, one.config(), free=FREE) as folder:
+        for _ in one.episodes(folder):
+            pass
+    return path
+
+
+def loaded(run: Path, form: str, ending: str, tmp_path: Path) -> dict[str, Any]:
+    from datasets import load_dataset
+
+    traces = RunTraces(run)
+    written = export_runs([traces], form, tmp_path / f"dials{ending}")
+    kind = "parquet" if ending == ".parquet" else "json"
+    found = {}
+    for path, n_rows in written.items():
+        data = load_dataset(kind, data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
+        assert len(data) == n_rows
+        found[path.name] = data
+    return found
+
+
+@pytest.mark.parametrize(
+    ("form", "ending"),
+    [(form, ".jsonl") for form in FORMATS if form != "parquet"]
+    + [(form, ".parquet") for form in FORMATS if form != "jsonl"],
+)
+def test_datasets_loads_every_format(run: Path, form: str, ending: str, tmp_path: Path) -> None:
+    for name, data in loaded(run, form, ending, tmp_path).items():
+        assert set(data["information"]) == {"proxy"}
+        assert set(data["task_id"]) == {f"dials-{place}" for place in range(4)}
+        (table,) = [one for one in FORMATS[form] if name.endswith(f"dials{one.suffix}{ending}")]
+        assert data.column_names == list(table.kinds)
+
+
+@needs_trl
+def test_trl_takes_each_form_for_what_it_is(run: Path, tmp_path: Path) -> None:
+    from trl.data_utils import apply_chat_template, is_conversational
+
+    keys = {"sft": {"text"}, "preference": {"prompt", "chosen", "rejected"}, "kto": {"prompt", "completion", "label"}}
+    for form, expected in keys.items():
+        (data,) = loaded(run, form, ".parquet", tmp_path).values()
+        row = dict(data[0])
+        assert is_conversational(row)
+        asked = {
+            name: row[name]
+            for name in ("messages", "prompt", "chosen", "rejected", "completion", "label")
+            if name in row
+        }
+        assert set(apply_chat_template(asked, byte_tokenizer())) == expected
+
+
+@needs_trl
+def test_dpo_on_the_preferences_lowers_its_loss_on_a_tiny_random_model(run: Path, tmp_path: Path) -> None:
+    from trl import DPOConfig, DPOTrainer
+
+    (data,) = loaded(run, "preference", ".jsonl", tmp_path).values()
+    trainer = DPOTrainer(
+        tiny_model(),
+        ref_model=tiny_model(),  # by itself it would look one up by the name of the first, which has none
+        args=DPOConfig(
+            output_dir=str(tmp_path / "out"),
+            max_steps=N_STEPS,
+            per_device_train_batch_size=4,
+            learning_rate=5e-3,
+            max_length=2048,
+            logging_steps=1,
+            report_to=[],
+            save_strategy="no",
+            use_cpu=True,
+            bf16=False,
+            seed=0,
+        ),
+        train_dataset=data,
+        processing_class=byte_tokenizer(),
+    )
+    trainer.train()
+    losses = [line["loss"] for line in trainer.state.log_history if "loss" in line]
+    accuracies = [line["rewards/accuracies"] for line in trainer.state.log_history if "rewards/accuracies" in line]
+    assert len(losses) == N_STEPS
+    assert losses[0] == pytest.approx(math.log(2), abs=0.01)
+    assert mean(losses[N_STEPS // 2 :]) < 0.9 * losses[0]
+    assert mean(accuracies[N_STEPS // 2 :]) > 0.6
+
+
+def byte_tokenizer() -> Any:
+    """A tokenizer of single bytes, built here: nothing is downloaded."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    special = ("<pad>", "</s>", "<system>", "<user>", "<assistant>")
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(
+        models.BPE(vocab={name: place for place, name in enumerate((*special, *alphabet))}, merges=[])
+    )
+    tokenizer.add_special_tokens(list(special))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", chat_template=TEMPLATE, padding_side="left"
+    )
+
+
+def tiny_model() -> Any:
+    """Two layers, 64 wide, of random weights."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(byte_tokenizer()),
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            max_position_embeddings=2048,
+            pad_token_id=0,
+            eos_token_id=1,
+            bos_token_id=1,
+        )
+    )
