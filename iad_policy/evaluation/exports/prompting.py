@@ -102,8 +102,9 @@ class Prompter:
 def _turn(step: Step) -> Turn:
     committed = next((one for one in step.candidates if one.id == step.committed), None)
     observation = None if step.before is None else step.before.observation
-    said = {} if committed is None else {"thought": committed.thought, "parts": committed.parts}
-    return Turn(observation, step.action, **said)
+    if committed is None:
+        return Turn(observation, step.action)
+    return Turn(observation, step.action, thought=committed.thought, parts=committed.parts)
 
 
 def _words(content: Any) -> str:
