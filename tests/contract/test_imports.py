@@ -24,6 +24,10 @@ HEAVY = (
     "ray",
     "cv2",
     "spacy",
+    "pyarrow",
+    "mlflow",
+    "wandb",
+    "tensorboard",
 )
 MAY_IMPORT = {"webshop_server": set(), "iad_envs": {"webshop_server"}, "iad_policy": set()}
 FILES = sorted(path.relative_to(ROOT).as_posix() for name in OURS for path in (ROOT / name).rglob("*.py"))

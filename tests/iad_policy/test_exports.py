@@ -6,10 +6,12 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
+import gymnasium as gym
 import pytest
 
+from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.cast import Cast
@@ -181,6 +183,42 @@ def test_a_language_models_prompts_and_answers_come_back_word_for_word(style: An
     unread = [row for row in pairs if row["preferred_by"] == "format"]
     assert {row["rejected"][0]["content"] for row in unread} == {"No idea"}
     assert {(row["margin"], row["chosen_logprob"], row["rejected_logprob"]) for row in unread} == {(None, -0.75, -0.75)}
+
+
+def test_a_composed_answer_comes_back_with_its_parts_also_in_later_prompts(tmp_path: Path) -> None:
+    class Composing(Scripted):
+        def complete(self, messages: Messages, **_: Any) -> Completion:
+            self.asked.append(messages)
+            return Completion(
+                f"Thought: round {len(self.asked)}\nCommand: turn[{len(self.asked) % 3}]\nExplanation: it fits"
+            )
+
+    model = Composing()
+    here = Cast(CompositeAgent(model), Liker(), TemplateRoles())
+    one = Runner(config(agent="composite:scripted", strategies=("bon",), n=2), DialsEnv, lambda *_: here)
+    rows = exported(kept(one, tmp_path / "run"), "sft")
+    asked = {json.dumps(messages) for messages in model.asked}
+    assert {json.dumps(row["messages"][:-1]) for row in rows} <= asked
+    for row in rows:
+        assert row["messages"][-1]["content"].splitlines()[2] == "Explanation: it fits"
+
+
+def test_numbers_as_actions_are_asked_for_with_their_range(tmp_path: Path) -> None:
+    class Numbers:
+        name = "numbers"
+        asked: ClassVar[list[Messages]] = []
+
+        def complete(self, messages: Messages, **_: Any) -> Completion:
+            self.asked.append(messages)
+            return Completion(f"Action: {len(self.asked) % 4}")
+
+    space = gym.make("FrozenLake-v1").action_space
+    here = Cast(LanguageAgent(Numbers(), space=space), None, TemplateRoles())
+    asked = config(env="FrozenLake-v1", agent="litellm:numbers", verifier="", strategies=("bon-sc",), n=3, tasks=2)
+    one = Runner(asked, lambda: gym.make("FrozenLake-v1"), lambda *_: here)
+    rows = exported(kept(one, tmp_path / "run"), "sft")
+    assert {json.dumps(row["messages"][:-1]) for row in rows} <= {json.dumps(messages) for messages in Numbers.asked}
+    assert "a whole number from 0 to 3" in rows[0]["messages"][0]["content"]
 
 
 HERE = Seen("seen", {}, state="here")
