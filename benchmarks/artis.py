@@ -81,7 +81,7 @@ def gain(name: str, env_id: str, n_tasks: int, *, options: Mapping[str, Any] | N
     for bound in ("low", "high"):
         figure(f"gain_{name}_{bound}_95", getattr(difference.success_95, bound), "success", n=pairs, better="higher")
     if rows["artis"].evaluation_pass_rate is not None:
-        figure(f"pass_rate_{name}", rows["artis"].evaluation_pass_rate, "share", n=N * pairs)
+        figure(f"pass_rate_{name}", rows["artis"].evaluation_pass_rate, "share", n=run.get("n", N) * pairs)
 
 
 def short(env_id: str) -> str:

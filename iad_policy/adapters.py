@@ -227,10 +227,8 @@ def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
     `max_steps` is the step limit, `discrete` the first action and the number of actions where these are numbers.
     """
     limit, space = step_limit(env), env.action_space
-    return {
-        "max_steps": int(limit) if math.isfinite(limit) else None,
-        "discrete": [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None,
-    }
+    discrete = [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None
+    return {"max_steps": int(limit) if math.isfinite(limit) else None, "discrete": discrete}
 
 
 def _plain_key(action: Any) -> str:

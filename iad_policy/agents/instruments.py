@@ -112,7 +112,7 @@ def noisy_oracle(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -
 
     Args:
         env: See `Instrument`.
-        rates: Such as `"epsilon=0.4,tau=0.5"`.
+        rates: Such as `"epsilon=0.4:tau=0.5"`.
         given: `gold` and `mistakes`, see `Instrument`.
     """
     return Instrument(env, _rates(rates, Rates()), ignores_feedback=True, **given)
@@ -150,7 +150,7 @@ def _rates(text: str, default: Rates) -> Rates:
         ValueError: A rate that is no number in [0, 1].
     """
     rates = default
-    for pair in filter(None, text.split(",")):
+    for pair in filter(None, text.split(":")):
         name, _, value = (part.strip() for part in pair.partition("="))
         if name not in Rates._fields:
             raise UnknownName("rate", name, Rates._fields)

@@ -97,6 +97,7 @@ class Runner:
         self._front = Seat(config, make_env, load_cast)  # tells what there is; nothing is run in it
         self._id = env_id(self._front.env)
         self._inner: Any = self._front.env.unwrapped
+        self._environment = signed(self._id, self._inner)
         self._signatures = {name: identity_of(config.strategy(name), name) for name in config.strategies}
         self._names = {agent: _names(self._front.cast(agent), config, agent) for agent in config.agents}
         self._budget = Budget(config.budget)
@@ -130,7 +131,7 @@ class Runner:
             **self._config.as_json(),
             "data": self.data,
             **described(self._front.env),
-            "identity": {**self._names, **self._signatures, self._id: signed(self._id, self._inner)},
+            "identity": {**self._names, **self._signatures, self._id: self._environment},
             "iad_version": version("iad"),
         }
 
@@ -172,7 +173,7 @@ class Runner:
         """Return the hash of everything that can change an episode's answers."""
         config = self._config
         return digest(
-            (signed(self._id, self._inner), config.env_args, config.split, self.data.get("digest")),
+            (self._environment, config.env_args, config.split, self.data.get("digest")),
             (task, seed),
             self._names[arm.agent],
             (self._signatures[arm.strategy], config.options(arm.strategy, arm.n), config.episode_budget),

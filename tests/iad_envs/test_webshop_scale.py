@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from iad_envs.errors import UnknownTask
-from iad_envs.webshop import WebShopEnv
+from iad_envs.webshop import WebShopEnv, load_store
+from webshop_server.goals import load_goals
 from webshop_server.indexes import Indexes, IndexNotFound
 from webshop_server.stock import open_products
 
@@ -42,9 +43,10 @@ def walk(env: Any, seed: int) -> list[Any]:
 @pytest.mark.usefixtures("home")
 def test_episodes_are_the_same_as_in_memory(indexes: Indexes) -> None:
     in_memory = WebShopEnv(catalog="memory")
-    indexes.build(Path(in_memory.data.folder))
+    folder = Path(in_memory.data.folder)
+    indexes.build(folder)
     on_disk = WebShopEnv(catalog="disk")
-    assert on_disk._store.catalog.is_on_disk
+    assert load_store(folder, None, "bm25", "light", catalog="disk").catalog.is_on_disk
     assert on_disk.task_ids == in_memory.task_ids
     for seed in range(30):
         assert walk(on_disk, seed) == walk(in_memory, seed)
@@ -66,8 +68,6 @@ def test_an_unknown_place_or_engine_names_the_known_ones() -> None:
 
 
 def test_catalogues_on_disk_and_in_memory_give_the_same_goals_of_each_kind(indexes: Indexes) -> None:
-    from webshop_server.goals import load_goals
-
     folder = Path(WebShopEnv().data.folder)
     indexes.build(folder)
     catalogs = [open_products(folder, catalog=place, indexes=indexes) for place in ("memory", "disk")]

@@ -13,12 +13,12 @@ from iad_policy.verifiers.corrupted import NoisyVerifier, SparseVerifier
 from tests.iad_policy.quiz import N_ANSWERS, Examiner, Quiz, answer, n_solved, other_answer
 
 EPSILON, SIGMA, RHO, BETA = 0.6, 0.25, 0.5, 0.7
-RATES = f"epsilon={EPSILON},sigma={SIGMA},rho={RHO}"
+RATES = f"epsilon={EPSILON}:sigma={SIGMA}:rho={RHO}"
 KINDS = {"noisy": noisy_oracle, "responsive": feedback_responsive, "stubborn": stubborn, "over": over_reflector}
 
 
 def made(kind: str, rates: str = "") -> Instrument:
-    rates = rates or (f"{RATES},beta={BETA}" if kind == "over" else RATES)
+    rates = rates or (f"{RATES}:beta={BETA}" if kind == "over" else RATES)
     return KINDS[kind](Quiz(), rates, gold=answer, mistakes=other_answer)
 
 

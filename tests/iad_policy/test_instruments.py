@@ -59,7 +59,7 @@ def test_a_worse_verifier_is_worth_less(strategy: str, verifiers: list[Verifier]
 def test_diversity_is_what_a_vote_needs() -> None:
     """Mistakes that are all alike outvote the right answer; mistakes that differ don't."""
     options = {"strategy": "bon-sc", "n": 7}
-    alike, various = (n_solved(made("noisy", f"epsilon=0.6,tau={tau}"), None, 200, **options) for tau in (0, 1))
+    alike, various = (n_solved(made("noisy", f"epsilon=0.6:tau={tau}"), None, 200, **options) for tau in (0, 1))
     right = sum(comb(7, k) * 0.4**k * 0.6 ** (7 - k) for k in range(4, 8))
     assert fits(alike, 200, right, confidence=0.99)
     assert various > alike + 40
