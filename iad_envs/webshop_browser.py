@@ -53,7 +53,7 @@ class WebShopBrowserEnv(WebShopEnv):
         chromium: Path or name of the browser; default `$IAD_CHROMIUM`, else the usual names.
         chromedriver: Path or name of its driver; default `$IAD_CHROMEDRIVER`, else `chromedriver`.
         render_mode: `rgb_array` (what is in the window), `ansi`, or None.
-        data_dir, split, goals, max_steps, page_size, progress, search, tagger, search_anywhere, max_pages,
+        data_dir, split, goals, max_steps, page_size, progress, search, tagger, catalog, search_anywhere, max_pages,
             show_attributes: As `IAD/WebShop-v0`.
 
     ## Version history
@@ -74,6 +74,7 @@ class WebShopBrowserEnv(WebShopEnv):
         progress: ProgressMode = "maximum",
         search: str = "bm25",
         tagger: str = "light",
+        catalog: str = "auto",
         search_anywhere: bool = True,
         max_pages: int | None = None,
         show_attributes: bool = False,
@@ -95,6 +96,7 @@ class WebShopBrowserEnv(WebShopEnv):
             progress=progress,
             search=search,
             tagger=tagger,
+            catalog=catalog,
             search_anywhere=search_anywhere,
             max_pages=max_pages,
             show_attributes=show_attributes,
