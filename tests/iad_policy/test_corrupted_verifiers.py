@@ -139,7 +139,7 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
         ("noisy:nan:oracle", "a standard deviation of 0 or more, got nan"),
         ("sparse:oracle", "levels .*none.*low.*medium.*high"),
         ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
-        ("noisy:1:nobody", "known: finalise, judge"),
+        ("noisy:1:nobody", "known: alone, finalise, judge"),
     ],
 )
 def test_names_that_make_no_sense_are_refused_with_the_right_form(name: str, error: str) -> None:
