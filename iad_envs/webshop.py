@@ -113,8 +113,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
         show_attributes: A tab with the product's attributes, an aid that the original has off.
         special_queries: `<r> <a> <c> <q>` queries, an unintended shortcut of the original.
         server: Address of a shop that `iad serve --api` hosts, in place of one in this process. Data and rules of the
-            shop (`data_dir goals page_size search tagger search_anywhere max_pages show_attributes special_queries`)
-            are then the server's.
+            shop (`data_dir goals search tagger catalog page_size search_anywhere max_pages show_attributes
+            special_queries`) are then the server's.
         token: The server's; default `$IAD_SHOP_TOKEN`, which keeps it out of specs and run folders.
         render_mode: `ansi` or None.
 

@@ -74,7 +74,7 @@ class WebShopBrowserEnv(WebShopEnv):
         progress: ProgressMode = "maximum",
         search: str = "bm25",
         tagger: str = "light",
-        catalog: str = "auto",
+        catalog: Literal["auto", "memory", "disk"] = "auto",
         search_anywhere: bool = True,
         max_pages: int | None = None,
         show_attributes: bool = False,
