@@ -13,6 +13,7 @@ __all__ = ["add_commands"]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 Guard = Callable[[], AbstractContextManager[None]]
 Serve = Callable[[Any, str, int], None]
+Tell = Callable[[str], None]
 LOOPBACK = "127.0.0.1"
 PORT = 8000
 
@@ -30,6 +31,13 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
     def tell(text: str) -> None:
         console().print(text, highlight=False, markup=False, soft_wrap=True)
 
+    _add_report(app, tell, guard)
+    _add_export(app, tell, guard)
+    _add_view(app, guard, serve)
+    _add_sweep(app, tell, guard)
+
+
+def _add_report(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command()
     def report(
         runs: Runs,
@@ -49,6 +57,8 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
                 write_agentboard([RunTraces(folder) for folder in runs], agentboard)
                 tell(f"AgentBoard's files: {agentboard}")
 
+
+def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command()
     def export(
         runs: Runs,
@@ -69,6 +79,8 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
             for path, n_rows in written.items():
                 tell(f"{path}: {n_rows} rows")
 
+
+def _add_view(app: typer.Typer, guard: Guard, serve: Serve) -> None:
     @app.command()
     def view(
         runs: Runs,
@@ -83,6 +95,8 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
         with guard():
             serve(create_app(runs), host, port)
 
+
+def _add_sweep(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command()
     def sweep(
         env: Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")],
@@ -115,9 +129,16 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
                 agent=agent,
                 weak=weak,
                 verifier=verifier,
-                ns=tuple(int(one) for one in n.split(",")),
+                ns=_numbers(n),
                 parts=tuple(part for part in parts.split(",") if part),
                 options={"split": split, "data_dir": data_dir, "workers": workers},
             )
             for path in sweep_figures([name.strip() for name in figures.split(",")], asked):
                 tell(f"Figure: {path}")
+
+
+def _numbers(given: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(one) for one in given.split(","))
+    except ValueError:
+        raise ValueError(f"expected --n with whole numbers between commas, got {given!r}") from None

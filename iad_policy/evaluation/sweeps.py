@@ -103,12 +103,15 @@ def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
 
     Raises:
         UnknownName: No such figure or metric; nothing was run.
+        ValueError: Figure 5 without parts of the reward, likewise.
     """
     for name in names:
         if name not in FIGURES:
             raise UnknownName("figure", name, FIGURES)
     if sweep.metric not in METRICS:
         raise UnknownName("metric", sweep.metric, METRICS)
+    if "5" in names and not sweep.parts:
+        raise ValueError("expected parts of the reward for figure 5, whose verifiers they are, got none; pass --parts")
     for name in names:
         yield from write_figure(name, FIGURES[name](sweep), sweep)
 

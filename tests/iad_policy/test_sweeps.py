@@ -58,4 +58,6 @@ def test_an_unknown_figure_runs_nothing(tmp_path: Path) -> None:
         list(sweep_figures(["3", "9"], Sweep(SHOP, tmp_path)))
     with pytest.raises(UnknownName, match="progress, reward, success"):
         list(sweep_figures(["3"], Sweep(SHOP, tmp_path, metric="speed")))
+    with pytest.raises(ValueError, match="parts of the reward for figure 5"):
+        list(sweep_figures(["3", "5"], Sweep(SHOP, tmp_path)))
     assert list(tmp_path.iterdir()) == []
