@@ -61,6 +61,10 @@ def completion(text: str | None, **changes: Any) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # many workers connect at once, and one that is turned away is no part of the script
+
+
 @contextmanager
 def serving() -> Iterator[OpenAIServer]:
     """Run a server on a free port of this machine, and leave no thread behind."""
@@ -102,7 +106,7 @@ def serving() -> Iterator[OpenAIServer]:
             self.end_headers()
             self.wfile.write(raw)
 
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    httpd = _Server(("127.0.0.1", 0), Handler)
     httpd.daemon_threads = False  # so that closing joins them
     server = OpenAIServer(f"http://127.0.0.1:{httpd.server_port}/v1")
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02})
