@@ -8,6 +8,7 @@ Long observations are kept once, by content, in `blobs/`.
 import json
 import os
 import warnings
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
@@ -73,7 +74,61 @@ class LineFile:
         self._file.close()
 
 
-class AnswerLog:
+class Log(ABC):
+    """Where the answers of a run go: lines, and long values and pictures that they name."""
+
+    def append(self, *records: Mapping[str, Any]) -> None:
+        """Write lines in one go.
+
+        Raises:
+            StorageError: They can't be written.
+        """
+        self.write("".join(f"{dumps(record)}\n" for record in records).encode())
+
+    def put(self, value: Any) -> Any:
+        """Return a JSON-able form of a value, a long text or large array by reference to its blob."""
+        size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
+        if size <= BLOB_CHARS:
+            return encode(value)
+        name = digest(value)
+        self.keep(f"{BLOBS}/{name}.json", lambda: json.dumps(encode(value)).encode())
+        return {"__blob__": name}
+
+    def put_picture(self, png: bytes) -> str:
+        """Keep a picture once, by content; returns its path in the folder."""
+        path = f"{THUMBNAILS}/{digest(png)}.png"
+        self.keep(path, lambda: png)
+        return path
+
+    def get(self, value: Any) -> Any:
+        """Return what `put` was given.
+
+        Raises:
+            OSError: Its blob is gone.
+            ValueError: Its blob is damaged.
+        """
+        if isinstance(value, dict) and "__blob__" in value:
+            value = json.loads(self.kept(f"{BLOBS}/{value['__blob__']}.json"))
+        return decode(value)
+
+    @abstractmethod
+    def write(self, lines: bytes) -> None:
+        """Write whole lines."""
+
+    @abstractmethod
+    def keep(self, place: str, content: Callable[[], bytes]) -> None:
+        """Keep content at a place in the folder, unless it is there."""
+
+    @abstractmethod
+    def kept(self, place: str) -> bytes:
+        """Return what was kept at a place.
+
+        Raises:
+            OSError: It is gone.
+        """
+
+
+class AnswerLog(Log):
     """The answers of one run, in a folder.
 
     What was recorded is read when its episode begins: in memory are only places in the file.
@@ -93,43 +148,34 @@ class AnswerLog:
 
     def episode(self, key: str) -> "EpisodeLog":
         """Return the part of the log that belongs to one episode."""
-        records: dict[str, dict[str, Any]] = {}
+        return EpisodeLog(self, key, self.answers(key))
+
+    def answers(self, key: str) -> dict[str, dict[str, Any]]:
+        """Return what was recorded of an episode before this log was opened, by item; asked again, it is nothing."""
+        answers: dict[str, dict[str, Any]] = {}
         places = self._places.pop(key, ())
         for start, size in zip(places[::2], places[1::2], strict=True):
             record = _record_of(os.pread(self._reading.fileno(), size, start))
             if record is None:
                 _warn(self._file.path, f"byte {start}")
-            elif record["kind"] == "left":
-                for item in record["dropped"]:
-                    records.pop(item, None)
             else:
-                records[record["item"]] = record
-        return EpisodeLog(self, key, records)
+                take_in(answers, record)
+        return answers
 
-    def append(self, *records: Mapping[str, Any]) -> None:
-        """Write lines in one go; they are with the operating system when this returns.
+    def write(self, lines: bytes) -> None:
+        """Write whole lines; they are with the operating system when this returns.
 
         Raises:
             StorageError: They can't be written.
         """
-        self._file.append("".join(f"{dumps(record)}\n" for record in records).encode())
+        self._file.append(lines)
 
-    def put(self, value: Any) -> Any:
-        """Return a JSON-able form of a value, a long text or large array by reference to its blob."""
-        size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
-        if size <= BLOB_CHARS:
-            return encode(value)
-        name = digest(value)
-        self._keep(f"{BLOBS}/{name}.json", lambda: json.dumps(encode(value)).encode())
-        return {"__blob__": name}
+    def keep(self, place: str, content: Callable[[], bytes]) -> None:
+        """Write a file of the folder, unless it is there.
 
-    def put_picture(self, png: bytes) -> str:
-        """Keep a picture once, by content; returns its path in the folder."""
-        path = f"{THUMBNAILS}/{digest(png)}.png"
-        self._keep(path, lambda: png)
-        return path
-
-    def _keep(self, place: str, content: Callable[[], bytes]) -> None:
+        Raises:
+            StorageError: It can't be written.
+        """
         path = self.folder / place
         with suppress(FileNotFoundError):
             if path.stat().st_size:  # a power cut may leave an empty one
@@ -143,16 +189,9 @@ class AnswerLog:
             part.unlink(missing_ok=True)
             raise StorageError(path, error) from error
 
-    def get(self, value: Any) -> Any:
-        """Return what `put` was given.
-
-        Raises:
-            OSError: Its blob is gone.
-            ValueError: Its blob is damaged.
-        """
-        if isinstance(value, dict) and "__blob__" in value:
-            value = json.loads((self.folder / BLOBS / f"{value['__blob__']}.json").read_text(encoding="utf-8"))
-        return decode(value)
+    def kept(self, place: str) -> bytes:
+        """Return the content of a file of the folder."""
+        return (self.folder / place).read_bytes()
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
@@ -173,7 +212,7 @@ class Line(NamedTuple):
 class EpisodeLog:
     """Recorded and new answers of one episode."""
 
-    def __init__(self, log: AnswerLog, key: str, records: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, log: Log, key: str, records: dict[str, dict[str, Any]]) -> None:
         self._log = log
         self._records = records
         self.key = key
@@ -215,6 +254,15 @@ class EpisodeLog:
         if line.usage:
             record["usage"] = line.usage.as_dict()
         return record
+
+
+def take_in(answers: dict[str, dict[str, Any]], record: dict[str, Any]) -> None:
+    """Add a line of an episode to its answers by item; one that says what was left takes answers away."""
+    if record["kind"] == "left":
+        for item in record["dropped"]:
+            answers.pop(item, None)
+    else:
+        answers[record["item"]] = record
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,10 @@ from iad_policy.types import State
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
-FREE = frozenset({"threads", "workers", "cache", "data_dir", "run_budget", "preset", "notes", "max_steps", "discrete"})
+THREADS = "threads"
+FREE = frozenset(
+    {"threads", "workers", "engine", "cache", "data_dir", "run_budget", "preset", "notes", "max_steps", "discrete"}
+)
 """Parts that change no answer, so that they may change from one run of a command to the next; the last two follow from
 the environment and its arguments."""
 NAMED = ("feedback", "stop", "delta", "temperature")
@@ -72,6 +75,7 @@ class RunConfig:
         budget: Limits by name.
         threads: Requests answered side by side within a decision.
         workers: Episodes run side by side.
+        engine: What runs them side by side.
         cache: Whether language-model answers are cached.
         own: Strategies, agents and verifiers that are objects, by the name that they have here.
 
@@ -104,6 +108,7 @@ class RunConfig:
     budget: Mapping[str, float] = field(default_factory=dict)
     threads: int = 1
     workers: int = 1
+    engine: str = THREADS
     cache: bool = True
     own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 

@@ -79,14 +79,14 @@ class RunFolder:
             self._lock.close()
             raise
 
-    def add(self, record: EpisodeRecord) -> None:
-        """Keep a finished episode; it is on disk when this returns. A later line with the same key replaces it.
+    def add(self, *records: EpisodeRecord) -> None:
+        """Keep finished episodes; they are on disk when this returns. A later line with the same key replaces one.
 
         Raises:
             StorageError: It can't be written.
         """
-        self._file.append(dumps(record.as_json()).encode() + b"\n", is_synced=True)
-        self.episodes[record.key] = record
+        self._file.append(b"".join(dumps(record.as_json()).encode() + b"\n" for record in records), is_synced=True)
+        self.episodes.update({record.key: record for record in records})
 
     @property
     def repaired(self) -> list[str]:

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from iad_policy.errors import StorageError
 from iad_policy.evaluation.config import FREE
+from iad_policy.evaluation.desk import RunStopped
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.results import Results
-from iad_policy.evaluation.runner import Runner, RunStopped
+from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.table import Board
 from iad_policy.evaluation.trackers import MakeTracker, Tracking
 from iad_policy.evaluation.viewer.report import write_report

@@ -1,0 +1,182 @@
+"""What does an episode: an environment, those who answer there, and how one is run from its reset to its record."""
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from time import perf_counter
+from typing import Any, NamedTuple, TypeAlias
+
+import gymnasium as gym
+
+from iad_policy.budget import Budget, Meter
+from iad_policy.cast import Cast
+from iad_policy.defaults import env_id
+from iad_policy.digest import seed_of
+from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
+from iad_policy.evaluation.casting import identity_of
+from iad_policy.evaluation.config import Arm, RunConfig
+from iad_policy.evaluation.course import Course
+from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.log import EpisodeLog
+from iad_policy.names import signed
+from iad_policy.verifiers import NO_VERIFIER
+from iad_policy.wrapper import IADPolicyWrapper
+
+MakeEnv: TypeAlias = Callable[[], gym.Env[Any, Any]]
+LoadCast: TypeAlias = Callable[[RunConfig, gym.Env[Any, Any], str], Cast]
+
+
+class Job(NamedTuple):
+    """One episode to be run."""
+
+    arm: Arm
+    task: str
+    seed: int
+    key: str
+
+
+class Post(NamedTuple):
+    """What every worker is given.
+
+    Attributes:
+        config: What is run.
+        make_env: Makes the worker's environment.
+        load_cast: Given the configuration, the environment and an agent's name, makes who answers there.
+    """
+
+    config: RunConfig
+    make_env: MakeEnv
+    load_cast: LoadCast
+
+
+class Seat:
+    """An environment, and who answers there.
+
+    Args:
+        post: What is run, and how these are made.
+    """
+
+    def __init__(self, post: Post) -> None:
+        self.env = post.make_env()
+        self.env_id = env_id(self.env)
+        self._post = post
+        self._casts: dict[str, Cast] = {}
+
+    def cast(self, agent: str) -> Cast:
+        """Return who answers when this agent proposes."""
+        if agent not in self._casts:
+            self._casts[agent] = self._post.load_cast(self._post.config, self.env, agent)
+        return self._casts[agent]
+
+    @property
+    def data(self) -> Mapping[str, str]:
+        """The name and digest of the data; empty for an environment that has none."""
+        data = getattr(self.env.unwrapped, "data", None)
+        return {} if data is None else {"name": data.name, "digest": data.digest}
+
+    @property
+    def environment(self) -> str:
+        """What names the environment's behaviour."""
+        return signed(self.env_id, self.env.unwrapped)
+
+    def names(self, agent: str) -> Mapping[str, str]:
+        """Return what names the behaviour of those who answer when this agent proposes."""
+        config, cast = self._post.config, self.cast(agent)
+        return {
+            "agent": identity_of(cast.agent, agent),
+            "verifier": identity_of(cast.verifier, config.verifier),
+            "roles": identity_of(cast.roles, cast.roles.source),
+            "simulator": identity_of(cast.simulator, config.simulator),
+            "information": "" if cast.verifier is None else cast.verifier.information,
+            **({"agent_information": cast.agent_information} if cast.agent_information else {}),
+        }
+
+    def signatures(self) -> Mapping[str, str]:
+        """Return what names the behaviour of the strategies."""
+        config = self._post.config
+        return {name: identity_of(config.strategy(name), name) for name in config.strategies}
+
+    def facts(self) -> dict[str, Any]:
+        """Return which code, data, agents, verifier and strategies these are: what `config.json` records of them."""
+        agents = {agent: self.names(agent) for agent in self._post.config.agents}
+        return {
+            "data": self.data,
+            "identity": {**agents, **self.signatures(), self.env_id: self.environment},
+            "iad_version": version("iad"),
+        }
+
+
+class Worker:
+    """Runs episodes, one after another, in an environment of its own.
+
+    Args:
+        post: What is run.
+        meter: Of the run, shared with other workers: what it may spend, and whether it is to stop.
+    """
+
+    def __init__(self, post: Post, meter: Meter) -> None:
+        self.seat = Seat(post)
+        self._config = post.config
+        self._meter = meter
+        self._budget = Budget(post.config.budget)
+
+    def run(self, job: Job, log: EpisodeLog) -> EpisodeRecord:
+        """Run an episode; what goes wrong in it stands in its record.
+
+        Raises:
+            Interrupted: The run is to stop.
+            StorageError: The log can't be written.
+        """
+        config, arm, seat = self._config, job.arm, self.seat
+        cast = seat.cast(arm.agent)
+        policy = IADPolicyWrapper(
+            cast.agent,
+            seat.env,
+            strategy=config.own.get(arm.strategy, arm.strategy),
+            verifier=cast.verifier or NO_VERIFIER,
+            roles=cast.roles,
+            simulator=cast.simulator or config.simulator,
+            budget=self._budget,
+            seed=job.seed,
+            threads=config.threads,
+            log=lambda task: log,
+            run_meter=self._meter,
+            **config.options(arm.strategy, arm.n),
+        )
+        start = perf_counter()
+        with policy:
+            course = Course(seat.env, policy, job.task)
+            try:
+                course.run(seed_of(job.seed, job.task) % 2**31)
+            except BudgetExhausted as spent:
+                course.stop("budget", cut=spent.axis)
+            except (Interrupted, StorageError):
+                raise
+            except Exception as error:
+                self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
+                course.stop("error", error=error)
+            difficulty = getattr(seat.env.unwrapped, "difficulty", None)
+            return EpisodeRecord(
+                **identified(job, config, seat.env_id),
+                difficulty=difficulty(job.task) if callable(difficulty) else "",
+                information="" if cast.verifier is None else cast.verifier.information,
+                wall_s=perf_counter() - start,
+                **course.facts(),
+            )
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.seat.env.close()
+
+
+def identified(job: Job, config: RunConfig, env_id: str) -> dict[str, Any]:
+    """Return the part of a record that is known before the episode is run."""
+    return {
+        "key": job.key,
+        "env": env_id,
+        "task_id": job.task,
+        "strategy": job.arm.strategy,
+        "seed": job.seed,
+        "agent": job.arm.agent,
+        "verifier": config.verifier,
+        "n": job.arm.n,
+    }
