@@ -20,7 +20,7 @@ from iad_policy.errors import IADError, MissingExtra, StorageError
 from iad_policy.evaluation import commands, inventory
 from iad_policy.evaluation.asked import asked_for, pairs
 from iad_policy.evaluation.casting import cache_path, load_cast
-from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.evaluation.config import DEFAULT_STRATEGIES, THREADS, RunConfig
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
 from iad_policy.evaluation.play import play as play_episode
@@ -102,6 +102,7 @@ BudgetLimits = Annotated[
 ]
 Threads = Annotated[int, typer.Option(help="Requests of a decision answered side by side; changes no answer.")]
 Workers = Annotated[int, typer.Option(help="Episodes run side by side; changes no answer.")]
+Engine = Annotated[str, typer.Option(help="What runs episodes side by side: threads, or ray on a cluster.")]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Whether language-model answers are cached.")]
 Track = Annotated[
     str, typer.Option(metavar="NAME[,NAME...]", help="Trackers told of every episode: mlflow, tensorboard, wandb.")
@@ -138,6 +139,7 @@ def compare(
     data_dir: DataDir = None,
     threads: Threads = 1,
     workers: Workers = 1,
+    engine: Engine = THREADS,
     cache: Cache = True,
     track: Track = "",
     fresh: Fresh = False,
@@ -174,6 +176,7 @@ def run(
     data_dir: DataDir = None,
     threads: Threads = 1,
     workers: Workers = 1,
+    engine: Engine = THREADS,
     cache: Cache = True,
     track: Track = "",
     fresh: Fresh = False,

@@ -9,6 +9,7 @@ IADError
 ├── ReplayError        a recorded run does not fit the environment it is replayed in
 ├── StorageError       what was done can't be kept: the disk is full, say
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
+├── EngineError        an engine can't run episodes, or not these
 ├── MissingExtra       an optional package is not installed; the message names the extra
 └── ModelError         a language model could not answer; `kind` says why
 """
@@ -16,10 +17,20 @@ IADError
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 
 class IADError(Exception):
-    """Base of every error that `iad_policy` raises on purpose."""
+    """Base of every error that `iad_policy` raises on purpose; each can be sent to another process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[IADError], args: tuple[Any, ...], attributes: dict[str, Any]) -> IADError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class BudgetExhausted(IADError):

@@ -91,7 +91,7 @@ class Log(ABC):
         if size <= BLOB_CHARS:
             return encode(value)
         name = digest(value)
-        self.keep(f"{BLOBS}/{name}.json", lambda: json.dumps(encode(value)).encode())
+        self.keep(blob_place(name), lambda: json.dumps(encode(value)).encode())
         return {"__blob__": name}
 
     def put_picture(self, png: bytes) -> str:
@@ -108,7 +108,7 @@ class Log(ABC):
             ValueError: Its blob is damaged.
         """
         if isinstance(value, dict) and "__blob__" in value:
-            value = json.loads(self.kept(f"{BLOBS}/{value['__blob__']}.json"))
+            value = json.loads(self.kept(blob_place(value["__blob__"])))
         return decode(value)
 
     @abstractmethod
@@ -148,10 +148,6 @@ class AnswerLog(Log):
 
     def episode(self, key: str) -> "EpisodeLog":
         """Return the part of the log that belongs to one episode."""
-        return EpisodeLog(self, key, self.answers(key))
-
-    def answers(self, key: str) -> dict[str, dict[str, Any]]:
-        """Return what was recorded of an episode before this log was opened, by item; asked again, it is nothing."""
         answers: dict[str, dict[str, Any]] = {}
         places = self._places.pop(key, ())
         for start, size in zip(places[::2], places[1::2], strict=True):
@@ -160,7 +156,7 @@ class AnswerLog(Log):
                 _warn(self._file.path, f"byte {start}")
             else:
                 take_in(answers, record)
-        return answers
+        return EpisodeLog(self, key, answers)
 
     def write(self, lines: bytes) -> None:
         """Write whole lines; they are with the operating system when this returns.
@@ -221,6 +217,11 @@ class EpisodeLog:
         self.put_picture = log.put_picture
         self.n_replayed = 0
 
+    @property
+    def answers(self) -> Mapping[str, dict[str, Any]]:
+        """What was recorded and not replayed yet, by item."""
+        return self._records
+
     def recorded(self, item: str, question: str) -> dict[str, Any] | None:
         """Return the recorded answer to a question, or None when it has to be asked.
 
@@ -263,6 +264,24 @@ def take_in(answers: dict[str, dict[str, Any]], record: dict[str, Any]) -> None:
             answers.pop(item, None)
     else:
         answers[record["item"]] = record
+
+
+def blobs_named(value: Any) -> Iterator[str]:
+    """Yield the places of the blobs that a record names."""
+    if isinstance(value, dict):
+        if "__blob__" in value:
+            yield blob_place(value["__blob__"])
+        else:
+            for part in value.values():
+                yield from blobs_named(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from blobs_named(part)
+
+
+def blob_place(name: str) -> str:
+    """Return where in a run's folder a blob is kept."""
+    return f"{BLOBS}/{name}.json"
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

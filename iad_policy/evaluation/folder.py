@@ -44,6 +44,10 @@ class RunFolder:
         free: Parts of the configuration that may differ from the recorded one: they change no answer.
         is_fresh: Whether a run that the folder holds is forgotten first.
 
+    Attributes:
+        config: What the run is, as `config.json` has it.
+        episodes: The episodes that are kept, by key.
+
     Raises:
         RunFolderError: It holds a run with another configuration, or something that is no run, or is in use.
     """
@@ -124,15 +128,15 @@ class RunFolder:
 
     def _settle(self, config: Mapping[str, Any], free: frozenset[str]) -> None:
         path = self.path / CONFIG
-        given = json.loads(dumps(config))
+        self.config: Mapping[str, Any] = json.loads(dumps(config))
         if not path.exists():
-            _replace(path, given)
+            _replace(path, self.config)
             return
         recorded = json.loads(path.read_text(encoding="utf-8"))
         differing = [
-            f"{name} (there {_shown(recorded, name)}, now {_shown(given, name)})"
-            for name in sorted({*recorded, *given} - free)
-            if recorded.get(name) != given.get(name)
+            f"{name} (there {_shown(recorded, name)}, now {_shown(self.config, name)})"
+            for name in sorted({*recorded, *self.config} - free)
+            if recorded.get(name) != self.config.get(name)
         ]
         if differing:
             raise RunFolderError(

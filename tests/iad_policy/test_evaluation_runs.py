@@ -9,10 +9,10 @@ import pytest
 from iad_policy.errors import ModelError
 from iad_policy.evaluation.casting import CACHE_VARIABLE, load_cast
 from iad_policy.evaluation.config import FREE, RunConfig
+from iad_policy.evaluation.desk import RunStopped
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder, RunFolderError
 from iad_policy.evaluation.results import Heading, Results
-from iad_policy.evaluation.desk import RunStopped
 from iad_policy.evaluation.runner import Runner
 from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
 from tests.iad_policy.openai_server import serving

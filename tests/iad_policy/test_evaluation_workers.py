@@ -21,9 +21,9 @@ from iad_policy.answering import Cast
 from iad_policy.evaluation.casting import CACHE_VARIABLE, load_cast
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.crew import Crew
+from iad_policy.evaluation.desk import RunStopped
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.desk import RunStopped
 from iad_policy.evaluation.runner import Runner
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel

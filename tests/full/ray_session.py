@@ -1,0 +1,16 @@
+"""A run on Ray as a process of its own, to be interrupted."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from iad_policy.evaluation.runner import Runner
+from iad_policy.evaluation.session import run_session
+from tests.full.ray_players import Dials
+from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
+
+if __name__ == "__main__":
+    here = cast(Dials(Path(sys.argv[2]), 0.3), Liker())
+    runner = Runner(config(engine="ray", workers=4, tasks=6), DialsEnv, lambda *_: here)
+    sys.exit(run_session(runner, Path(sys.argv[1]), Console()))

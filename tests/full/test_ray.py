@@ -1,0 +1,273 @@
+"""Episodes on a real Ray cluster of two processes (`make test-ray`): those of threads, whatever dies meanwhile."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import pytest
+
+from iad_policy import evaluate
+from iad_policy.evaluation.desk import RunStopped
+from iad_policy.evaluation.engines import EngineError
+from iad_policy.evaluation.engines.ray_cluster import connected, load_ray
+from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
+from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.runner import Runner
+from tests.full.ray_players import Dials, OtherDataEnv
+from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
+from tests.iad_policy.openai_server import Reply, completion, serving
+
+ROOT = Path(__file__).parents[2]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own
+    pytest.mark.skipif(find_spec("ray") is None, reason="the package ray is not installed: make test-ray"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    ray = load_ray()
+    os.environ.update(RAY_USAGE_STATS_ENABLED="0", PYTHONPATH=str(ROOT))
+    ray.init(
+        address="local",
+        num_cpus=2,
+        include_dashboard=False,
+        object_store_memory=2**28,
+        log_to_driver=False,
+        logging_level="error",
+        _node_ip_address="127.0.0.1",
+    )
+    yield ray
+    ray.shutdown()
+
+
+def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
+    usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
+    return replace(record, usage=usage, wall_s=0.0)
+
+
+def answers(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The lines of every episode in their order, without what was measured."""
+    lines = defaultdict(list)
+    for line in (folder / "answers.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        record.get("usage", {}).pop("seconds", None)
+        lines[record.pop("episode")].append(record)
+    return dict(lines)
+
+
+def same(one: Path, other: Path) -> None:
+    """Require the same episodes, answers and blobs."""
+    here, there = ({key: unmeasured(it) for key, it in read_episodes(path).items()} for path in (one, other))
+    assert here == there
+    assert answers(one) == answers(other)
+    blobs, theirs = ({path.name: path.read_bytes() for path in (it / "blobs").glob("*")} for it in (one, other))
+    assert blobs == theirs
+
+
+def runner(agent: Any, **changes: Any) -> Runner:
+    here = cast(agent, Liker())
+    return Runner(config(**({"tasks": 6, "engine": "ray", "workers": 2} | changes)), DialsEnv, lambda *_: here)
+
+
+def run(asked: Runner, folder: Path) -> list[EpisodeRecord]:
+    with RunFolder(folder, asked.config(), free=frozenset({"engine", "workers", "run_budget"})) as kept:
+        return list(asked.episodes(kept))
+
+
+@pytest.mark.parametrize(
+    ("env", "n_tasks", "options"),
+    [
+        ("IAD/WebShop-v0", 12, {"strategies": ("single", "bon-sc", "iad", "mcts")}),
+        ("IAD/InterCodeBash-v0", 4, {}),
+        ("IAD/BIRD-v0", 6, {}),
+    ],
+)
+def test_ray_gives_what_threads_give(
+    env: str, n_tasks: int, options: dict[str, Any], cluster: Any, tmp_path: Path
+) -> None:
+    alone = evaluate(env, tasks=n_tasks, n=2, out=tmp_path / "threads", **options)
+    together = evaluate(env, tasks=n_tasks, n=2, out=tmp_path / "ray", engine="ray", workers=4, **options)
+    assert alone.n_episodes == together.n_episodes > 0
+    assert not any(record.error_kind for own in together.records.values() for record in own)
+    same(tmp_path / "threads", tmp_path / "ray")
+    assert (tmp_path / "ray" / "report.html").exists()
+
+
+def test_a_run_of_threads_goes_on_on_ray(cluster: Any, tmp_path: Path) -> None:
+    evaluate("IAD/WebShop-v0", tasks=6, out=tmp_path / "whole")
+    evaluate("IAD/WebShop-v0", tasks=6, out=tmp_path / "run")
+    folder = tmp_path / "run"
+    lines = (folder / "answers.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "answers.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]))
+    episodes = (folder / "episodes.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "episodes.jsonl").write_bytes(b"".join(episodes[:2]))
+    evaluate("IAD/WebShop-v0", tasks=6, out=folder, engine="ray", workers=2)
+    same(tmp_path / "whole", folder)
+
+
+def test_an_episode_whose_worker_dies_goes_on_in_another(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "calm").mkdir()
+    (tmp_path / "storm").mkdir()
+    run(runner(Dials(tmp_path / "calm" / "notes"), engine="threads"), tmp_path / "calm" / "run")
+    stormy = Dials(tmp_path / "storm" / "notes", 0.3, {"dials-1": 1, "dials-3": 2})
+    records = run(runner(stormy), tmp_path / "storm" / "run")
+    assert len(list((tmp_path / "storm").glob("*.death.*"))) == 3
+    assert len(records) == 18
+    same(tmp_path / "calm" / "run", tmp_path / "storm" / "run")
+    # What had arrived is replayed: asked twice are only answers under way when a process died, one for each of its own.
+    asked = Counter(line.rpartition(" ")[0] for line in (tmp_path / "storm" / "notes").read_text().splitlines())
+    once = Counter(line.rpartition(" ")[0] for line in (tmp_path / "calm" / "notes").read_text().splitlines())
+    assert asked.keys() == once.keys()
+    assert sum((asked - once).values()) <= 3
+
+
+def test_an_episode_that_kills_every_worker_is_given_up_and_the_others_are_not(cluster: Any, tmp_path: Path) -> None:
+    deadly = Dials(tmp_path / "notes", deaths={"dials-2": 9})
+    records = run(runner(deadly), tmp_path / "run")
+    lost = [record for record in records if record.error_kind]
+    assert {record.task_id for record in lost} == {"dials-2"}
+    assert {record.error_kind for record in lost} == {"worker"}
+    assert "process died" in lost[0].error
+    assert len(records) == 18
+    assert len([record for record in records if record.is_scored]) == 15
+    again = run(runner(Dials(tmp_path / "notes")), tmp_path / "run")  # a living agent: the same command runs them again
+    assert not any(record.error_kind for record in again)
+
+
+def test_pairing_holds_for_a_model_whose_answers_are_random(tmp_path: Path) -> None:
+    counter = itertools.count()
+    with serving() as server:
+        server.reply_to = lambda request: Reply(completion(f"Action: search[shoes {next(counter)}]"))
+        environment = {
+            **os.environ,
+            "OPENAI_API_KEY": "none",
+            "OPENAI_API_BASE": server.address,
+            "IAD_CACHE": str(tmp_path / "cache.sqlite"),
+            "PYTHONPATH": str(ROOT),
+        }
+        options = "--tasks 6 --strategies single,bon --agent litellm:openai/moody --env-arg max_steps=2 --engine ray"
+        command = ["compare", "IAD/WebShop-v0", *options.split(), "--workers", "4", "--out", str(tmp_path / "run")]
+        done = subprocess.run(
+            [sys.executable, "-m", "iad_policy.cli", *command],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=250,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = read_episodes(tmp_path / "run")
+    first: dict[tuple[str, str], str] = {}
+    for key, lines in answers(tmp_path / "run").items():
+        proposals = [line for line in lines if line["kind"] == "candidate"]
+        first[records[key].task_id, records[key].strategy] = proposals[0]["action"]
+    tasks = {task for task, _ in first}
+    assert len(tasks) == 6
+    assert len(records) == 12
+    for task in tasks:
+        assert first[task, "single"] == first[task, "bon"]
+
+
+def test_the_budget_of_a_run_ends_it_between_episodes(cluster: Any, tmp_path: Path) -> None:
+    asked = runner(Dials(tmp_path / "notes"), budget={"run.proposals": 20})
+    with RunFolder(tmp_path / "run", asked.config()) as folder:
+        records = []
+        with pytest.raises(RunStopped, match=r"run\.proposals"):
+            records.extend(asked.episodes(folder))
+        n_kept = len(folder.episodes)
+    assert 0 < n_kept < 18
+    more = runner(Dials(tmp_path / "notes"), budget={"run.proposals": 10_000})
+    assert len(run(more, tmp_path / "run")) == 18
+
+
+def test_machines_with_other_data_are_refused(cluster: Any, tmp_path: Path) -> None:
+    here = cast(Dials(tmp_path / "notes"), Liker())
+    asked = Runner(config(engine="ray", workers=2), OtherDataEnv, lambda *_: here)
+    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(EngineError, match="the same data"):
+        list(asked.episodes(folder))
+
+
+def test_what_cannot_be_sent_is_told(cluster: Any, tmp_path: Path) -> None:
+    agent = Dials(tmp_path / "notes")
+    agent.lock = Lock()  # type: ignore[attr-defined]
+    asked = runner(agent)
+    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(EngineError, match="can be sent"):
+        list(asked.episodes(folder))
+
+
+def test_an_environment_that_cannot_be_made_there_is_told(cluster: Any, tmp_path: Path) -> None:
+    here, me = cast(Dials(tmp_path / "notes"), Liker()), os.getpid()
+
+    def only_here() -> DialsEnv:
+        if os.getpid() != me:
+            raise FileNotFoundError("expected the data in /nowhere")
+        return DialsEnv()
+
+    asked = Runner(config(engine="ray", workers=2), only_here, lambda *_: here)
+    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(FileNotFoundError, match="/nowhere"):
+        list(asked.episodes(folder))
+
+
+def test_more_workers_than_processors_share_processes(cluster: Any, tmp_path: Path) -> None:
+    records = run(runner(Dials(tmp_path / "notes", 0.2), workers=6, strategies=("single",)), tmp_path / "run")
+    pids = {line.rpartition(" ")[2] for line in (tmp_path / "notes").read_text().splitlines()}
+    assert len(records) == 6
+    assert len(pids) == 2
+
+
+def test_ctrl_c_keeps_what_was_answered_and_the_command_goes_on(tmp_path: Path) -> None:
+    notes, folder = tmp_path / "notes", tmp_path / "run"
+    command = [sys.executable, "-m", "tests.full.ray_session", str(folder), str(notes)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    while not notes.exists() or len(notes.read_text().splitlines()) < 8:
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of the group
+    said = process.communicate(timeout=120)[0]
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    n_asked = len(notes.read_text().splitlines())
+    n_kept = sum(line["kind"] == "candidate" for lines in answers(folder).values() for line in lines)
+    assert n_kept == n_asked
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(read_episodes(folder)) == 18
+    asked = Counter(line.rpartition(" ")[0] for line in notes.read_text().splitlines())
+    assert not [line for line, times in asked.items() if times > 3]
+
+
+def test_a_cluster_that_does_not_answer_is_told() -> None:
+    code = (
+        "from iad_policy.evaluation.engines.ray_cluster import connected\n"
+        "with connected(): pass\n"
+    )  # fmt: skip
+    environment = {**os.environ, "RAY_ADDRESS": "127.0.0.1:1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert "expected a Ray cluster at RAY_ADDRESS=127.0.0.1:1" in done.stderr
+
+
+def test_a_session_of_the_callers_own_is_left_open(cluster: Any) -> None:
+    with connected() as n_cpus:
+        assert n_cpus == 2
+    assert cluster.is_initialized()
