@@ -5,6 +5,7 @@
 # make test-full   also the tests that take long
 # make test-docker the tests of the sandbox in containers, on Docker or podman
 # make test-lucene the engines that need packages of their own, Lucene among them, in an environment of their own
+# make test-ray    the tests of --engine ray, on Ray clusters that they start
 # make training, make trackers   install what the tests of exports and of trackers need
 # make test-postgres the tests of IAD/BIRD-v0 on a PostgreSQL server, which they start
 
@@ -24,7 +25,7 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-full test-lucene test-docker test-postgres postgres training trackers check lint bench setup clean
+.PHONY: demo test test-full test-lucene test-docker test-postgres test-ray postgres training trackers ray check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -33,7 +34,7 @@ demo: $(READY)
 test: $(READY) $(BROWSER)
 	$(PY) -m pytest -n auto -m "not slow"
 
-test-full: $(READY) $(BROWSER) postgres training trackers
+test-full: $(READY) $(BROWSER) postgres training trackers ray
 	$(PY) -m pytest -n auto
 
 # The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
@@ -75,6 +76,13 @@ training: $(READY)
 		echo "PyTorch can't be installed: the tests of training are skipped." >&2
 	@$(PY) -m pip install --quiet --editable ".[export,training]" || \
 		echo "datasets and trl can't be installed: their tests are skipped." >&2
+
+# Clusters of two processes and of two nodes on this machine, which the tests start and stop.
+test-ray: $(READY) ray
+	$(PY) -m pytest tests/full/test_ray.py tests/full/test_ray_nodes.py -p no:xdist
+
+ray: $(READY)
+	@$(PY) -m pip install --quiet --editable ".[ray]" || echo "Ray can't be installed: its tests are skipped." >&2
 
 trackers: $(READY)
 	@$(PY) -m pip install --quiet --editable ".[mlflow,wandb,tensorboard]" || \
