@@ -7,18 +7,17 @@ Long observations are kept once, by content, in `blobs/`.
 
 import json
 import os
-import warnings
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
-from io import FileIO
 from pathlib import Path
-from threading import Lock, get_ident
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from iad_policy.digest import decode, digest, dumps, encode
 from iad_policy.errors import StorageError
+from iad_policy.lines import LineFile, record_of, warn_of
 from iad_policy.types import NOTHING, Usage
 
 ANSWERS = "answers.jsonl"
@@ -27,51 +26,6 @@ THUMBNAILS = "thumbnails"
 BLOB_CHARS = 1024
 HEAD = b'{"episode":"'
 """How a line of the log begins: the episode's key follows."""
-
-
-class LineFile:
-    """A file that grows by whole lines, or not at all.
-
-    Args:
-        path: The file; made if it is missing. A last line that was not written to its end is cut off.
-        opened: Opens the file for appending, unbuffered.
-
-    Attributes:
-        is_repaired: Whether there was such a line.
-    """
-
-    def __init__(self, path: Path, *, opened: "Callable[[Path], FileIO]" = lambda path: FileIO(path, "ab")) -> None:
-        self.path = path
-        self._lock = Lock()
-        self.is_repaired = cut_torn_line(path)
-        self._file = opened(path)
-
-    def append(self, lines: bytes, *, is_synced: bool = False) -> None:
-        """Write lines in one go.
-
-        They are with the operating system when this returns, and on the disk with `is_synced`.
-
-        Raises:
-            StorageError: They can't be written, as when the disk is full; the file is then as it was before.
-        """
-        n_written = 0
-        with self._lock:
-            try:
-                while n_written < len(lines):
-                    n_written += self._file.write(lines[n_written:])
-            except OSError as error:
-                with suppress(OSError):  # what is left of a line is cut off when the file is opened again
-                    self._file.truncate(os.fstat(self._file.fileno()).st_size - n_written)
-                raise StorageError(self.path, error) from error
-        if is_synced:
-            try:
-                os.fsync(self._file.fileno())
-            except OSError as error:
-                raise StorageError(self.path, error) from error
-
-    def close(self) -> None:
-        """Close the file; closing twice is harmless."""
-        self._file.close()
 
 
 class Log(ABC):
@@ -151,9 +105,9 @@ class AnswerLog(Log):
         answers: dict[str, dict[str, Any]] = {}
         places = self._places.pop(key, ())
         for start, size in zip(places[::2], places[1::2], strict=True):
-            record = _record_of(os.pread(self._reading.fileno(), size, start))
+            record = record_of(os.pread(self._reading.fileno(), size, start))
             if record is None:
-                _warn(self._file.path, f"byte {start}")
+                warn_of(self._file.path, f"byte {start}")
             else:
                 take_in(answers, record)
         return EpisodeLog(self, key, answers)
@@ -284,38 +238,6 @@ def blob_place(name: str) -> str:
     return f"{BLOBS}/{name}.json"
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read a file of JSON lines; a line that is no JSON object is left out with a warning that names it."""
-    if not path.exists():
-        return
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            record = _record_of(line)
-            if record is None:
-                _warn(path, f"line {number}")
-            else:
-                yield record
-
-
-def cut_torn_line(path: Path) -> bool:
-    """Cut a last line that was not written to its end, and say whether there was one."""
-    if not path.exists():
-        return False
-    with path.open("rb+") as file:
-        end = size = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - 2**16)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        if end < size:
-            file.truncate(end)
-        return end < size
-
-
 def _places(path: Path, without: Container[str]) -> "dict[str, array[int]]":
     """Return where each episode's lines are: their starts and sizes in turn."""
     places: dict[str, array[int]] = {}
@@ -324,7 +246,7 @@ def _places(path: Path, without: Container[str]) -> "dict[str, array[int]]":
         for number, line in enumerate(lines, 1):
             key = _key_of(line)
             if key is None:
-                _warn(path, f"line {number}")
+                warn_of(path, f"line {number}")
             elif key not in without:
                 places.setdefault(key, array("Q")).extend((start, len(line)))
             start += len(line)
@@ -335,17 +257,5 @@ def _key_of(line: bytes) -> str | None:
     """Return the episode that a line belongs to, without reading all of it."""
     if line.startswith(HEAD):
         return line[len(HEAD) : line.index(b'"', len(HEAD))].decode()
-    record = _record_of(line)
+    record = record_of(line)
     return None if record is None else record.get("episode")
-
-
-def _record_of(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line.decode())
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _warn(path: Path, where: str) -> None:
-    warnings.warn(f"{path}, {where}: expected a JSON object; the line is left out", stacklevel=3)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.evaluation.config import Arm
-from iad_policy.log import read_lines
+from iad_policy.lines import read_lines
 from iad_policy.types import NOTHING, Usage
 
 

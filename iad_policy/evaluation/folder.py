@@ -22,7 +22,8 @@ from iad_policy.digest import dumps
 from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.evaluation.results import CONFIG
-from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog, LineFile
+from iad_policy.lines import LineFile
+from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
 
 SUMMARY = "summary.json"
 REPORT = "report.html"

@@ -15,7 +15,7 @@ from iad_policy.call import Call, making
 from iad_policy.defaults import defaults_of
 from iad_policy.digest import decode, dumps, encode, seed_of
 from iad_policy.errors import SimulationError
-from iad_policy.log import read_lines
+from iad_policy.lines import read_lines
 from iad_policy.simulators.garbling import garbled
 from iad_policy.types import Agent, PublicInfo, State, Turn
 

@@ -14,7 +14,8 @@ from iad_policy.errors import StorageError
 from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
 from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.session import run_session
-from iad_policy.log import AnswerLog, Line, LineFile
+from iad_policy.lines import LineFile
+from iad_policy.log import AnswerLog, Line
 from tests.iad_policy.evaluation_toy import Guesser, runner
 
 SHOP = "IAD/WebShop-v0"

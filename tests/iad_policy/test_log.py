@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from iad_policy.log import ANSWERS, AnswerLog, Line, read_lines
+from iad_policy.lines import read_lines
+from iad_policy.log import ANSWERS, AnswerLog, Line
 from iad_policy.records import (
     candidate_of,
     candidate_record,
