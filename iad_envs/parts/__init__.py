@@ -31,7 +31,7 @@ class Part(NamedTuple):
     Attributes:
         name: In a few letters.
         look: Tries it within some seconds, the way environments use it, and returns what was found, in a few words;
-            raises `Missing`, or any other error for one that is there and does not work.
+            raises `Missing`, `TimeoutError`, or any other error for one that is there and does not work.
         use: What an optional one is for.
     """
 
@@ -44,14 +44,15 @@ def first_line(command: Sequence[str], limit_s: float) -> str:
     """Return the first line that a program prints.
 
     Raises:
-        RuntimeError: It does not run to its end in time, or fails.
+        TimeoutError: It does not run to its end in time.
+        RuntimeError: It can't be run, or fails.
     """
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit_s, check=False
         )
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"{command[0]} does not answer within {limit_s:g} s") from None
+        raise TimeoutError(f"{command[0]} does not answer within {limit_s:g} s") from None
     except OSError as error:
         raise RuntimeError(f"{command[0]} can't be run: {error.strerror}") from error
     lines = (done.stdout.strip() or done.stderr.strip()).splitlines()

@@ -18,7 +18,7 @@ CHROMIUM = {
 
 def _browser(limit_s: float) -> str:
     from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
-    from iad_envs.sketch2code.errors import BrowserNotFound
+    from iad_envs.sketch2code.errors import BrowserGone, BrowserNotFound, PageTimeout
 
     try:
         executable = find_chromium()
@@ -31,7 +31,12 @@ def _browser(limit_s: float) -> str:
             {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={asked} is no program"
         ) from error
     began = time.monotonic()
-    browser = Browser(executable, start_s=limit_s)
+    try:
+        browser = Browser(executable, start_s=limit_s)
+    except BrowserGone as error:
+        if isinstance(error.__cause__, PageTimeout):
+            raise TimeoutError(f"{executable} does not answer within {limit_s:g} s") from error
+        raise
     try:
         return f"{browser.version}, {executable}, starts in {time.monotonic() - began:.1f} s"
     finally:

@@ -48,7 +48,7 @@ def _driver(limit_s: float) -> str:
     version = said[0] if said else "of unknown version"
     try:
         browser = _VERSION.search(first_line([find_chromium(), "--version"], limit_s / 2))
-    except (BrowserNotFound, RuntimeError):  # the browser is a part of its own
+    except (BrowserNotFound, RuntimeError, TimeoutError):  # the browser is a part of its own
         browser = None
     if said and browser and said[1] != browser[1]:
         raise Missing(CHROMEDRIVER, f"{driver} is of version {said[0]}, the browser of {browser[0]}")

@@ -32,7 +32,7 @@ def _without_driver(limit_s: float) -> tuple[Mapping[str, str], str]:
     if shutil.which("pg_isready"):
         try:
             first_line(["pg_isready", "--timeout=2"], limit_s)
-        except RuntimeError:
+        except (RuntimeError, TimeoutError):
             return starting() or SERVER, ", no server"
         return {}, ""
     return starting() or SERVER, ", no server"

@@ -1,19 +1,23 @@
 """The doctor's checks with machines, packages and environments of every kind."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from importlib import metadata
+from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from packaging.requirements import Requirement
+from rich.console import Console
 
 from iad_policy.evaluation.doctor.environments import check_data_folder, check_environments
 from iad_policy.evaluation.doctor.findings import Deadline, Finding, Group
 from iad_policy.evaluation.doctor.installed import check_extras, check_installation, extras_of
 from iad_policy.evaluation.doctor.machine import Machine, pip_command, project_words
 from iad_policy.evaluation.doctor.models import check_models, without_password
+from iad_policy.evaluation.doctor.page import as_json, print_groups
 from tests.iad_policy.openai_server import serving
 
 CHROMIUM = {"apt-get": "chromium fonts-liberation", "ubuntu": "chromium-browser", "brew": "--cask chromium"}
@@ -290,3 +294,24 @@ def test_a_cache_that_is_something_else_is_moved_and_not_deleted(tmp_path: Path)
     found = models(file)["cache of answers"]
     assert (found.status, found.is_failure) == ("broken", True)
     assert found.fix == f"mv '{file}' '{file}.old'"
+
+
+def test_rows_are_wrapped_and_commands_and_paths_are_not() -> None:
+    command = "pip install " + "x" * 60
+    findings = (
+        Finding("short", "missing", fix=command),
+        Finding("long", "broken", "several words that do not fit on a line of forty columns", command),
+        Finding("path", "ok", "/a" * 30),
+    )
+    out = StringIO()
+    print_groups([Group("Parts", findings)], Console(file=out, width=40))
+    assert out.getvalue().splitlines() == [
+        "Parts",
+        f"  short missing $ {command}",
+        "  long  broken  several words that do",
+        "                not fit on a line of",
+        "                forty columns",
+        f"    $ {command}",
+        "  path  ok      " + "/a" * 30,
+    ]
+    assert json.loads(as_json([Group("Parts", findings)]))["Parts"][0]["fix"] == command

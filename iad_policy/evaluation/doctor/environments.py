@@ -72,12 +72,12 @@ class Parts:
         try:
             said = self._deadline.result(self._coming[name])
         except TimeoutError as error:
-            return Looked(Finding(name, "slow", shortened(error)), None)
+            return Looked(self._deadline.slow(name, shortened(error)), None)
         except Exception as error:
             install: Install | None = getattr(error, "install", None)
+            told = "; ".join(text for text in (shortened(error) if str(error) else "", about) if text)
             if install is None:
-                return Looked(Finding(name, "broken", shortened(error)), None)
-            told = "; ".join(text for text in (str(error), about) if text)
+                return Looked(Finding(name, "broken", told or shortened(error)), None)
             return Looked(Finding(name, "missing", told, self._machine.command([install])), install)
         return Looked(Finding(name, "ok", said), None)
 
@@ -131,7 +131,7 @@ def _environment(name: str, work: "Future[Finding]", deadline: Deadline) -> Find
     try:
         return deadline.result(work)
     except TimeoutError as error:
-        return Finding(name, "slow", shortened(error))
+        return deadline.slow(name, shortened(error))
 
 
 def _tried(name: str, make: Callable[[str], Any], parts: Parts, needs: Sequence[Part]) -> Finding:

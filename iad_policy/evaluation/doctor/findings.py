@@ -54,6 +54,10 @@ class Deadline:
         self.limit_s = limit_s
         self._until = time.monotonic() + limit_s
 
+    def slow(self, name: str, said: str) -> Finding:
+        """Return the row of something that took too long."""
+        return Finding(name, "slow", f"{said}; iad doctor --seconds {4 * self.limit_s:g} waits longer")
+
     @property
     def left_s(self) -> float:
         """Seconds until then, 0 after it."""
@@ -70,9 +74,7 @@ class Deadline:
         except FutureTimeout:
             if work.done():  # it is the work's own error, or came at the last moment
                 return work.result()
-            raise TimeoutError(
-                f"no answer within {self.limit_s:g} s; iad doctor --seconds {4 * self.limit_s:g} waits longer"
-            ) from None
+            raise TimeoutError(f"no answer within {self.limit_s:g} s") from None
 
 
 def begun(work: Callable[[], T]) -> "Future[T]":

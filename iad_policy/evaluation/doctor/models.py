@@ -45,7 +45,7 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
             said = deadline.result(work)
             findings.append(Finding(name, "ok", f"{url}: {said}"))
         except TimeoutError as error:
-            findings.append(Finding(name, "slow", f"{url}: {shortened(error)}"))
+            findings.append(deadline.slow(name, f"{url}: {shortened(error)}"))
         except (OSError, ValueError, HTTPException) as error:
             findings.append(Finding(name, "broken", f"{url} does not answer: {shortened(error)}"))
     if not named:
