@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shlex
 import shutil
 import sys
@@ -153,8 +154,6 @@ def _direct_url() -> Mapping[str, object]:
 
 
 def _os_release() -> Mapping[str, str]:
-    import platform
-
     try:
         return platform.freedesktop_os_release()
     except OSError:
