@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
+from iad_envs.parts import Part
+from iad_envs.parts.java import JAVA
 from iad_envs.spaces import UnicodeText
 from iad_envs.tasks import DataVersion, data_folder, data_version
 from webshop_server.catalog import Catalog
@@ -121,6 +123,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
     ## Version history
         v0: First version.
     """
+
+    OPTIONS: ClassVar[tuple[Part, ...]] = (JAVA,)
 
     def __init__(
         self,

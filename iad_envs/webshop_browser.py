@@ -3,12 +3,15 @@
 import weakref
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
 from iad_envs.core import Score, Snapshot, View
+from iad_envs.parts import Part
+from iad_envs.parts.browser import BROWSER
+from iad_envs.parts.driver import DRIVER, SELENIUM
 from iad_envs.selenium_browser import find_chromedriver, require_selenium
 from iad_envs.sketch2code.devtools import find_chromium
 from iad_envs.sketch2code.images import decoded
@@ -61,6 +64,8 @@ class WebShopBrowserEnv(WebShopEnv):
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
+
+    NEEDS: ClassVar[tuple[Part, ...]] = (SELENIUM, BROWSER, DRIVER)
 
     def __init__(
         self,

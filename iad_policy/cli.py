@@ -14,15 +14,16 @@ from rich.console import Console
 from rich.table import Table
 
 import iad_envs
-from iad_envs.tasks import data_folder
+from iad_envs.tasks import DATA_VARIABLE, data_folder
 from iad_policy.digest import digest
 from iad_policy.errors import IADError, MissingExtra, StorageError
 from iad_policy.evaluation import commands, inventory
 from iad_policy.evaluation.asked import asked_for, pairs
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, THREADS, RunConfig
+from iad_policy.evaluation.doctor import LIMIT_S, examine, page
 from iad_policy.evaluation.folder import RunFolderError
-from iad_policy.evaluation.making import completed, env_of, make_env, parameters_of
+from iad_policy.evaluation.making import completed, entry_points, env_of, make_env, parameters_of
 from iad_policy.evaluation.play import play as play_episode
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.session import run_session
@@ -229,10 +230,9 @@ def serve(
 
 @app.command("list")
 def list_names() -> None:
-    """List environments, agents, strategies, verifiers, simulators, feedback forms and presets."""
+    """List environments, agents, strategies, verifiers, simulators, feedback forms, presets, engines and trackers."""
     console = _console()
-    environments = {name: str(gym.spec(name).entry_point) for name in iad_envs.ENVIRONMENTS}
-    for kind, described in inventory.names(environments).items():
+    for kind, described in inventory.names(entry_points(iad_envs.ENVIRONMENTS)).items():
         table = Table(title=kind, title_justify="left", show_header=False, box=None, title_style="bold")
         table.add_column(no_wrap=True, min_width=18)
         table.add_column()
@@ -242,23 +242,22 @@ def list_names() -> None:
 
 
 @app.command()
-def doctor() -> None:
-    """Say what is installed, which data are found and which keys are set."""
-    console = _console()
-    parts = {
-        "packages": inventory.check_packages(),
-        "data": inventory.check_data(iad_envs.ENVIRONMENTS, gym.make),
-        "cache": inventory.check_cache(cache_path()),
-        "keys found": inventory.check_keys(),
-    }
-    for title, checks in parts.items():
-        console.print(title, style="bold")
-        for check in checks:
-            mark = {True: "ok", False: "MISSING", None: ""}[check.is_good]
-            console.print(
-                f"  {check.name:<24} {mark:<8} {check.finding}", highlight=False, markup=False, soft_wrap=True
-            )
-    if any(check.is_good is False for checks in parts.values() for check in checks):
+def doctor(
+    env: EnvIds = None,
+    seconds: Annotated[float, typer.Option(help="How long to wait for an answer.")] = LIMIT_S,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings for a program.")] = False,
+) -> None:
+    """Try what is installed, say what is missing, and the one command that gives it."""
+    with _clear_errors(BAD_INPUT):
+        entries = entry_points(env or iad_envs.ENVIRONMENTS)
+    groups = examine(
+        entries, gym.make, variables=os.environ, data_variable=DATA_VARIABLE, cache=cache_path(), limit_s=seconds
+    )
+    if as_json:
+        typer.echo(page.as_json(groups))
+    else:
+        page.print_groups(groups, _console())
+    if any(finding.is_failure for group in groups for finding in group.findings):
         raise typer.Exit(1)
 
 

@@ -36,6 +36,7 @@ CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "
 KEEP_ALIVE = ["bash", "-c", "while :; do sleep 1000 & wait; done"]
 """Process 1: it buries the dead, and `kill -9 -1` does not end it."""
 
+IMAGE = "debian:12"
 CHUNK = 60_000
 ROOM = 1 << 20
 KILLED = 137
@@ -276,11 +277,44 @@ def _sweep(client: Any) -> None:
             container.remove(force=True)
 
 
+def connect(image: str = IMAGE, base_url: str | None = None, **options: Any) -> Any:
+    """Return a client of an engine that answers and has an image.
+
+    Args:
+        image: Its name.
+        base_url: The engine's socket; from the environment (DOCKER_HOST) if None.
+        options: Of the client, such as `timeout`.
+
+    Raises:
+        SandboxUnavailable: There is no SDK, no engine or no such image; the message says what to do.
+    """
+    try:
+        docker = import_module("docker")
+    except ImportError as error:
+        raise SandboxUnavailable(
+            "expected the package docker, got none; to fix it: pip install 'iad[docker]'"
+        ) from error
+    try:
+        client = docker.DockerClient(base_url=base_url, **options) if base_url else docker.from_env(**options)
+        client.ping()
+        client.images.get(image)
+    except docker.errors.ImageNotFound as error:
+        client.close()
+        raise SandboxUnavailable(
+            f"expected the image {image!r} in the engine, got none; docker pull {image}"
+        ) from error
+    except docker.errors.DockerException as error:
+        raise SandboxUnavailable(
+            f"expected a Docker-compatible engine, got: {error}; start one, set DOCKER_HOST, or use 'embedded'"
+        ) from error
+    return client
+
+
 def open_docker(
     *,
     setup: Setup = (),
     limits: Limits,
-    image: str = "debian:12",
+    image: str = IMAGE,
     runtime: str | None = None,
     base_url: str | None = None,
 ) -> DockerSandbox:
@@ -296,25 +330,7 @@ def open_docker(
     Raises:
         SandboxUnavailable: There is no SDK, no engine or no such image; the message says what to do.
     """
-    try:
-        docker = import_module("docker")
-    except ImportError as error:
-        raise SandboxUnavailable(
-            "expected the package docker, got none; to fix it: pip install 'iad[docker]'"
-        ) from error
-    try:
-        client = docker.DockerClient(base_url=base_url) if base_url else docker.from_env()
-        client.ping()
-        client.images.get(image)
-    except docker.errors.ImageNotFound as error:
-        client.close()
-        raise SandboxUnavailable(
-            f"expected the image {image!r} in the engine, got none; docker pull {image}"
-        ) from error
-    except docker.errors.DockerException as error:
-        raise SandboxUnavailable(
-            f"expected a Docker-compatible engine, got: {error}; start one, set DOCKER_HOST, or use 'embedded'"
-        ) from error
+    client = connect(image, base_url)
     _sweep(client)
     engine = _Engine(client, limits, runtime)
     first = DockerSandbox(engine, Token(0, owner=engine, key=_State(image, {})), owner=True)

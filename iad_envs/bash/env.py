@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from iad_envs.bash.start import Ran, StartState
 from iad_envs.bash.tasks import DATA_FILES, Task, commands_in, load_tasks, setup_of
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
+from iad_envs.parts import Part
+from iad_envs.parts.docker import DOCKER
+from iad_envs.parts.sandbox import SANDBOX
 from iad_envs.spaces import UnicodeText
 from iad_envs.tasks import DataVersion, data_folder, data_version
 
@@ -98,6 +101,9 @@ class BashEnv(IADEnv[str, ShellState]):
     ## Version history
         v0: First version.
     """
+
+    NEEDS: ClassVar[tuple[Part, ...]] = (SANDBOX,)
+    OPTIONS: ClassVar[tuple[Part, ...]] = (DOCKER,)
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from iad_envs.bird.schema import RENDERERS
 from iad_envs.bird.scoring import PairScore
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
+from iad_envs.parts import Part
+from iad_envs.parts.postgres import POSTGRES
 from iad_envs.spaces import UnicodeText
 from iad_envs.tasks import DataVersion, data_folder
 
@@ -85,6 +87,8 @@ class BirdEnv(IADEnv[str, BirdState]):
     ## Version history
         v0: First version.
     """
+
+    OPTIONS: ClassVar[tuple[Part, ...]] = (POSTGRES,)
 
     def __init__(
         self,

@@ -83,12 +83,13 @@ class Browser:
     Args:
         executable: Its path.
         flags: Added to `FLAGS`; by default the rule that resolves no host name.
+        start_s: Seconds within which it has to answer.
 
     Attributes:
         version: As the browser names itself.
     """
 
-    def __init__(self, executable: str, *, flags: tuple[str, ...] = (NO_NETWORK,)) -> None:
+    def __init__(self, executable: str, *, flags: tuple[str, ...] = (NO_NETWORK,), start_s: float = START_S) -> None:
         # Chromium makes a socket in it, and the path of a socket must be short.
         folder = tempfile.gettempdir()
         self._profile = tempfile.mkdtemp(prefix="iad-chromium-", dir=folder if len(folder) <= MAX_FOLDER else "/tmp")
@@ -101,7 +102,7 @@ class Browser:
         self._reader = threading.Thread(target=self._read, name="iad-chromium", daemon=True)
         self._reader.start()
         try:
-            self.version: str = self.send("Browser.getVersion", timeout_s=START_S)["product"]
+            self.version: str = self.send("Browser.getVersion", timeout_s=start_s)["product"]
             self.send("Browser.setDownloadBehavior", {"behavior": "deny"})
         except (PageTimeout, BrowserGone) as error:
             self._stderr.seek(0)

@@ -4,13 +4,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
+from iad_envs.parts import Part
+from iad_envs.parts.browser import BROWSER, OPENCV
 from iad_envs.sketch2code.answers import read_answer, texts_of
 from iad_envs.sketch2code.draft import Draft, Sketch, page_data
 from iad_envs.sketch2code.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side
@@ -87,6 +89,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
+
+    NEEDS: ClassVar[tuple[Part, ...]] = (BROWSER, OPENCV)
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """From what was asked for to a complete configuration and its environments."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -98,6 +98,17 @@ def make_env(env: str, env_args: Mapping[str, Any], *, split: str | None, data_d
 def env_of(config: RunConfig) -> gym.Env[Any, Any]:
     """Return an environment of a configuration."""
     return make_env(config.env, config.env_args, split=config.split, data_dir=config.data_dir)
+
+
+def entry_points(envs: Iterable[str]) -> dict[str, Any]:
+    """Return what makes each environment, as it was registered: "module:Class", or what is called.
+
+    Raises:
+        UnknownName: No such environment or module.
+    """
+    for env in envs:
+        parameters_of(env)  # imports what registers it
+    return {env: gym.spec(env.rpartition(":")[2]).entry_point for env in envs}
 
 
 def parameters_of(env: str) -> dict[str, Any]:

@@ -12,9 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from iad_policy.cli import app
-from iad_policy.evaluation.casting import CACHE_VARIABLE
-from iad_policy.models.cache import CachedModel
-from iad_policy.models.scripted import ScriptedModel
 
 SHOP = "IAD/WebShop-v0"
 
@@ -118,19 +115,6 @@ def test_list_names_everything() -> None:
     assert done.exit_code == 0
     for name in (SHOP, "shopper", "litellm:<model>", "bon-sc", "oracle", "judge:<model>", "best-worst"):
         assert name in done.stdout
-
-
-def test_doctor_looks_at_packages_data_cache_and_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache.sqlite"))
-    assert f"none yet in {tmp_path / 'cache.sqlite'}" in iad("doctor").stdout
-    with CachedModel(ScriptedModel(["hi"]), tmp_path / "cache.sqlite") as model:
-        model.complete([{"role": "user", "content": "hello"}])
-    done = iad("doctor")
-    assert done.exit_code == 0, done.output
-    assert re.search(r"1 in \S+cache.sqlite, \d\.\d MB", done.stdout)
-    assert "gymnasium" in done.stdout
-    assert "bundled data" in done.stdout
-    assert "OPENAI_API_KEY" in done.stdout
 
 
 def test_play_goes_from_the_search_to_the_score() -> None:
