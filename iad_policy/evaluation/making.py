@@ -1,7 +1,7 @@
 """From what was asked for to a complete configuration and its environments."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -100,7 +100,7 @@ def env_of(config: RunConfig) -> gym.Env[Any, Any]:
     return make_env(config.env, config.env_args, split=config.split, data_dir=config.data_dir)
 
 
-def entry_points(envs: Iterable[str]) -> dict[str, Any]:
+def entry_points(envs: Collection[str]) -> dict[str, Any]:
     """Return what makes each environment, as it was registered: "module:Class", or what is called.
 
     Raises:
