@@ -17,6 +17,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "tasklist"]
 myst_heading_anchors = 3
 default_role = "code"
+smartquotes_action = "D"  # dashes only: quotes here are mostly code
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -26,18 +27,26 @@ html_theme = "furo"
 html_title = "iad"
 html_copy_source = False
 html_theme_options = {
-    name: {"code-font-size": "0.72rem"}  # of which 100 columns, as wide as a printed table, fit into a page
+    name: {"code-font-size": "0.75rem"}  # so that a printed table fits into a page
     for name in ("light_css_variables", "dark_css_variables")
 }
 
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Files above this folder that have a page in the site."""
 LINK = re.compile(r"(?<=\]\()[^)#\s]+")
+NAMED_LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
 HEADING = re.compile(r"## (.+)")
 
 
 def _linked(text: str, folder: Path) -> str:
-    """Return a text with its links to files as they must be from this folder, and to pages where there are any."""
+    """Return a text with its links to files as they must be from this folder, and to pages where there are any.
+
+    A folder that has no page is named, not linked.
+    """
+
+    def named(link: re.Match[str]) -> str:
+        has_page = link[2].strip("./") == "examples"
+        return link[1] if (folder / link[2]).is_dir() and not has_page else link[0]
 
     def moved(link: re.Match[str]) -> str:
         target = folder / link[0]
@@ -46,7 +55,7 @@ def _linked(text: str, folder: Path) -> str:
         place = relpath(target, ROOT)
         return "examples.md" if place.startswith("examples") else PAGES.get(place, relpath(target, DOCS))
 
-    return LINK.sub(moved, text)
+    return LINK.sub(moved, NAMED_LINK.sub(named, text))
 
 
 def _on_source(app: Any, docname: str, content: list[str]) -> None:

@@ -93,7 +93,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
     Terminated by `click[buy now]`; truncated after `max_steps` actions.
 
     ## Information
-    See contract 1 in docs/design.md. `page` is the page as data. Gold, from `step` and `reset` only: `progress`
+    Every key is in docs/webshop.md. `page` is the page as data. Gold, from `step` and `reset` only: `progress`
     (AgentBoard's, of this episode), `success`, `reward_parts`.
 
     ## Arguments

@@ -65,6 +65,13 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
         assert not STYLED.search(style.read_text(encoding="utf-8")), style.name
 
 
+def test_no_line_of_a_document_is_left_out_of_the_site_as_a_comment() -> None:
+    """One that begins with a percent sign, as the end of "7 %" may in a wrapped line."""
+    for page in [*DOCS.glob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]:
+        lost = re.findall(r"^ *(?:%|\+\+\+).*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert not lost, f"{page.name}: {lost}"
+
+
 def test_every_document_is_in_a_table_of_contents() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     entries = [line for body in TOCTREE.findall(index) for line in body.splitlines() if line and line[0] != ":"]

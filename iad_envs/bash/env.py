@@ -78,7 +78,7 @@ class BashEnv(IADEnv[str, ShellState]):
     Terminated by `submit`; truncated after `max_steps` actions.
 
     ## Information
-    See contract 1 in docs/design.md. `facts` tells of the last command: exit code, time-out, truncation, files created,
+    Every key is in docs/bash.md. `facts` tells of the last command: exit code, time-out, truncation, files created,
     changed and deleted, destruction, background jobs that were ended. Gold, from `step` and `reset` only: `progress`
     (the reward of the state so far, with the gold command run once, at the first step; 0 before), `success`,
     `reward_parts`.

@@ -61,7 +61,7 @@ class BirdEnv(IADEnv[str, BirdState]):
     Terminated by a submit; truncated after `max_steps` actions.
 
     ## Information
-    See contract 1 in docs/design.md. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
+    Every key is in docs/bird.md. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
     `sql`, `columns`, `rows` (those shown), `n_rows`, and on the first page `tables`, the schema as data. `facts`:
     `complaint`, `kind`, `findings` (each `code`, `severity`, `message`), `result` (names the result), `has_gold`. Gold:
     `progress` (Soft-F1 of the last query), `success`, `reward_parts` (`ex` and `soft_f1` as the official evaluator

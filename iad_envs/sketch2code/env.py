@@ -62,9 +62,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
     after `max_steps` actions.
 
     ## Information
-    See contract 1 in docs/design.md. `page` is the current page as data: `html`, `boxes` by type as shares of the page,
-    `width`, `height`, `title`, `engine`, and `failure`, why it could not be rendered. Gold: `progress` (the best layout
-    score so far), `success`, `reward_parts`.
+    Every key is in docs/sketch2code.md. `page` is the current page as data: `html`, `boxes` by type as shares of the
+    page, `width`, `height`, `title`, `engine`, and `failure`, why it could not be rendered. Gold: `progress` (the best
+    layout score so far), `success`, `reward_parts`.
 
     ## Arguments
         data_dir: Folder in the official layout; default `$IAD_DATA/sketch2code`, else the bundled.
