@@ -2,6 +2,7 @@
 # make test    set up, and run the tests
 # make check   lint, types and tests
 # make bench   print every figure as a line of JSON
+# make docs    the documentation as a site, in build/docs
 # make test-full   also the tests that take long
 # make test-docker the tests of the sandbox in containers, on Docker or podman
 # make test-lucene the engines that need packages of their own, Lucene among them, in an environment of their own
@@ -25,7 +26,7 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-full test-lucene test-docker test-postgres test-ray postgres training trackers ray check lint bench setup clean
+.PHONY: demo docs test test-full test-lucene test-docker test-postgres test-ray postgres training trackers ray check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -87,6 +88,11 @@ ray: $(READY)
 trackers: $(READY)
 	@$(PY) -m pip install --quiet --editable ".[mlflow,wandb,tensorboard]" || \
 		echo "The trackers' packages can't be installed: their tests are skipped." >&2
+
+# Nothing is fetched while it is built, and a warning is an error.
+docs: $(READY)
+	$(PY) -m sphinx -W --keep-going -q docs build/docs
+	@echo "The site is in build/docs: open build/docs/index.html, or python -m http.server -d build/docs"
 
 check: lint test
 

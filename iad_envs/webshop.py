@@ -76,26 +76,26 @@ class WebShopEnv(IADEnv[str, ShopState]):
     The online shop of WebShop (Yao et al., 2022): a search page, result pages, product pages with options and tabs. The
     pages, actions and the reward are the original's, quirks included; see docs/webshop.md for every difference.
 
-    ## Action space
+    ## Action Space
     Text: `search[keywords]` or `click[button]`, where a button is a clickable of the page: a product id, an option's
     value, `next >`, `< prev`, `back to search`, `description`, `features`, `reviews`, `buy now`. The argument is
     lower-cased. Anything else changes nothing, counts as a step, and is answered in words.
 
-    ## Observation space
+    ## Observation Space
     Text: the page, as `text` (strings joined by " [SEP] "), `text_rich` (lines with marked buttons) or `url`.
 
     ## Rewards
     0 until `click[buy now]`, then 0-1: how well product, attributes, options and price fit the instruction. Success is
     a reward of exactly 1.
 
-    ## Starting state
+    ## Starting State
     The search page, with an instruction.
 
-    ## Episode end
+    ## Episode End
     Terminated by `click[buy now]`; truncated after `max_steps` actions.
 
-    ## Info
-    See contract 1 in docs/design.md. `page` is the page as data. Gold, from `step` and `reset` only: `progress`
+    ## Information
+    Every key is in docs/webshop.md. `page` is the page as data. Gold, from `step` and `reset` only: `progress`
     (AgentBoard's, of this episode), `success`, `reward_parts`.
 
     ## Arguments
@@ -107,7 +107,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         page_size: Products on a results page (AgentBoard: 3).
         progress: `maximum`; `agentboard` keeps AgentBoard's running-best bug; `off` reports NaN.
         published: The original's silence on invalid actions, and its done page, which shows the score.
-        search: Search engine: `bm25`, or `lucene`, `dense`, `hybrid` with their extras (docs/search.md).
+        search: Search engine: `bm25`, or `lucene`, `dense`, `hybrid` with their extras (docs/search-engines.md).
         catalog: Where products are: `memory`, `disk` (see `iad index build`), or `auto`, by their number.
         tagger: `light`, or `spacy` (the original's; needs the extra).
         search_anywhere: Searches on every page, as the original; False only on the first, as AgentBoard.
@@ -120,8 +120,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
         token: The server's; default `$IAD_SHOP_TOKEN`, which keeps it out of specs and run folders.
         render_mode: `ansi` or None.
 
-    ## Version history
-        v0: First version.
+    ## Version History
+    * v0: First version.
     """
 
     OPTIONS: ClassVar[tuple[Part, ...]] = (JAVA,)

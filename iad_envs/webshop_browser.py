@@ -31,23 +31,23 @@ class WebShopBrowserEnv(WebShopEnv):
     Tasks, actions, rewards and progress are those of `IAD/WebShop-v0`. The site is served by this process on a free
     port.
 
-    ## Action space
+    ## Action Space
     As `IAD/WebShop-v0`.
 
-    ## Observation space
+    ## Observation Space
     `text`: as `IAD/WebShop-v0`; `html`: the page's source; `screenshot`: an image (height, width, 3; uint8) of what is
     in the window, in which what is wrong with an action is not shown: see `info["facts"]`.
 
     ## Rewards
     As `IAD/WebShop-v0`.
 
-    ## Starting state
+    ## Starting State
     The search page, with an instruction.
 
-    ## Episode end
+    ## Episode End
     As `IAD/WebShop-v0`. A browser that was lost is replaced, and goes on at the same page.
 
-    ## Info
+    ## Information
     As `IAD/WebShop-v0`.
 
     ## Arguments
@@ -56,11 +56,11 @@ class WebShopBrowserEnv(WebShopEnv):
         chromium: Path or name of the browser; default `$IAD_CHROMIUM`, else the usual names.
         chromedriver: Path or name of its driver; default `$IAD_CHROMEDRIVER`, else `chromedriver`.
         render_mode: `rgb_array` (what is in the window), `ansi`, or None.
-        data_dir, split, goals, max_steps, page_size, progress, search, tagger, catalog, search_anywhere, max_pages,
-            show_attributes: As `IAD/WebShop-v0`.
+        data_dir, split, goals, max_steps, page_size, progress: As `IAD/WebShop-v0`.
+        search, tagger, catalog, search_anywhere, max_pages, show_attributes: Likewise.
 
-    ## Version history
-        v0: First version.
+    ## Version History
+    * v0: First version.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,16 +15,24 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
+from iad_policy.evaluation.suite import read_suite
+from tests.full.postgres_server import binaries
+from tests.full.postgres_server import serving as serving_postgres
 from tests.iad_policy.openai_server import Reply, completion, serving
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXECUTED = {"python", "sh", "toml"}
+ELSEWHERE = {"README.md": {"text"}, "docs/design.md": {""}, "docs/reference.md": {"{eval-rst}"}}
+"""Other blocks: the demo's table, which a test below makes, a drawing, and what the test of the site builds."""
+ON_A_SERVER = 'dialect="postgresql"'
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
 NEVER_ENDS = "iad serve"
+NEEDS_RAY = "--engine ray"
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -42,6 +51,14 @@ def official(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_no_block_is_of_a_language_that_nothing_executes() -> None:
+    found = defaultdict(set)
+    for document in ALONE:
+        for language, _ in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")):
+            found[document].add(language)
+    assert {name: kinds - EXECUTED for name, kinds in found.items() if kinds - EXECUTED} == ELSEWHERE
+
+
 @pytest.mark.parametrize("document", [name for name in ALONE if blocks(name, "python")])
 def test_python_blocks_run_one_after_another(
     document: str, official: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -54,7 +71,47 @@ def test_python_blocks_run_one_after_another(
         monkeypatch.setenv("OPENAI_API_BASE", server.address)
         server.script(Reply(completion("Action: search[walking shoes]")))
         for body in blocks(document, "python"):
-            exec(compile(body, document, "exec"), namespace)
+            if ON_A_SERVER not in body:
+                exec(compile(body, document, "exec"), namespace)
+
+
+@pytest.mark.skipif(find_spec("psycopg") is None, reason="the extra iad[postgres] is not installed")
+@pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed: make postgres")
+def test_python_blocks_for_a_server_run_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    import psycopg
+
+    bodies = [body for name in ALONE for body in blocks(name, "python") if ON_A_SERVER in body]
+    assert bodies
+    programs = binaries()
+    assert programs is not None
+    monkeypatch.chdir(ROOT)
+    with serving_postgres(programs) as admin:
+        with psycopg.connect(admin, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE bird")
+        monkeypatch.setenv("PGHOST", dict(part.split("=", 1) for part in admin.split())["host"])
+        for body in bodies:
+            exec(compile(body, "on a server", "exec"), {"gym": gym})
+
+
+def test_toml_blocks_are_suites_that_run(tmp_path: Path) -> None:
+    """Every run of them, on one task, with the smallest n and one seed: the command line goes before the file."""
+    suites = [body for name in ALONE for body in blocks(name, "toml")]
+    assert suites
+    for number, body in enumerate(suites):
+        (tmp_path / "suite.toml").write_text(body, encoding="utf-8")
+        runs = read_suite(tmp_path / "suite.toml")
+        words = shlex.split(f"--config suite.toml --tasks 1 --n 1 --seed 0 --out runs-{number}")
+        done = subprocess.run(
+            [sys.executable, "-m", "iad_policy.cli", "compare", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=110,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert len(list((tmp_path / f"runs-{number}").rglob("summary.json"))) == len(runs)
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -75,6 +132,8 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
     if words[0] == "make":  # it would run this test again; that its target is there and expands is what can be checked
         subprocess.run([*words, "--dry-run"], cwd=ROOT, check=True, capture_output=True)
         return
+    if NEEDS_RAY in command and find_spec("ray") is None:
+        pytest.skip("needs ray: make test-ray")
     environment = {
         **os.environ,
         "OPENAI_API_KEY": "none",

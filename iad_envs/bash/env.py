@@ -63,10 +63,10 @@ class BashEnv(IADEnv[str, ShellState]):
     The Bash environment of InterCode (Yang et al., 2023): files to inspect and to change, and an answer to print. Every
     command runs in a sandbox without network; see docs/bash.md for its limits and for every difference.
 
-    ## Action space
+    ## Action Space
     Text: a command line for `bash -c`, or `submit`. Only the file system and the working directory carry over.
 
-    ## Observation space
+    ## Observation Space
     Text: the instruction first, then what a command printed (standard output and error as they came) and a last line
     with its exit code and whatever else happened to it; after `submit` nothing but "submitted".
 
@@ -74,14 +74,14 @@ class BashEnv(IADEnv[str, ShellState]):
     0 until `submit`, then 0-1: how close the file system and the last output are to what the gold command leaves, which
     is run afresh in a fork of the start state. Success is a reward of exactly 1.
 
-    ## Starting state
+    ## Starting State
     The task's file system, in `/`.
 
-    ## Episode end
+    ## Episode End
     Terminated by `submit`; truncated after `max_steps` actions.
 
-    ## Info
-    See contract 1 in docs/design.md. `facts` tells of the last command: exit code, time-out, truncation, files created,
+    ## Information
+    Every key is in docs/bash.md. `facts` tells of the last command: exit code, time-out, truncation, files created,
     changed and deleted, destruction, background jobs that were ended. Gold, from `step` and `reset` only: `progress`
     (the reward of the state so far, with the gold command run once, at the first step; 0 before), `success`,
     `reward_parts`.
@@ -98,8 +98,8 @@ class BashEnv(IADEnv[str, ShellState]):
         sandbox_options: Further arguments of the backend.
         render_mode: `ansi` or None.
 
-    ## Version history
-        v0: First version.
+    ## Version History
+    * v0: First version.
     """
 
     NEEDS: ClassVar[tuple[Part, ...]] = (SANDBOX,)

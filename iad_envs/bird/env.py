@@ -46,24 +46,24 @@ class BirdEnv(IADEnv[str, BirdState]):
     BIRD (Li et al., 2023) with exploration before the answer. Queries run in a worker process per environment:
     read-only, bounded in time, rows and memory, and replaced when they have to be killed.
 
-    ## Action space
+    ## Action Space
     Text: `execute[SQL]` shows a query's rows; `submit[SQL]`, or a bare query, commits it. A query that fails, is
     refused or times out is answered in words. Anything else changes nothing and counts as a step.
 
-    ## Observation space
+    ## Observation Space
     Text: what the last query gave, then the schema, the question and its evidence; after a submit the result alone.
 
     ## Rewards
     0 until a submit, then 0 or 1 by `scoring`. NaN where the question has no gold query. Success is a reward of 1.
 
-    ## Starting state
+    ## Starting State
     A question; nothing was executed.
 
-    ## Episode end
+    ## Episode End
     Terminated by a submit; truncated after `max_steps` actions.
 
-    ## Info
-    See contract 1 in docs/design.md. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
+    ## Information
+    Every key is in docs/bird.md. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
     `sql`, `columns`, `rows` (those shown), `n_rows`, and on the first page `tables`, the schema as data. `facts`:
     `complaint`, `kind`, `findings` (each `code`, `severity`, `message`), `result` (names the result), `has_gold`. Gold:
     `progress` (Soft-F1 of the last query), `success`, `reward_parts` (`ex` and `soft_f1` as the official evaluator
@@ -84,8 +84,8 @@ class BirdEnv(IADEnv[str, BirdState]):
         guard_dsn: Of a role that may terminate its sessions; by default the same.
         render_mode: `ansi` or None.
 
-    ## Version history
-        v0: First version.
+    ## Version History
+    * v0: First version.
     """
 
     OPTIONS: ClassVar[tuple[Part, ...]] = (POSTGRES,)

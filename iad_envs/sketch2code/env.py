@@ -45,28 +45,28 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
     Sketch2Code (Li et al., 2024), with its layout score: the page is rendered, and the boxes of its components are
     compared with those of the page that was sketched. See docs/sketch2code.md for every difference.
 
-    ## Action space
+    ## Action Space
     Text: HTML, with or without a fence; in the setting `question` also `ask[question]`. A text without a tag is
     answered in words, and counts as a step.
 
-    ## Observation space
+    ## Observation Space
     Dict: `sketch`, an image (height, width, 3; uint8) with the sketch scaled into its top left; `text`, what to do, the
     page's title, all its texts where `texts=True`, the conversation and the current page.
 
     ## Rewards
     0 until the end, then the layout score of the current page, 0-1. Success is a layout score of `success_at` or more.
 
-    ## Starting state
+    ## Starting State
     The sketch, and no page.
 
-    ## Episode end
+    ## Episode End
     `direct`: terminated by the first page. `feedback` and `question`: terminated when the user is content. Truncated
     after `max_steps` actions.
 
-    ## Info
-    See contract 1 in docs/design.md. `page` is the current page as data: `html`, `boxes` by type as shares of the page,
-    `width`, `height`, `title`, `engine`, and `failure`, why it could not be rendered. Gold: `progress` (the best layout
-    score so far), `success`, `reward_parts`.
+    ## Information
+    Every key is in docs/sketch2code.md. `page` is the current page as data: `html`, `boxes` by type as shares of the
+    page, `width`, `height`, `title`, `engine`, and `failure`, why it could not be rendered. Gold: `progress` (the best
+    layout score so far), `success`, `reward_parts`.
 
     ## Arguments
         data_dir: Folder in the official layout; default `$IAD_DATA/sketch2code`, else the bundled.
@@ -84,8 +84,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         n_tabs: Pages rendered side by side by all environments with the same options.
         render_mode: `rgb_array` (sketch, current page and reference side by side), `ansi`, or None.
 
-    ## Version history
-        v0: First version.
+    ## Version History
+    * v0: First version.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)

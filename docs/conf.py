@@ -1,0 +1,87 @@
+"""How the site is built from these pages: `make docs`. Nothing is fetched, and a warning is an error."""
+
+import re
+import sys
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+sys.path.insert(0, str(ROOT))
+
+project = "iad"
+author = "The iad authors"
+copyright = author
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["colon_fence", "tasklist"]
+myst_heading_anchors = 3
+default_role = "code"
+smartquotes_action = "D"  # dashes only: quotes here are mostly code
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+html_theme = "furo"
+html_title = "iad"
+html_copy_source = False
+html_theme_options = {
+    name: {"code-font-size": "0.75rem"}  # so that a printed table fits into a page
+    for name in ("light_css_variables", "dark_css_variables")
+}
+
+PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+"""Files above this folder that have a page in the site."""
+LINK = re.compile(r"(?<=\]\()[^)#\s]+")
+NAMED_LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
+HEADING = re.compile(r"## (.+)")
+
+
+def _linked(text: str, folder: Path) -> str:
+    """Return a text with its links to files as they must be from this folder, and to pages where there are any.
+
+    A folder that has no page is named, not linked.
+    """
+
+    def named(link: re.Match[str]) -> str:
+        has_page = link[2].strip("./") == "examples"
+        return link[1] if (folder / link[2]).is_dir() and not has_page else link[0]
+
+    def moved(link: re.Match[str]) -> str:
+        target = folder / link[0]
+        if not target.exists():
+            return link[0]
+        place = relpath(target, ROOT)
+        return "examples.md" if place.startswith("examples") else PAGES.get(place, relpath(target, DOCS))
+
+    return LINK.sub(moved, NAMED_LINK.sub(named, text))
+
+
+def _on_source(app: Any, docname: str, content: list[str]) -> None:
+    content[0] = _linked(content[0], DOCS)
+
+
+def _on_include(app: Any, path: Path, docname: str, content: list[str]) -> None:
+    content[0] = _linked(content[0], (DOCS / path).resolve().parent)
+
+
+def _on_docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Turn the headings of the environments' docstrings, which are Gymnasium's, into ones that napoleon knows."""
+    for place, line in enumerate(lines):
+        if heading := HEADING.fullmatch(line):
+            lines[place] = "Args:" if heading[1] == "Arguments" else f".. rubric:: {heading[1]}\n"
+    lines[:] = "\n".join(lines).split("\n")
+
+
+def _on_member(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples: their class describes them."""
+    return True if str(getattr(thing, "__doc__", "")).startswith("Alias for field") else None
+
+
+def setup(app: Any) -> None:
+    """Connect the above."""
+    app.connect("source-read", _on_source)
+    app.connect("include-read", _on_include)
+    app.connect("autodoc-process-docstring", _on_docstring, priority=100)
+    app.connect("autodoc-skip-member", _on_member)

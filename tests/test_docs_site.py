@@ -1,0 +1,95 @@
+"""The documentation as a site: it is built without a warning or the network, and holds every page and public name."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import iad_policy
+from iad_envs import ENVIRONMENTS
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+MISSING = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
+needs_sphinx = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install 'iad[docs]'")
+TOCTREE = re.compile(r"^:::\{toctree\}\n(.*?)^:::$", re.MULTILINE | re.DOTALL)
+LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*\"")
+STYLED = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    offline = {**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(folder)],
+        env=offline,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+@needs_sphinx
+def test_the_site_is_built_with_a_page_for_every_document(site: Path) -> None:
+    for page in DOCS.glob("*.md"):
+        assert (site / f"{page.stem}.html").stat().st_size > 1_000, page.name
+    front = (site / "index.html").read_text(encoding="utf-8")
+    title = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    assert f"<h1>{title}<" in front
+
+
+@needs_sphinx
+def test_links_between_documents_lead_to_pages_of_the_site(site: Path) -> None:
+    """A link to a document above docs/ leads to its page, and none to a copy of it for downloading."""
+    for page in site.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r'href="[^":]*\.md[#"]', text), page.name
+        for target in re.findall(r'href="([^":#?]+\.html)', text):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@needs_sphinx
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    for page in site.glob("*.html"):
+        assert not LOADED.search(page.read_text(encoding="utf-8")), page.name
+    for style in site.rglob("*.css"):
+        assert not STYLED.search(style.read_text(encoding="utf-8")), style.name
+
+
+def test_no_line_of_a_document_is_left_out_of_the_site_as_a_comment() -> None:
+    """One that begins with a percent sign, as the end of "7 %" may in a wrapped line."""
+    for page in [*DOCS.glob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]:
+        lost = re.findall(r"^ *(?:%|\+\+\+).*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert not lost, f"{page.name}: {lost}"
+
+
+def test_every_document_is_in_a_table_of_contents() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    entries = [line for body in TOCTREE.findall(index) for line in body.splitlines() if line and line[0] != ":"]
+    assert len(entries) == len(set(entries))
+    for page in DOCS.glob("*.md"):
+        assert page.stem in entries or page.stem == "index", f"add {page.stem} to a toctree of docs/index.md"
+
+
+def test_every_public_name_and_every_environment_is_in_the_reference() -> None:
+    reference = (DOCS / "reference.md").read_text(encoding="utf-8")
+    for name in iad_policy.__all__:
+        assert re.search(rf"^\.\. auto\w+:: iad_policy\.{name}$", reference, re.MULTILINE), name
+    for name in ENVIRONMENTS:
+        entry = str(gym.spec(name).entry_point).replace(":", ".")
+        assert f".. autoclass:: {entry}\n" in reference, name
+
+
+def test_every_example_is_on_the_page_of_examples() -> None:
+    page = (DOCS / "examples.md").read_text(encoding="utf-8")
+    for example in sorted((ROOT / "examples").glob("*.py")):
+        assert f":::{{literalinclude}} ../examples/{example.name}\n" in page, f"add {example.name} to docs/examples.md"

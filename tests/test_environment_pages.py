@@ -1,0 +1,223 @@
+"""An environment's page and docstring say what the environment has: no more, no less, and nothing that is gone."""
+
+import inspect
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from iad_envs import ENVIRONMENTS
+from iad_envs.core import IADEnv
+from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
+from tests.iad_envs.browsers import missing
+
+ROOT = Path(__file__).parent.parent
+HEADINGS = [
+    "Description",
+    "Action Space",
+    "Observation Space",
+    "Rewards",
+    "Starting State",
+    "Episode End",
+    "Information",
+    "Arguments",
+    "Version History",
+]
+"""Gymnasium's, in its order."""
+OURS = ["Fidelity", "Deviations"]
+NESTED = ("facts", "page", "reward_parts")
+HAS_CHROMIUM = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
+NO_CHROMIUM = "" if HAS_CHROMIUM else "needs Chromium: apt-get install chromium fonts-liberation"
+
+Walk = Callable[[dict[str, Any]], str]
+SHOPPING: tuple[Walk, ...] = (
+    lambda info: "search[walking shoes]",
+    lambda info: f"click[{info['page']['products'][0]['asin']}]",
+    lambda info: "click[description]",
+    lambda info: "click[< prev]",
+    lambda info: "nonsense",
+    lambda info: "click[buy now]",
+)
+
+
+@dataclass(frozen=True)
+class Documented:
+    """An environment with a page.
+
+    Attributes:
+        id: Its id.
+        page: The page's name in docs/.
+        walk: Actions that lead past every kind of page.
+        variants: Arguments under which keys or values are added.
+        like: The page that describes the keys of info, where its own refers to it.
+        lacks: What it needs and is not here; "" for nothing.
+    """
+
+    id: str
+    page: str
+    walk: tuple[Walk, ...]
+    variants: tuple[dict[str, Any], ...] = ({},)
+    like: str = ""
+    lacks: str = ""
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def constructor(self) -> type[IADEnv[Any, Any]]:
+        """The class."""
+        made = gym.envs.registration.load_env_creator(str(gym.spec(self.id).entry_point))
+        assert isinstance(made, type)
+        assert issubclass(made, IADEnv)
+        return made
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's arguments with their defaults."""
+        parameters = inspect.signature(self.constructor.__init__).parameters.values()
+        return {one.name: one.default for one in parameters if one.name != "self"}
+
+
+DOCUMENTED = (
+    Documented("IAD/WebShop-v0", "webshop", SHOPPING, ({}, {"show_attributes": True})),
+    Documented("IAD/WebShopBrowser-v0", "webshop-browser", SHOPPING, like="webshop", lacks=missing()),
+    Documented(
+        "IAD/InterCodeBash-v0",
+        "bash",
+        (lambda info: "ls /", lambda info: "no-such-command", lambda info: "submit"),
+        ({}, {"reward": "strict"}),
+    ),
+    Documented(
+        "IAD/BIRD-v0",
+        "bird",
+        (lambda info: "execute[SELECT 1]", lambda info: "?", lambda info: "submit[SELECT 1]"),
+    ),
+    Documented(
+        "IAD/Sketch2Code-v0",
+        "sketch2code",
+        (lambda info: "no page", lambda info: "<p>a page</p>"),
+        ({}, {"visual": True}),
+        lacks=NO_CHROMIUM,
+    ),
+)
+
+
+@pytest.fixture(params=DOCUMENTED, ids=str)
+def one(request: pytest.FixtureRequest) -> Documented:
+    found: Documented = request.param
+    return found
+
+
+def section(page: str, heading: str) -> str:
+    """The text below a heading, up to the next of its rank."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found, f"docs/{page}.md has no heading {heading}"
+    return found[1]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the rows of all tables that begin with code."""
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:3] == "| `"]
+
+
+def code(cell: str) -> str:
+    return cell.strip("| `")
+
+
+def test_every_environment_has_a_page() -> None:
+    assert [one.id for one in DOCUMENTED] == list(ENVIRONMENTS)
+
+
+def test_pages_and_docstrings_have_gymnasiums_headings(one: Documented) -> None:
+    text = (ROOT / "docs" / f"{one.page}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# {one.id}\n")
+    found = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert found[: len(HEADINGS) + len(OURS)] == HEADINGS + OURS
+    docstring = inspect.getdoc(one.constructor) or ""
+    assert re.findall(r"^## (.+)$", docstring, re.MULTILINE) == HEADINGS
+    version = one.id.rpartition("-")[2]
+    assert f"* {version}: " in docstring.partition("## Version History")[2]
+    assert f"- {version}: " in section(one.page, "Version History")
+
+
+def test_the_documented_arguments_are_the_constructors_with_their_defaults(one: Documented) -> None:
+    documented = {code(name): code(default) for name, default, _ in rows(section(one.page, "Arguments"))}
+    assert documented == {name: repr(default) for name, default in one.arguments.items()}
+
+
+def test_the_docstrings_arguments_are_the_constructors(one: Documented) -> None:
+    docstring = inspect.getdoc(one.constructor) or ""
+    body = docstring.partition("## Arguments\n")[2].partition("## ")[0]
+    named = re.findall(r"^ {4}([a-z_, ]+): ", body, re.MULTILINE)
+    names = [name.strip() for line in named for name in line.split(",")]
+    assert sorted(names) == sorted(one.arguments)
+
+
+def keys_of(info: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every key with its value's type, those within facts, page and reward parts behind a dot."""
+    for key, value in info.items():
+        yield key, type(value).__name__
+        if key in NESTED:
+            yield from ((f"{key}.{inner}", type(found).__name__) for inner, found in value.items())
+
+
+def is_gold(key: str) -> bool:
+    return key.partition(".")[0] in IADEnv.GOLD_INFO
+
+
+def test_the_documented_keys_of_info_are_those_of_real_episodes(one: Documented) -> None:
+    if one.lacks:
+        pytest.skip(one.lacks)
+    seen: set[tuple[str, str]] = set()
+    for arguments in one.variants:
+        env: Any = gym.make(one.id, **arguments).unwrapped
+        try:
+            _, info = env.reset(seed=0)
+            seen |= set(keys_of(info))
+            for action in one.walk:
+                public = env.simulate(env.snapshot(), action(info)).info
+                assert not any(is_gold(key) for key, _ in keys_of(public))
+                info = env.step(action(info))[-1]
+                seen |= set(keys_of(info))
+            assert info["stop_reason"] == "done"
+        finally:
+            env.close()
+    page = one.like or one.page
+    assert not one.like or f"({one.like}.md#information)" in section(one.page, "Information")
+    public_part, gold_part = section(page, "Information").split("### Gold\n")
+    public = {(code(name), kind) for name, kind, _ in rows(public_part)}
+    gold = {(code(name), kind) for name, kind, _ in rows(gold_part)}
+    assert public == {(key, kind) for key, kind in seen if not is_gold(key)}
+    assert gold == {(key, kind) for key, kind in seen if is_gold(key)}
+
+
+def items(text: str) -> list[str]:
+    """The items of a list, each on one line."""
+    return [" ".join(item.split()) for item in re.findall(r"^- (.*?)(?=^- |^\S|\Z)", text, re.MULTILINE | re.DOTALL)]
+
+
+def test_every_deviation_says_how_to_get_the_original_back(one: Documented) -> None:
+    found = items(section(one.page, "Deviations"))
+    assert found
+    for item in found:
+        said = item.partition("*Back:*")[2]
+        assert said.strip(), item
+        for name in re.findall(r"`(\w+)=[^`]*`", said):
+            assert name in (*one.arguments, "options"), f"{name} is no argument of {one.id} or of reset: {item}"
+
+
+def test_what_is_called_faithful_is_shown_by_a_test_that_exists(one: Documented) -> None:
+    found = items(section(one.page, "Fidelity"))
+    assert found
+    for item in found:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", item)
+        assert named, item
+        for path, test in named:
+            assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{test}"
