@@ -42,6 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_site_is_built_with_a_page_for_every_document(site: Path) -> None:
     for page in DOCS.glob("*.md"):
         assert (site / f"{page.stem}.html").stat().st_size > 1_000, page.name
+    assert "searchtools.js" in (site / "search.html").read_text(encoding="utf-8")  # the generator's own page
     front = (site / "index.html").read_text(encoding="utf-8")
     title = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     assert f"<h1>{title}<" in front

@@ -60,8 +60,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
     The sketch, and no page.
 
     ## Episode End
-    `direct`: terminated by the first page. `feedback` and `question`: terminated when the user is content. Truncated
-    after `max_steps` actions.
+    `direct`: terminated by the first page. `feedback`: terminated when the user is content. Truncated after `max_steps`
+    actions.
 
     ## Information
     Every key is in docs/sketch2code.md. `page` is the current page as data: `html`, `boxes` by type as shares of the
