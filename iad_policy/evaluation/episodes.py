@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from iad_policy.evaluation.collector import without_collector
 from iad_policy.evaluation.config import Arm
 from iad_policy.lines import read_lines
 from iad_policy.types import NOTHING, Usage
@@ -116,6 +117,7 @@ class EpisodeRecord:
 EPISODES = "episodes.jsonl"
 
 
+@without_collector()
 def read_episodes(folder: Path | str) -> dict[str, EpisodeRecord]:
     """Return the episodes that a run folder holds, by key; of two with the same key the later one."""
     return {line["key"]: EpisodeRecord.of(line) for line in read_lines(Path(folder) / EPISODES)}

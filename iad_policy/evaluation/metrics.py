@@ -7,6 +7,7 @@ mean. An episode that its own budget ended counts, with the progress it made.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from iad_policy.evaluation.statistics import (
     N_RESAMPLES,
     Interval,
     bootstrap_mean,
+    by_cluster,
     discordance,
     holm,
     mcnemar_exact,
@@ -275,11 +277,12 @@ def _difference(
     values: dict[str, Any] = {"baseline": baseline, "n_pairs": len(pairs)}
     apart: dict[str, list[float]] = {}
     for name in ("success", "progress", "reward"):
-        known = [(a, b) for a, b in pairs if getattr(a, name) is not None and getattr(b, name) is not None]
+        known = _known_pairs(pairs, name)
         if not known:
             continue
+        value = attrgetter(name)
         tasks = [a.task_id for a, _ in known]
-        own = apart[name] = [getattr(a, name) - getattr(b, name) for a, b in known]
+        own = apart[name] = [value(a) - value(b) for a, b in known]
         values[name] = _mean(own)
         values[f"{name}_95"] = bootstrap_mean(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
         if name != "reward":
@@ -288,24 +291,28 @@ def _difference(
     if "success" in apart:
         values |= _won_and_lost(pairs)
     if "progress" in apart:
-        tasks = [a.task_id for a, b in pairs if a.progress is not None and b.progress is not None]
+        tasks = [a.task_id for a, _ in _known_pairs(pairs, "progress")]
         values["detectable_progress"] = _detectable(apart["progress"], tasks)
     return Difference(**values)
 
 
+def _known_pairs(
+    pairs: list[tuple[EpisodeRecord, EpisodeRecord]], name: str
+) -> list[tuple[EpisodeRecord, EpisodeRecord]]:
+    value = attrgetter(name)
+    return [pair for pair in pairs if value(pair[0]) is not None and value(pair[1]) is not None]
+
+
 def _detectable(differences: Sequence[float], tasks: Sequence[str]) -> float | None:
     """Return the smallest true mean that so many tasks show; None for one task, which says nothing of its variance."""
-    by_task: dict[str, list[float]] = {}
-    for task, difference in zip(tasks, differences, strict=True):
-        by_task.setdefault(task, []).append(difference)
-    if len(by_task) < 2:
+    sums, sizes = by_cluster(differences, tasks)
+    if sums.size < 2:
         return None
-    variance = float(np.var([sum(own) / len(own) for own in by_task.values()], ddof=1))
-    return minimum_detectable_effect(variance, len(by_task))
+    return minimum_detectable_effect(float(np.var(sums / sizes, ddof=1)), sums.size)
 
 
 def _won_and_lost(pairs: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str, Any]:
-    known = [(a, b) for a, b in pairs if a.success is not None and b.success is not None]
+    known = _known_pairs(pairs, "success")
     won = tuple(a.task_id for a, b in known if (a.success or 0) > (b.success or 0))
     lost = tuple(a.task_id for a, b in known if (a.success or 0) < (b.success or 0))
     found: dict[str, Any] = {"won": won, "lost": lost}

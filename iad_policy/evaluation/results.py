@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.errors import MissingExtra, UnknownName
+from iad_policy.evaluation.collector import without_collector
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.curves import AXES, METRICS, Comparison, Curve, compared, curves
 from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
@@ -94,6 +95,7 @@ class Results:
         """Episodes of the whole run."""
         return self.heading.n_tasks * len(self._records) * len(self.heading.config.seeds)
 
+    @without_collector()
     def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
         """Return every strategy's row, and every other one's difference to the baseline."""
         records, seed = self.records, self.heading.config.seeds[0]

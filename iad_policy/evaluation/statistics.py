@@ -61,7 +61,7 @@ def bootstrap_mean(
         n_resamples: How many.
         confidence: Of the interval.
     """
-    sums, sizes = _by_cluster(values, clusters)
+    sums, sizes = by_cluster(values, clusters)
     n = sums.size
     if n == 1:
         mean = float(sums[0] / sizes[0])
@@ -76,7 +76,7 @@ def bootstrap_mean(
     return Interval(float(low), float(high))
 
 
-def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[_Vector, _Vector]:
+def by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[_Vector, _Vector]:
     """Return each cluster's sum and size."""
     data = np.asarray(values, dtype=np.float64)
     if data.size == 0:
@@ -85,6 +85,8 @@ def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) ->
         return data, np.ones(data.size)
     if len(clusters) != data.size:
         raise ValueError(f"expected a cluster for each of {data.size} values, got {len(clusters)}")
+    if len(set(clusters)) == data.size:
+        return data, np.ones(data.size)
     place: dict[Hashable, int] = {}
     index = np.array([place.setdefault(cluster, len(place)) for cluster in clusters])
     sums = np.bincount(index, weights=data).astype(np.float64)
@@ -154,7 +156,7 @@ def sign_flip(
     """
     from scipy.stats import permutation_test
 
-    sums, _ = _by_cluster(differences, clusters)
+    sums, _ = by_cluster(differences, clusters)
     sums = sums[sums != 0]  # whose sign makes no difference
     if sums.size == 0:
         return 1.0

@@ -6,28 +6,28 @@ The reports, the viewer and the exports are drawn from these values and from not
 import json
 import os
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_policy.digest import decode
+from iad_policy.evaluation.collector import without_collector
 from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.results import CONFIG
-from iad_policy.log import ANSWERS, BLOBS
+from iad_policy.log import ANSWERS, BLOBS, HEAD
 from iad_policy.records import parts_of, usage_of, verdict_of
 from iad_policy.types import NOTHING, Part, Usage, Verdict
 
-_PREFIX = b'{"episode":"'
-_KEY_LENGTH = 32
 N_BLOBS = 128
 """Long values that are kept in memory."""
+N_BUFFERED = 2**20
+"""Bytes of a file that are read at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A state as it was observed.
 
     Attributes:
@@ -45,8 +45,7 @@ class Seen:
     thumbnail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(NamedTuple):
     """A candidate with all that became known of it.
 
     Attributes:
@@ -145,17 +144,18 @@ class RunTraces:
 
     def _begin(self) -> None:
         self.records: dict[str, EpisodeRecord] = {}
-        self._places: dict[str, array[int]] = {}  # where each line is, and its length
+        self._places: dict[str, array[int]] = {}  # where an episode's lines begin, and their length
         self._read_to = {EPISODES: 0, ANSWERS: 0}
 
+    @without_collector()
     def refresh(self) -> bool:
         """Take in what was written since the last look; returns whether an episode was added."""
         if any(_size(self.folder / name) < read for name, read in self._read_to.items()):
             self._begin()  # the run was begun anew
-        for place, line in self._new_lines(ANSWERS):
-            self._places.setdefault(_episode_of(line), array("q")).extend((place, len(line)))
+        for key, place, length in _blocks(self._new_lines(ANSWERS), self._read_to[ANSWERS]):
+            self._places.setdefault(key, array("q")).extend((place, length))
         is_new = False
-        for _, line in self._new_lines(EPISODES):
+        for line in self._new_lines(EPISODES):
             record = EpisodeRecord.of(json.loads(line))
             self.records[record.key] = record
             is_new = True
@@ -178,6 +178,8 @@ class RunTraces:
 
     def value(self, recorded: Any) -> Any:
         """Return a logged value; a long one is read from its blob."""
+        if isinstance(recorded, str):
+            return recorded
         if isinstance(recorded, dict) and "__parts__" in recorded:
             return {key: self.value(part) for key, part in recorded["__parts__"].items()}
         if isinstance(recorded, dict) and "__blob__" in recorded:
@@ -187,19 +189,22 @@ class RunTraces:
     def _read_blob(self, name: str) -> Any:
         return decode(json.loads((self.folder / BLOBS / f"{name}.json").read_bytes()))
 
-    def _new_lines(self, name: str) -> Iterator[tuple[int, bytes]]:
-        """Yield each whole line that was added, with its place in the file."""
+    def _new_lines(self, name: str) -> Iterator[bytes]:
+        """Yield each whole line that was added."""
         path = self.folder / name
         if not path.exists():
             return
-        with path.open("rb") as file:
-            file.seek(self._read_to[name])
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                place = self._read_to[name]
-                self._read_to[name] += len(line)
-                yield place, line
+        read_to = self._read_to[name]
+        with path.open("rb", N_BUFFERED) as file:
+            file.seek(read_to)
+            try:
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        return
+                    read_to += len(line)
+                    yield line
+            finally:
+                self._read_to[name] = read_to
 
     def _lines(self, key: str) -> dict[str, dict[str, Any]]:
         """Return an episode's records by item, without those that were left."""
@@ -213,17 +218,11 @@ class RunTraces:
         return found
 
     def _records(self, places: "array[int]") -> Iterator[dict[str, Any]]:
-        """Yield the records at these places; lines that follow each other are read as one."""
-        blocks: list[list[int]] = []
-        for place, length in zip(places[::2], places[1::2], strict=True):
-            if blocks and sum(blocks[-1]) == place:
-                blocks[-1][1] += length
-            else:
-                blocks.append([place, length])
-        if not blocks:
+        """Yield the records at these places."""
+        if not places:
             return
         with (self.folder / ANSWERS).open("rb") as answers:
-            for place, length in blocks:
+            for place, length in zip(places[::2], places[1::2], strict=True):
                 lines = os.pread(answers.fileno(), length, place)
                 yield from json.loads(b"[%b]" % lines.rstrip().replace(b"\n", b","))
 
@@ -232,25 +231,39 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
+def _blocks(lines: Iterable[bytes], place: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the episode, the place and the length of lines that follow each other, the first of them at `place`."""
+    key, length, head = "", 0, b""
+    for line in lines:
+        if not (head and line.startswith(head)):
+            if length:
+                yield key, place, length
+            place, length = place + length, 0
+            key = _episode_of(line)
+            head = b'%b%b"' % (HEAD, key.encode())
+        length += len(line)
+    if length:
+        yield key, place, length
+
+
 def _episode_of(line: bytes) -> str:
-    if line.startswith(_PREFIX):  # as iad writes it: most of reading a log would be reading it as JSON
-        return line[len(_PREFIX) : len(_PREFIX) + _KEY_LENGTH].decode()
+    if line.startswith(HEAD):  # as iad writes it: most of reading a log would be reading it as JSON
+        return line[len(HEAD) : line.index(b'"', len(HEAD))].decode()
     return str(json.loads(line)["episode"])
 
 
 def _steps(
     lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord, value: Callable[[Any], Any]
 ) -> Iterator[Step]:
-    known: dict[str, Mapping[str, Any]] = {}
-    before = _seen(lines["reset"], value) if "reset" in lines else None
-    decisions: dict[int, dict[str, Mapping[str, Any]]] = {}
+    decisions: dict[str, dict[str, list[Mapping[str, Any]]]] = {}  # each one's lines by kind
     for item, line in lines.items():
-        if item != "reset":
-            decisions.setdefault(int(item.partition(".")[0]), {})[item] = line
-    for index in sorted(decisions):
-        own = decisions[index]
-        known |= {item: line for item, line in own.items() if line["kind"] == "candidate"}
-        commit, step = own.get(f"{index}.commit", {}), own.get(f"{index}.step")
+        decisions.setdefault(item.partition(".")[0], {}).setdefault(line["kind"], []).append(line)
+    before = _seen(decisions.pop("reset")["step"][0], value) if "reset" in decisions else None
+    known: dict[str, Mapping[str, Any]] = {}
+    for index in sorted(map(int, decisions)):
+        own = decisions[str(index)]
+        known |= {line["item"]: line for line in own.get("candidate", ())}
+        commit, step = own.get("commit", [{}])[0], own.get("step", [None])[0]
         chosen = commit.get("candidate", "")
         after = None if step is None else _seen(step, value)
         yield Step(
@@ -258,9 +271,7 @@ def _steps(
             before,
             tuple(_candidates(own, known, value)),
             tuple(
-                Said(line["role"], line["text"], line["source"], line.get("about", ""))
-                for line in own.values()
-                if line["kind"] == "text"
+                Said(line["role"], line["text"], line["source"], line.get("about", "")) for line in own.get("text", ())
             ),
             committed=chosen,
             action=_committed_action(record, index, known.get(chosen)),
@@ -278,23 +289,19 @@ def _committed_action(record: EpisodeRecord, index: int, chosen: Mapping[str, An
 
 
 def _candidates(
-    own: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]], value: Callable[[Any], Any]
+    own: Mapping[str, Sequence[Mapping[str, Any]]],
+    known: Mapping[str, Mapping[str, Any]],
+    value: Callable[[Any], Any],
 ) -> Iterator[Proposed]:
     """Yield a decision's candidates with its verdicts and previews of them; equal actions share a preview."""
-    verdicts: dict[str, Mapping[str, Any]] = {}
+    verdicts = {line.get("about", ""): line for line in own.get("verdict", ())}
     previews: dict[tuple[str, str], Seen] = {}
-    for line in own.values():
+    for line in own.get("outcome", ()):
         about = known.get(line.get("about", ""))
-        if about is None:
-            continue  # a candidate that the strategy made itself: what it led to is in the log, but nobody proposed it
-        if line["kind"] == "verdict":
-            verdicts[line["about"]] = line
-        elif line["kind"] == "outcome":
+        if about is not None:  # else the strategy made the candidate itself: nobody proposed it
             previews[about.get("about", ""), about["key"]] = _seen(line, value)
-    for item, line in own.items():
-        if line["kind"] != "candidate":
-            continue
-        at, key, logprobs = line.get("about", ""), line["key"], line.get("logprobs")
+    for line in own.get("candidate", ()):
+        item, at, key, logprobs = line["item"], line.get("about", ""), line["key"], line.get("logprobs")
         yield Proposed(
             item,
             at,

@@ -78,3 +78,25 @@ def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="expected a run folder"):
         RunTraces(tmp_path)
+
+
+def test_lines_of_episodes_side_by_side_are_told_apart(tmp_path: Path) -> None:
+    run(tmp_path)
+    whole = RunTraces(tmp_path)
+    expected = {key: whole.trace(key) for key in whole.records}
+    log = tmp_path / "answers.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(sorted(lines, key=lambda line: json.loads(line)["item"])))
+    mixed = RunTraces(tmp_path)
+    for key, trace in expected.items():
+        assert mixed.trace(key) == trace
+
+
+def test_a_log_that_others_wrote_is_read_as_json(tmp_path: Path) -> None:
+    run(tmp_path)
+    whole = RunTraces(tmp_path)
+    expected = {key: whole.trace(key) for key in whole.records}
+    log = tmp_path / "answers.jsonl"
+    log.write_text("".join(f"{json.dumps(json.loads(line))}\n" for line in log.read_text().splitlines()))
+    spaced = RunTraces(tmp_path)
+    assert {key: spaced.trace(key) for key in expected} == expected

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from iad_policy.evaluation.statistics import (
     MANY,
     bootstrap_mean,
+    by_cluster,
     discordance,
     holm,
     mcnemar_exact,
@@ -167,6 +168,13 @@ def test_pass_at_k_is_enumerated_on_random_tables() -> None:
         assert pass_at_k(n, int(correct.sum()), k) == pytest.approx(np.mean(drawn))
     with pytest.raises(ValueError, match="k <= n_samples"):
         pass_at_k(3, 1, 4)
+
+
+def test_clusters_of_one_are_the_values_themselves_in_any_order() -> None:
+    sums, sizes = by_cluster([0.5, 0.25, 1.0], ["b", "a", "c"])
+    assert (sums.tolist(), sizes.tolist()) == ([0.5, 0.25, 1.0], [1.0, 1.0, 1.0])
+    sums, sizes = by_cluster([0.5, 0.25, 1.0], ["b", "a", "b"])
+    assert (sums.tolist(), sizes.tolist()) == ([1.5, 0.25], [2.0, 1.0])
 
 
 def test_bootstrap_of_clusters_is_wider_where_seeds_agree_and_the_same_where_there_is_one() -> None:

@@ -1,14 +1,13 @@
 """Files of rows: JSON lines, or parquet, which keeps the types of columns that are empty at first."""
 
-import gc
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import MissingExtra, StorageError
+from iad_policy.evaluation.collector import without_collector
 from iad_policy.evaluation.exports.tables import Kind, Row
 
 PARQUET = ".parquet"
@@ -33,7 +32,7 @@ def write_rows(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> in
     part = path.with_name(f"{path.name}{PART}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _without_collector():
+        with without_collector():
             n_rows = write(part, rows, kinds)
         if n_rows:
             part.replace(path)
@@ -42,18 +41,6 @@ def write_rows(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> in
     finally:
         part.unlink(missing_ok=True)
     return n_rows
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Let nobody look for cycles: rows hold none, and looking took a fifth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _write_lines(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> int:
