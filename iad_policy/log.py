@@ -8,7 +8,6 @@ Long observations are kept once, by content, in `blobs/`.
 import json
 import os
 from abc import ABC, abstractmethod
-from array import array
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,15 +16,14 @@ from typing import Any, NamedTuple
 
 from iad_policy.digest import decode, digest, dumps, encode
 from iad_policy.errors import StorageError
-from iad_policy.lines import LineFile, record_of, warn_of
+from iad_policy.lines import LineFile
+from iad_policy.log_index import LogIndex
 from iad_policy.types import NOTHING, Usage
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
 THUMBNAILS = "thumbnails"
 BLOB_CHARS = 1024
-HEAD = b'{"episode":"'
-"""How a line of the log begins: the episode's key follows."""
 
 
 class Log(ABC):
@@ -97,19 +95,13 @@ class AnswerLog(Log):
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = LineFile(self.folder / ANSWERS)
         self.is_repaired = self._file.is_repaired
-        self._reading = self._file.path.open("rb")
-        self._places = _places(self._file.path, without)
+        self._index = LogIndex(self._file.path, without=without)
+        self._index.refresh()
 
     def episode(self, key: str) -> "EpisodeLog":
         """Return the part of the log that belongs to one episode."""
-        answers: dict[str, dict[str, Any]] = {}
-        places = self._places.pop(key, ())
-        for start, size in zip(places[::2], places[1::2], strict=True):
-            record = record_of(os.pread(self._reading.fileno(), size, start))
-            if record is None:
-                warn_of(self._file.path, f"byte {start}")
-            else:
-                take_in(answers, record)
+        answers = self._index.answers(key)
+        self._index.forget(key)
         return EpisodeLog(self, key, answers)
 
     def write(self, lines: bytes) -> None:
@@ -146,7 +138,6 @@ class AnswerLog(Log):
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
         self._file.close()
-        self._reading.close()
 
 
 class Line(NamedTuple):
@@ -211,15 +202,6 @@ class EpisodeLog:
         return record
 
 
-def take_in(answers: dict[str, dict[str, Any]], record: dict[str, Any]) -> None:
-    """Add a line of an episode to its answers by item; one that says what was left takes answers away."""
-    if record["kind"] == "left":
-        for item in record["dropped"]:
-            answers.pop(item, None)
-    else:
-        answers[record["item"]] = record
-
-
 def blobs_named(value: Any) -> Iterator[str]:
     """Yield the places of the blobs that a record names."""
     if isinstance(value, dict):
@@ -236,26 +218,3 @@ def blobs_named(value: Any) -> Iterator[str]:
 def blob_place(name: str) -> str:
     """Return where in a run's folder a blob is kept."""
     return f"{BLOBS}/{name}.json"
-
-
-def _places(path: Path, without: Container[str]) -> "dict[str, array[int]]":
-    """Return where each episode's lines are: their starts and sizes in turn."""
-    places: dict[str, array[int]] = {}
-    start = 0
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            key = _key_of(line)
-            if key is None:
-                warn_of(path, f"line {number}")
-            elif key not in without:
-                places.setdefault(key, array("Q")).extend((start, len(line)))
-            start += len(line)
-    return places
-
-
-def _key_of(line: bytes) -> str | None:
-    """Return the episode that a line belongs to, without reading all of it."""
-    if line.startswith(HEAD):
-        return line[len(HEAD) : line.index(b'"', len(HEAD))].decode()
-    record = record_of(line)
-    return None if record is None else record.get("episode")

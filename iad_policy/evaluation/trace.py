@@ -4,9 +4,7 @@ The reports, the viewer and the exports are drawn from these values and from not
 """
 
 import json
-import os
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,14 +15,13 @@ from iad_policy.evaluation.collector import without_collector
 from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord
 from iad_policy.evaluation.folder import RunFolderError
 from iad_policy.evaluation.results import CONFIG
-from iad_policy.log import ANSWERS, BLOBS, HEAD
+from iad_policy.log import ANSWERS, BLOBS
+from iad_policy.log_index import LogIndex
 from iad_policy.records import parts_of, usage_of, verdict_of
 from iad_policy.types import NOTHING, Part, Usage, Verdict
 
 N_BLOBS = 128
 """Long values that are kept in memory."""
-N_BUFFERED = 2**20
-"""Bytes of a file that are read at once."""
 
 
 class Seen(NamedTuple):
@@ -144,18 +141,18 @@ class RunTraces:
 
     def _begin(self) -> None:
         self.records: dict[str, EpisodeRecord] = {}
-        self._places: dict[str, array[int]] = {}  # where an episode's lines begin, and their length
-        self._read_to = {EPISODES: 0, ANSWERS: 0}
+        self._index = LogIndex(self.folder / ANSWERS)
+        self._read_to = 0
 
     @without_collector()
     def refresh(self) -> bool:
         """Take in what was written since the last look; returns whether an episode was added."""
-        if any(_size(self.folder / name) < read for name, read in self._read_to.items()):
+        read = ((EPISODES, self._read_to), (ANSWERS, self._index.read_to))
+        if any(_size(self.folder / name) < n_bytes for name, n_bytes in read):
             self._begin()  # the run was begun anew
-        for key, place, length in _blocks(self._new_lines(ANSWERS), self._read_to[ANSWERS]):
-            self._places.setdefault(key, array("q")).extend((place, length))
+        self._index.refresh()
         is_new = False
-        for line in self._new_lines(EPISODES):
+        for line in self._new_episodes():
             record = EpisodeRecord.of(json.loads(line))
             self.records[record.key] = record
             is_new = True
@@ -164,7 +161,7 @@ class RunTraces:
     @property
     def size(self) -> int:
         """Bytes of finished episodes read so far: it grows with every one, also one that is run again."""
-        return self._read_to[EPISODES]
+        return self._read_to
 
     def trace(self, key: str) -> Trace:
         """Return one episode.
@@ -174,7 +171,7 @@ class RunTraces:
         """
         if key not in self.records:
             raise KeyError(f"expected the key of an episode of {self.folder}, got {key!r}")
-        return Trace(self.records[key], tuple(_steps(self._lines(key), self.records[key], self.value)))
+        return Trace(self.records[key], tuple(_steps(self._index.answers(key), self.records[key], self.value)))
 
     def value(self, recorded: Any) -> Any:
         """Return a logged value; a long one is read from its blob."""
@@ -189,67 +186,22 @@ class RunTraces:
     def _read_blob(self, name: str) -> Any:
         return decode(json.loads((self.folder / BLOBS / f"{name}.json").read_bytes()))
 
-    def _new_lines(self, name: str) -> Iterator[bytes]:
+    def _new_episodes(self) -> Iterator[bytes]:
         """Yield each whole line that was added."""
-        path = self.folder / name
+        path = self.folder / EPISODES
         if not path.exists():
             return
-        read_to = self._read_to[name]
-        with path.open("rb", N_BUFFERED) as file:
-            file.seek(read_to)
-            try:
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        return
-                    read_to += len(line)
-                    yield line
-            finally:
-                self._read_to[name] = read_to
-
-    def _lines(self, key: str) -> dict[str, dict[str, Any]]:
-        """Return an episode's records by item, without those that were left."""
-        found: dict[str, dict[str, Any]] = {}
-        for record in self._records(self._places.get(key, array("q"))):
-            if record["kind"] == "left":
-                for item in record["dropped"]:
-                    found.pop(item, None)
-            else:
-                found[record["item"]] = record
-        return found
-
-    def _records(self, places: "array[int]") -> Iterator[dict[str, Any]]:
-        """Yield the records at these places."""
-        if not places:
-            return
-        with (self.folder / ANSWERS).open("rb") as answers:
-            for place, length in zip(places[::2], places[1::2], strict=True):
-                lines = os.pread(answers.fileno(), length, place)
-                yield from json.loads(b"[%b]" % lines.rstrip().replace(b"\n", b","))
+        with path.open("rb") as file:
+            file.seek(self._read_to)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._read_to += len(line)
+                yield line
 
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-def _blocks(lines: Iterable[bytes], place: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the episode, the place and the length of lines that follow each other, the first of them at `place`."""
-    key, length, head = "", 0, b""
-    for line in lines:
-        if not (head and line.startswith(head)):
-            if length:
-                yield key, place, length
-            place, length = place + length, 0
-            key = _episode_of(line)
-            head = b'%b%b"' % (HEAD, key.encode())
-        length += len(line)
-    if length:
-        yield key, place, length
-
-
-def _episode_of(line: bytes) -> str:
-    if line.startswith(HEAD):  # as iad writes it: most of reading a log would be reading it as JSON
-        return line[len(HEAD) : line.index(b'"', len(HEAD))].decode()
-    return str(json.loads(line)["episode"])
 
 
 def _steps(

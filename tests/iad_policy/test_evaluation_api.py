@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
@@ -99,3 +101,13 @@ def test_bad_arguments_are_refused() -> None:
 def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="name another folder"):
         read_results(tmp_path)
+
+
+def test_an_environment_with_arrays_in_its_info_gets_its_report(tmp_path: Path) -> None:
+    taxi = max(name for name in gym.registry if name.startswith("Taxi-v"))
+
+    def legal_move(observation: Any, info: Any, rng: Any) -> int:
+        return int(rng.choice([int(action) for action in np.flatnonzero(info["action_mask"])]))
+
+    evaluate(taxi, ["single"], 1, agent=legal_move, verifier="none", out=tmp_path)
+    assert (tmp_path / "report.html").stat().st_size

@@ -21,7 +21,8 @@ from iad_policy.evaluation.engines.ray_cluster import connected, load_ray
 from iad_policy.evaluation.engines.stations import Content, Lines, Order, Piece, Station
 from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.worker import Job, Post, identified
-from iad_policy.log import blobs_named, take_in
+from iad_policy.log import blobs_named
+from iad_policy.log_index import Answers, take_in
 
 N_LIVES = 3
 """Workers that an episode may lose before it is given up, and workers that may fail to start one after another."""
@@ -86,7 +87,7 @@ class _Dispatch:
         self._desk = desk
         self._waiting = deque(groups)
         self._n_workers = -(-post.config.workers // n_processes)
-        self._known: dict[str, dict[str, dict[str, Any]]] = {}
+        self._known: dict[str, Answers] = {}
         self._heard: dict[str, list[bytes]] = {}
         self._deaths: Counter[str] = Counter()
         self._n_failed_starts = 0

@@ -168,6 +168,10 @@ def _candidate(one: Proposed, step: Step, run: RunTraces, table: Table) -> dict[
     return shown
 
 
+def _says_nothing(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
+
+
 def _seen(seen: Seen | None, run: RunTraces, table: Table) -> dict[str, Any] | None:
     if seen is None:
         return None
@@ -177,7 +181,7 @@ def _seen(seen: Seen | None, run: RunTraces, table: Table) -> dict[str, Any] | N
         "info": {
             name: table.put(_text(value))
             for name, value in seen.info.items()
-            if name not in HIDDEN_INFO and value not in ("", None, False, (), {})
+            if name not in HIDDEN_INFO and not _says_nothing(value)
         },
         "done": seen.done,
     }
