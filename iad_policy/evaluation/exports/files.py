@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -61,14 +62,20 @@ def _write_parquet(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -
         raise MissingExtra("pyarrow", "export") from None
     schema = pyarrow.schema([(name, _type(kind)) for name, kind in kinds.items()])
     n_rows = 0
-    with ParquetWriter(path, schema, compression="zstd") as writer:
+    writing: Future[None] | None = None
+    # Compressing needs none of Python's time, so it goes on while the next rows are made.
+    with ParquetWriter(path, schema, compression="zstd") as writer, ThreadPoolExecutor(1) as behind:
         while batch := list(islice(rows, N_BATCH)):
             try:
                 table = pyarrow.Table.from_pylist(batch, schema)
             except UnicodeEncodeError:
                 table = pyarrow.Table.from_pylist([_encodable(row) for row in batch], schema)
-            writer.write_table(table)
+            if writing is not None:
+                writing.result()
+            writing = behind.submit(writer.write_table, table)
             n_rows += len(batch)
+        if writing is not None:
+            writing.result()
     return n_rows
 
 
