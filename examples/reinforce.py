@@ -17,7 +17,7 @@ from iad_policy import evaluate
 from iad_policy.reading.shopping import price_fits, read_instruction, wanted_values, words_of
 
 ENVIRONMENT, MAX_ACTIONS, LAST_STEP = "IAD/WebShop-v0", 32, 15
-LEARNING_RATE, ENTROPY_BONUS, BATCH = 0.1, 0.01, 64  # episodes for an update
+LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.05, 64  # episodes for an update
 FEATURES = (
     *("offered", "search", "search:words", "open", "open:words", "open:best", "open:dear"),
     *(
@@ -124,27 +124,27 @@ def gradients(rows, likely, taken):
 def train(seed, n_episodes, *, num_envs=16, mode="sync"):
     """Return the weights that REINFORCE finds, and the rewards of the episodes in order."""
     vector = {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP}  # no step is lost on a reset
-    envs = gym.make_vec(ENVIRONMENT, num_envs, mode, vector, [Rows], split="train")
+    envs = gym.make_vec(ENVIRONMENT, num_envs, mode, vector, [Rows], split="train", progress="off")
     rng = np.random.default_rng(seed)
     weights, first, second = np.zeros((3, len(FEATURES)))
-    traces = np.zeros((num_envs, len(FEATURES)))  # of the episodes under way: the sums of their gradients of log p
-    rewards, batch, bonuses, n_updates = [], [], [], 0
+    traces, steps = np.zeros((num_envs, len(FEATURES))), np.zeros(num_envs)  # of the episodes under way
+    rewards, batch, bonuses, baseline, n_updates = [], [], [], 0.0, 0
     rows, _ = envs.reset(seed=seed)
     while len(rewards) < n_episodes:
         likely = probabilities(rows, weights)
         taken = (likely.cumsum(-1) > rng.random((num_envs, 1))).argmax(-1)
         log_gradients, entropy_gradients = gradients(rows, likely, taken)
-        traces += log_gradients
+        traces, steps = traces + log_gradients, steps + 1
         bonuses.append(entropy_gradients.mean(0))
         rows, reward, terminated, truncated, _ = envs.step(taken)
-        for i in np.flatnonzero(terminated | truncated):  # the last step's reward is the episode's: others have none
-            batch.append((reward[i], traces[i].copy()))
-            traces[i] = 0
+        for i in np.flatnonzero(terminated | truncated):  # only the last step has a reward
+            rewards.append(reward[i])
+            batch.append((DISCOUNT ** steps[i] * reward[i], traces[i].copy()))
+            traces[i] = steps[i] = 0
         if len(batch) >= BATCH:
-            rewards += [reward for reward, _ in batch]
-            baseline = np.mean(rewards[-10 * BATCH :])
-            ascent = np.mean([(reward - baseline) * trace for reward, trace in batch], 0)
-            ascent += ENTROPY_BONUS * np.mean(bonuses, 0)
+            ascent = np.mean([(value - baseline) * trace for value, trace in batch], 0)
+            ascent += ENTROPY_BONUS * max(0, 1 - len(rewards) / n_episodes) * np.mean(bonuses, 0)
+            baseline += 0.2 * (np.mean([value for value, _ in batch]) - baseline)
             n_updates, first, second = n_updates + 1, 0.9 * first + 0.1 * ascent, 0.99 * second + 0.01 * ascent**2
             scale = np.sqrt(second / (1 - 0.99**n_updates)) + 1e-8  # Adam's
             weights = weights + LEARNING_RATE * first / (1 - 0.9**n_updates) / scale
@@ -224,7 +224,8 @@ def main():
     if asked.picture:
         draw(curves, asked.picture)
     if asked.compare:
-        print(evaluate(ENVIRONMENT, ["single", "bon", "iad"], tasks=200, n=3, agent=agent_of(runs[0][0])).table())
+        agent, strategies = agent_of(runs[0][0]), ["single", "bon", "iad"]
+        print(evaluate(ENVIRONMENT, strategies, tasks=200, n=3, seed=(0, 1, 2), agent=agent, baseline="single").table())
 
 
 if __name__ == "__main__":
