@@ -17,22 +17,14 @@ from iad_policy import evaluate
 from iad_policy.reading.shopping import price_fits, read_instruction, wanted_values, words_of
 
 ENVIRONMENT, MAX_ACTIONS, LAST_STEP = "IAD/WebShop-v0", 32, 15
-LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.05, 64  # episodes for an update
+LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.07, 64  # episodes for an update
 FEATURES = (
-    *("offered", "search", "search:words", "open", "open:words", "open:best", "open:dear"),
-    *(
-        "option",
-        "option:named",
-        "option:words",
-        "option:taken",
-        "buy",
-        "buy:words",
-        "buy:dear",
-        "buy:late",
-        "buy:missing",
-    ),
-    *("leave", "leave:words", "leave:dear", "leave:late", "< prev", "back to search", "next >"),
-    *("description", "features", "reviews"),
+    *("offered", "search", "search:words", "search:again"),
+    *("open", "open:words", "open:best", "open:dear", "open:place"),
+    *("option", "option:named", "option:words", "option:taken"),
+    *("buy", "buy:words", "buy:dear", "buy:late", "buy:missing"),
+    *("leave", "leave:words", "leave:dear", "leave:late", "< prev", "back to search"),
+    *("next >", "description", "features", "reviews"),
 )
 PLACES = {name: place for place, name in enumerate(FEATURES)}
 
@@ -62,9 +54,11 @@ def offers(info):
         if target == "...":  # any text can be searched for: the first words of the instruction, or all
             for n_words in sorted({min(n, len(wanted.words)) for n in (2, 4, 6, 99)}):
                 query = " ".join(wanted.words[:n_words])
-                yield f"search[{query}]", {"search": 1, "search:words": n_words / len(wanted.words)} | leave
+                features = {"search": 1, "search:words": n_words / max(1, len(wanted.words))}
+                yield f"search[{query}]", features | {"search:again": page.get("query") == query} | leave
         elif target in products:
             features = {"open": 1, "open:words": covered[target], "open:dear": dear[target]}
+            features |= {"open:place": list(products).index(target) / len(products)}
             yield action, features | {"open:best": covered[target] >= best and not dear[target]}
         elif target in options:
             name, words = options[target], words_of(target)
