@@ -19,7 +19,7 @@ from iad_policy.reading.shopping import price_fits, read_instruction, wanted_val
 ENVIRONMENT, MAX_ACTIONS, LAST_STEP = "IAD/WebShop-v0", 32, 15
 LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.07, 64  # episodes for an update
 FEATURES = (
-    *("offered", "search", "search:words", "search:again"),
+    *("offered", "search", "search:words"),
     *("open", "open:words", "open:best", "open:dear", "open:place"),
     *("option", "option:named", "option:words", "option:taken"),
     *("buy", "buy:words", "buy:dear", "buy:late", "buy:missing"),
@@ -54,8 +54,8 @@ def offers(info):
         if target == "...":  # any text can be searched for: the first words of the instruction, or all
             for n_words in sorted({min(n, len(wanted.words)) for n in (2, 4, 6, 99)}):
                 query = " ".join(wanted.words[:n_words])
-                features = {"search": 1, "search:words": n_words / max(1, len(wanted.words))}
-                yield f"search[{query}]", features | {"search:again": page.get("query") == query} | leave
+                share = n_words / max(1, len(wanted.words)) if page["kind"] == "index" else 0
+                yield f"search[{query}]", {"search": 1, "search:words": share} | leave
         elif target in products:
             features = {"open": 1, "open:words": covered[target], "open:dear": dear[target]}
             features |= {"open:place": list(products).index(target) / len(products)}
