@@ -1,0 +1,226 @@
+"""Train a policy on the shop with REINFORCE: a linear softmax over what a page offers, in numpy.
+
+A wrapper turns text into numbers: every action that is offered becomes a row of features, and the policy picks a row.
+From there on it is any other environment, and `gym.make_vec` makes vectors of it. Features are made of what an agent
+may see; the reward is the environment's. docs/training.md explains it.
+Run: python examples/reinforce.py [--episodes 20000] [--seeds 0 1 2] [--mode async] [--picture curve.png] [--compare]
+"""
+
+import argparse
+import time
+
+import gymnasium as gym
+import numpy as np
+
+import iad_envs  # noqa: F401 (registers IAD/...)
+from iad_policy import evaluate
+from iad_policy.reading.shopping import price_fits, read_instruction, wanted_values, words_of
+
+ENVIRONMENT, MAX_ACTIONS, LAST_STEP = "IAD/WebShop-v0", 32, 15
+LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.07, 64  # episodes for an update
+FEATURES = (
+    *("offered", "search", "search:words"),
+    *("open", "open:words", "open:best", "open:dear", "open:place"),
+    *("option", "option:named", "option:words", "option:taken"),
+    *("buy", "buy:words", "buy:dear", "buy:late", "buy:missing"),
+    *("leave", "leave:words", "leave:dear", "leave:late", "< prev", "back to search"),
+    *("next >", "description", "features", "reviews"),
+)
+PLACES = {name: place for place, name in enumerate(FEATURES)}
+
+
+def offers(info):
+    """Yield the actions of a page, each with its features by name; those that aren't named are 0."""
+    wanted, page = read_instruction(info["instruction"]), info["page"]
+    products = {product["asin"].lower(): product for product in page.get("products", ())}
+    covered = {asin: wanted.coverage(words_of(product["title"])) for asin, product in products.items()}
+    dear = {asin: not price_fits(product["price"], wanted.price_limit) for asin, product in products.items()}
+    best = max((words for asin, words in covered.items() if not dear[asin]), default=1)
+    options = {value.lower(): name for name, values in page.get("options", {}).items() for value in values}
+    named, selected = wanted_values(page.get("options", {}), wanted), page.get("selected", {})
+    buy, leave = {"buy": 1}, {}
+    if page["kind"] == "item":
+        words = wanted.coverage(words_of(" ".join([page["title"], *named.values()])))
+        fit = {
+            "words": words,
+            "dear": not price_fits(page["price"], wanted.price_limit),
+            "late": info["step"] / LAST_STEP,
+        }
+        buy |= {f"buy:{name}": value for name, value in fit.items()}
+        buy |= {"buy:missing": sum(selected.get(name) != value for name, value in named.items())}
+        leave = {"leave": 1} | {f"leave:{name}": value for name, value in fit.items()}
+    for action in info["available_actions"]:
+        target = action.partition("[")[2].removesuffix("]")
+        if target == "...":  # any text can be searched for: the first words of the instruction, or all
+            for n_words in sorted({min(n, len(wanted.words)) for n in (2, 4, 6, 99)}):
+                query = " ".join(wanted.words[:n_words])
+                share = n_words / max(1, len(wanted.words)) if page["kind"] == "index" else 0
+                yield f"search[{query}]", {"search": 1, "search:words": share} | leave
+        elif target in products:
+            features = {"open": 1, "open:words": covered[target], "open:dear": dear[target]}
+            features |= {"open:place": list(products).index(target) / len(products)}
+            yield action, features | {"open:best": covered[target] >= best and not dear[target]}
+        elif target in options:
+            name, words = options[target], words_of(target)
+            features = {"option": 1, "option:words": sum(word in wanted.words for word in words) / max(1, len(words))}
+            is_named = named.get(name, "").lower() == target and selected.get(name) != named[name]
+            yield action, features | {"option:named": is_named, "option:taken": name in selected}
+        elif target == "buy now":
+            yield action, buy
+        else:
+            yield action, {target: 1} | (leave if target in ("< prev", "back to search") else {})
+
+
+def read(info):
+    """Return the actions of a page, and their features in rows; rows without an action are 0."""
+    offered = list(offers(info))[:MAX_ACTIONS]
+    rows = np.zeros((MAX_ACTIONS, len(FEATURES)), np.float32)
+    for row, (_, features) in zip(rows, offered, strict=False):
+        for name, value in {"offered": 1, **features}.items():
+            row[PLACES[name]] = value
+    return [action for action, _ in offered], rows
+
+
+class Rows(gym.Wrapper):
+    """The environment in numbers: an observation is a table of features, an action the number of a row."""
+
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (MAX_ACTIONS, len(FEATURES)), np.float32)
+    action_space = gym.spaces.Discrete(MAX_ACTIONS)
+
+    def reset(self, **options):
+        """Start an episode. `info` stays here: a vector would merge the pages of all environments key by key."""
+        _, info = self.env.reset(**options)
+        self.actions, rows = read(info)
+        return rows, {}
+
+    def step(self, row):
+        """Take the action of a row."""
+        _, reward, terminated, truncated, info = self.env.step(self.actions[row])
+        self.actions, rows = read(info)
+        return rows, reward, terminated, truncated, {}
+
+
+def probabilities(rows, weights):
+    """Return how likely each row is: softmax(rows @ weights) over those that are offered."""
+    logits = np.where(rows[..., 0] > 0, rows @ weights, -np.inf)
+    odds = np.exp(logits - logits.max(-1, keepdims=True))
+    return odds / odds.sum(-1, keepdims=True)
+
+
+def gradients(rows, likely, taken):
+    """Return, for each environment, the gradients of log p(taken) and of the entropy by the weights."""
+    mean = np.einsum("na,naf->nf", likely, rows)
+    plogp = likely * np.log(np.where(likely > 0, likely, 1))
+    entropy = plogp.sum(-1, keepdims=True) * mean - np.einsum("na,naf->nf", plogp, rows)
+    return rows[np.arange(len(rows)), taken] - mean, entropy
+
+
+def train(seed, n_episodes, *, num_envs=16, mode="sync"):
+    """Return the weights that REINFORCE finds, and the rewards of the episodes in order."""
+    vector = {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP}  # no step is lost on a reset
+    envs = gym.make_vec(ENVIRONMENT, num_envs, mode, vector, [Rows], split="train", progress="off")
+    rng = np.random.default_rng(seed)
+    weights, first, second = np.zeros((3, len(FEATURES)))
+    traces, steps = np.zeros((num_envs, len(FEATURES))), np.zeros(num_envs)  # of the episodes under way
+    rewards, batch, bonuses, baseline, n_updates = [], [], [], 0.0, 0
+    rows, _ = envs.reset(seed=seed)
+    while len(rewards) < n_episodes:
+        likely = probabilities(rows, weights)
+        taken = (likely.cumsum(-1) > rng.random((num_envs, 1))).argmax(-1)
+        log_gradients, entropy_gradients = gradients(rows, likely, taken)
+        traces, steps = traces + log_gradients, steps + 1
+        bonuses.append(entropy_gradients.mean(0))
+        rows, reward, terminated, truncated, _ = envs.step(taken)
+        for i in np.flatnonzero(terminated | truncated):  # only the last step has a reward
+            rewards.append(reward[i])
+            batch.append((DISCOUNT ** steps[i] * reward[i], traces[i].copy()))
+            traces[i] = steps[i] = 0
+        if len(batch) >= BATCH:
+            ascent = np.mean([(value - baseline) * trace for value, trace in batch], 0)
+            ascent += ENTROPY_BONUS * max(0, 1 - len(rewards) / n_episodes) * np.mean(bonuses, 0)
+            baseline += 0.2 * (np.mean([value for value, _ in batch]) - baseline)
+            n_updates, first, second = n_updates + 1, 0.9 * first + 0.1 * ascent, 0.99 * second + 0.01 * ascent**2
+            scale = np.sqrt(second / (1 - 0.99**n_updates)) + 1e-8  # Adam's
+            weights = weights + LEARNING_RATE * first / (1 - 0.9**n_updates) / scale
+            batch, bonuses = [], []
+    envs.close()
+    return weights, np.array(rewards[:n_episodes])
+
+
+def play(weights, *, is_greedy, seed=0, split="test"):
+    """Return the rewards of a split's tasks, each played once."""
+    env, rng, rewards = Rows(gym.make(ENVIRONMENT, split=split)), np.random.default_rng(seed), []
+    for task_id in env.unwrapped.task_ids:
+        (rows, _), done = env.reset(options={"task_id": task_id}), False
+        while not done:
+            likely = probabilities(rows, weights)
+            row = likely.argmax() if is_greedy else (likely.cumsum() > rng.random()).argmax()
+            rows, reward, terminated, truncated, _ = env.step(row)
+            done = terminated or truncated
+        rewards.append(reward)
+    return np.array(rewards)
+
+
+def agent_of(weights):
+    """Return the policy as an agent of `IADPolicyWrapper` and `evaluate`: a function of observation and info."""
+
+    def trained(observation, info, temperature, rng):
+        actions, rows = read(info)
+        heat = 1.0 if temperature is None else max(temperature, 1e-3)
+        return rng.choices(actions, probabilities(rows[: len(actions)], weights / heat))[0]
+
+    return trained
+
+
+def line(name, rewards):
+    """Print the mean reward of several seeds (seeds, episodes), the lowest and highest seed, and the successes."""
+    each = np.mean(rewards, -1)
+    bar = "#" * round(40 * each.mean())
+    print(f"{name:>18}  {each.mean():.3f} [{each.min():.3f},{each.max():.3f}]  {np.mean(rewards == 1):.3f}  {bar}")
+
+
+def draw(curves, path):
+    """Write the learning curve of several seeds as a picture."""
+    from matplotlib.figure import Figure
+
+    window = max(1, curves.shape[1] // 40)
+    smooth = np.array([np.convolve(curve, np.full(window, 1 / window), "valid") for curve in curves])
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    axes, episodes = figure.subplots(), np.arange(window, curves.shape[1] + 1)
+    axes.fill_between(episodes, smooth.min(0), smooth.max(0), alpha=0.25, label="lowest and highest of them")
+    axes.plot(episodes, smooth.mean(0), label=f"mean of {len(curves)} seeds")
+    axes.set(xlabel="episodes", ylabel=f"reward, last {window}", ylim=(0, 1), title=f"REINFORCE on {ENVIRONMENT}")
+    axes.legend(loc="lower right")
+    figure.savefig(path, dpi=110)
+
+
+def main():
+    """Train, show the curve, play tasks that were not trained on, and compare if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--episodes", type=int, default=4000)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--num-envs", type=int, default=16)
+    parser.add_argument("--mode", choices=("sync", "async"), default="sync")
+    parser.add_argument("--picture", help="a PNG for the learning curve; needs matplotlib")
+    parser.add_argument("--compare", action="store_true", help="put best-of-n and iad around the first seed's policy")
+    asked = parser.parse_args()
+    began = time.perf_counter()
+    runs = [train(seed, asked.episodes, num_envs=asked.num_envs, mode=asked.mode) for seed in asked.seeds]
+    curves = np.array([rewards for _, rewards in runs])
+    print(f"{curves.size} episodes in {time.perf_counter() - began:.0f} s, seeds {asked.seeds}\n")
+    print("    training until  reward [of seeds]    success")
+    for part in np.array_split(np.arange(curves.shape[1]), 16):
+        line(part[-1] + 1, curves[:, part])
+    print("    held-out tasks")
+    line("uniformly random", np.array([play(0 * runs[0][0], is_greedy=False, seed=seed) for seed in asked.seeds]))
+    line("trained, sampled", np.array([play(run[0], is_greedy=False) for run in runs]))
+    line("trained, greedy", np.array([play(run[0], is_greedy=True) for run in runs]))
+    if asked.picture:
+        draw(curves, asked.picture)
+    if asked.compare:
+        agent, strategies = agent_of(runs[0][0]), ["single", "bon", "iad"]
+        print(evaluate(ENVIRONMENT, strategies, tasks=200, n=3, seed=(0, 1, 2), agent=agent, baseline="single").table())
+
+
+if __name__ == "__main__":
+    main()

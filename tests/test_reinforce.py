@@ -1,0 +1,168 @@
+"""The example that trains on the shop: its gradients are right, it learns, and it reads no gold."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from examples.reinforce import (
+    ENVIRONMENT,
+    FEATURES,
+    MAX_ACTIONS,
+    Rows,
+    agent_of,
+    draw,
+    gradients,
+    play,
+    probabilities,
+    read,
+    train,
+)
+from iad_policy import IADPolicyWrapper
+
+SAME_STEP = gym.vector.AutoresetMode.SAME_STEP
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[Any, Any]:
+    return train(0, 1500)  # type: ignore[no-any-return]
+
+
+def infos(n_episodes: int) -> Iterator[dict[str, Any]]:
+    """Every info of episodes of random actions, gold included."""
+    env, rng = gym.make(ENVIRONMENT, split="train"), Random(0)
+    for seed in range(n_episodes):
+        (_, info), done = env.reset(seed=seed), False
+        while not done:
+            yield info
+            _, _, terminated, truncated, info = env.step(rng.choice(read(info)[0]))
+            done = terminated or truncated
+
+
+def random_rows(rng: np.random.Generator) -> Any:
+    """Two environments' tables with four actions, of which the second environment offers three."""
+    rows = rng.normal(size=(2, 4, 5))
+    rows[..., 0] = 1
+    rows[1, 3] = 0
+    return rows
+
+
+def slope(function: Any, weights: Any, step: float = 1e-6) -> Any:
+    """The gradient by central differences: (environments, weights)."""
+    sides = [(function(weights + step * axis), function(weights - step * axis)) for axis in np.eye(len(weights))]
+    return np.stack([(above - below) / (2 * step) for above, below in sides], axis=-1)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    rng = np.random.default_rng(0)
+    rows, weights, taken = random_rows(rng), rng.normal(size=5), np.array([3, 1])
+
+    def log_likely(weights: Any) -> Any:
+        return np.log(probabilities(rows, weights)[np.arange(2), taken])
+
+    def entropy(weights: Any) -> Any:
+        likely = probabilities(rows, weights)
+        return -np.sum(likely * np.log(np.where(likely > 0, likely, 1)), axis=-1)
+
+    of_log, of_entropy = gradients(rows, probabilities(rows, weights), taken)
+    np.testing.assert_allclose(of_log, slope(log_likely, weights), atol=1e-8)
+    np.testing.assert_allclose(of_entropy, slope(entropy, weights), atol=1e-8)
+
+
+def test_rows_without_an_action_are_never_taken() -> None:
+    likely = probabilities(random_rows(np.random.default_rng(1)), np.full(5, -30.0))
+    assert likely[1, 3] == 0
+    np.testing.assert_allclose(likely.sum(-1), 1)
+
+
+def test_the_reward_rises_while_it_trains(trained: tuple[Any, Any]) -> None:
+    _, rewards = trained
+    assert len(rewards) == 1500
+    assert rewards[-300:].mean() > rewards[:300].mean() + 0.15
+
+
+def test_it_does_better_than_chance_on_tasks_it_was_not_trained_on(trained: tuple[Any, Any]) -> None:
+    weights, _ = trained
+    untrained = play(0 * weights, is_greedy=False, split="dev")
+    assert untrained.mean() < 0.25
+    assert play(weights, is_greedy=True, split="dev").mean() > untrained.mean() + 0.2
+
+
+def test_features_are_made_of_public_info_alone() -> None:
+    gold = gym.make(ENVIRONMENT).unwrapped.GOLD_INFO  # type: ignore[attr-defined]
+    n_pages = 0
+    for info in infos(20):
+        public = {key: value for key, value in info.items() if key not in gold}
+        assert len(public) == len(info) - len(gold)
+        lied = {**info, "progress": 1.0, "success": True, "reward_parts": {}}
+        (actions, rows), (seen, seen_rows), (told, told_rows) = read(info), read(public), read(lied)
+        assert actions == seen == told
+        assert (rows == seen_rows).all()
+        assert (rows == told_rows).all()
+        n_pages += 1
+    assert n_pages > 100
+
+
+def test_every_action_that_a_page_offers_has_a_row_and_every_feature_is_met() -> None:
+    met = np.zeros(len(FEATURES), bool)
+    for info in infos(60):
+        actions, rows = read(info)
+        assert {action for action in info["available_actions"] if "..." not in action} <= set(actions)
+        assert len(actions) < MAX_ACTIONS
+        assert rows[:, 0].tolist() == [1] * len(actions) + [0] * (MAX_ACTIONS - len(actions))
+        met |= (rows != 0).any(0)
+    assert [name for name, is_met in zip(FEATURES, met, strict=True) if not is_met] == []
+
+
+def first_transitions(mode: str) -> list[Any]:
+    """What a vector returns at reset and in its first steps, autoresets among them."""
+    envs = gym.make_vec(ENVIRONMENT, 2, mode, {"autoreset_mode": SAME_STEP}, [Rows], split="train", max_steps=3)
+    rng, found = np.random.default_rng(0), []
+    try:
+        rows, _ = envs.reset(seed=5)
+        for _ in range(8):
+            taken = (rows[..., 0] * rng.random(rows.shape[:2])).argmax(-1)
+            rows, reward, terminated, truncated, _ = envs.step(taken)
+            found.append((rows.copy(), reward, terminated, truncated))
+    finally:
+        envs.close()
+    assert any(truncated.any() for *_, truncated in found)
+    return found
+
+
+def test_both_kinds_of_vectors_give_the_same_transitions() -> None:
+    for sync, parallel in zip(first_transitions("sync"), first_transitions("async"), strict=True):
+        for one, other in zip(sync, parallel, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_the_policy_is_an_agent_that_iad_can_refine(trained: tuple[Any, Any]) -> None:
+    weights, _ = trained
+    env = gym.make(ENVIRONMENT)
+    policy = IADPolicyWrapper(agent_of(weights), env, strategy="iad", n=3)
+    observation, info = env.reset(seed=0)
+    for _ in range(3):
+        action = policy.act(observation, info)
+        assert action in read(info)[0]
+        observation, _, _, _, info = env.step(action)
+    assert policy.usage.verifications > 3
+
+
+def test_without_heat_the_agent_takes_the_likeliest_action(trained: tuple[Any, Any]) -> None:
+    weights, _ = trained
+    _, info = gym.make(ENVIRONMENT).reset(seed=0)
+    actions, rows = read(info)
+    likeliest = actions[int(probabilities(rows, weights).argmax())]
+    agent = agent_of(weights)
+    assert {agent("", info, 0.0, Random(seed)) for seed in range(20)} == {likeliest}
+    assert len({agent("", info, 5.0, Random(seed)) for seed in range(20)}) > 1
+
+
+def test_the_picture_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw(np.random.default_rng(0).random((3, 200)), tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
