@@ -26,8 +26,14 @@ ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXECUTED = {"python", "sh", "toml"}
-ELSEWHERE = {"README.md": {"text"}, "docs/design.md": {""}, "docs/reference.md": {"{eval-rst}"}}
-"""Other blocks: the demo's table, which a test below makes, a drawing, and what the test of the site builds."""
+ELSEWHERE = {
+    "README.md": {"text"},
+    "docs/design.md": {""},
+    "docs/reference.md": {"{eval-rst}"},
+    "docs/training.md": {"text"},
+}
+"""Other blocks: the demo's table, which a test below makes, a drawing, what the test of the site builds, and what two
+minutes of training print (`test_reinforce.py` runs the same with fewer episodes)."""
 ON_A_SERVER = 'dialect="postgresql"'
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
@@ -59,6 +65,7 @@ def test_no_block_is_of_a_language_that_nothing_executes() -> None:
     assert {name: kinds - EXECUTED for name, kinds in found.items() if kinds - EXECUTED} == ELSEWHERE
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")  # vectors fork beside the server
 @pytest.mark.parametrize("document", [name for name in ALONE if blocks(name, "python")])
 def test_python_blocks_run_one_after_another(
     document: str, official: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
