@@ -82,6 +82,8 @@ class Server:
             time.sleep(POLL_S)
         self._thread.join(CLOSE_S)
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=CLOSE_S)
+        if not self._thread.is_alive():
+            self._server.trigger.close()
 
     def __enter__(self) -> "Server":
         return self
@@ -92,7 +94,7 @@ class Server:
         self.close()
 
     def _in_loop(self, work: Callable[[], bool]) -> bool:
-        """Do some work in the server's own thread and wait for it, so that a closed trigger is never pulled."""
+        """Do some work in the server's own thread and wait for it, whoever else pulls the trigger meanwhile."""
         is_done = threading.Event()
         results = []
 
@@ -116,10 +118,11 @@ class Server:
             if channel not in busy:
                 channel.handle_close()
         if not busy:
-            self._server.trigger.close()
+            self._server.trigger.del_channel()  # closed here, it could be while somebody pulls it
         return not busy
 
     def _close_all(self) -> bool:
+        self._server.trigger.del_channel()
         for waiting in list(self._server._map.values()):
             with suppress(OSError):
                 waiting.close()
