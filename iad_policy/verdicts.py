@@ -7,6 +7,9 @@ from dataclasses import replace
 from iad_policy.errors import ContractError, IADError, ModelError
 from iad_policy.types import Candidate, State, Verdict, Verifier
 
+HOPELESS = ("auth", "not_found")
+"""Kinds of errors that every further question to the model would meet: missing verdicts would look like a result."""
+
 
 def verdicts_of(
     verifier: Verifier, at: State, candidates: Sequence[Candidate], among: Sequence[Candidate]
@@ -14,12 +17,13 @@ def verdicts_of(
     """Ask a verifier.
 
     Raises:
+        ModelError: Its language model can't be asked at all: a wrong key, no such model.
         ContractError: It gave another number of verdicts than there are candidates.
     """
     try:
         verdicts = list(verifier.verify(at, candidates, among))
     except Exception as error:
-        if _breaks_contract(error):
+        if _is_raised(error):
             raise
         kind = getattr(error, "kind", "crash")
         failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
@@ -32,9 +36,12 @@ def verdicts_of(
     return [_without_nan(verdict) for verdict in verdicts]
 
 
-def _breaks_contract(error: Exception) -> bool:
-    is_ours = isinstance(error, IADError) and not isinstance(error, ModelError)
-    return is_ours or getattr(error, "breaks_contract", False)  # as the environments' guard marks its error
+def _is_raised(error: Exception) -> bool:
+    if isinstance(error, ModelError):
+        return error.kind in HOPELESS
+    return isinstance(error, IADError) or getattr(
+        error, "breaks_contract", False
+    )  # as the environments' guard marks its error
 
 
 def _without_nan(verdict: Verdict) -> Verdict:

@@ -9,8 +9,8 @@ from iad_policy.log import EpisodeLog
 
 HOPELESS = ("auth", "not_found", "contract")
 """Kinds of errors that every further episode would meet."""
-HOPELESS_AT_FIRST = (*HOPELESS, "other", "malformed")
-"""Kinds that every further call will meet where not even the first one was answered: no such model, no key."""
+HOPELESS_AT_FIRST = (*HOPELESS, "other", "malformed", "connection")
+"""Kinds that every further call will meet where not even the first one was answered: no such model, no server."""
 
 
 class RunStopped(IADError):

@@ -13,7 +13,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -22,7 +22,7 @@ from iad_policy.digest import dumps
 from iad_policy.errors import IADError, StorageError
 from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.evaluation.results import CONFIG
-from iad_policy.lines import LineFile
+from iad_policy.lines import LineFile, read_lines
 from iad_policy.log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
 
 SUMMARY = "summary.json"
@@ -30,6 +30,9 @@ REPORT = "report.html"
 LOCK = ".lock"
 PART = ".part"
 """Of a file that is being written."""
+ABSENT = object()
+RESET = "reset"
+"""The item of an answer that only the environment gave."""
 
 
 class RunFolderError(IADError, ValueError):
@@ -135,15 +138,25 @@ class RunFolder:
             return
         recorded = json.loads(path.read_text(encoding="utf-8"))
         differing = [
-            f"{name} (there {_shown(recorded, name)}, now {_shown(self.config, name)})"
+            said
             for name in sorted({*recorded, *self.config} - free)
-            if recorded.get(name) != self.config.get(name)
+            for said in _differences(name, recorded.get(name, ABSENT), self.config.get(name, ABSENT))
         ]
-        if differing:
+        if not differing:
+            return
+        if self._holds_answers():
             raise RunFolderError(
                 f"expected the configuration that {self.path} holds, got another {', '.join(differing)}; name another "
-                "folder, or repeat the recorded command"
+                "folder (--out), forget what it holds (--fresh), or repeat the recorded command"
             )
+        self._forget()
+        _replace(path, self.config)
+
+    def _holds_answers(self) -> bool:
+        """Say whether anything was answered: where the first call failed there is nothing to lose."""
+        episodes = read_episodes(self.path).values()
+        answered = (line for line in read_lines(self.path / ANSWERS) if line.get("item") != RESET)
+        return any(not record.is_unfinished for record in episodes) or any(True for _ in answered)
 
     def _locked(self) -> BinaryIO:
         lock = (self.path / LOCK).open("ab")
@@ -158,8 +171,24 @@ class RunFolder:
         return lock
 
 
-def _shown(config: Mapping[str, Any], name: str) -> str:
-    return json.dumps(config[name]) if name in config else "not given"
+def _differences(name: str, there: Any, now: Any) -> Iterator[str]:
+    """Yield what differs, part by part, so that what is the same is not shown."""
+    if there == now:
+        return
+    if isinstance(there, dict) and isinstance(now, dict):
+        for part in sorted({*there, *now}):
+            yield from _differences(f"{name}: {part}", there.get(part, ABSENT), now.get(part, ABSENT))
+        return
+    yield f"{name} (there {_shown(there, now)}, now {_shown(now, there)})"
+
+
+def _shown(value: Any, other: Any) -> str:
+    """Return a value; of a text of several words those that the other has not."""
+    if value is ABSENT:
+        return "not given"
+    if isinstance(value, str) and isinstance(other, str):
+        value = " ".join(word for word in value.split() if word not in other.split()) or value
+    return json.dumps(value)
 
 
 def _replace(path: Path, content: Mapping[str, Any]) -> None:

@@ -92,11 +92,22 @@ def run_session(
 
 
 def _say_how_it_ended(console: Console, results: Results, status: int, said: str) -> None:
+    if status != FAILED:
+        _say_what_failed(console, results)
     if status == FAILED:
         Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
     elif said:
         said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
         console.print(Text(said, style="bold yellow"))
+
+
+def _say_what_failed(console: Console, results: Results) -> None:
+    """Say of each kind of error what the first one said."""
+    failed = (record for own in results.records.values() for record in own if record.error_kind)
+    firsts = {record.error_kind: record for record in sorted(failed, key=lambda one: one.task_id, reverse=True)}
+    for kind, first in firsts.items():
+        said = " ".join(f"{kind}, as in {first.task_id}: {first.error}".split())
+        console.print(said, highlight=False, markup=False, soft_wrap=True)
 
 
 def _say_where(console: Console, folder: Path, report: Path | None) -> None:

@@ -209,7 +209,9 @@ def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
     failed = {name: one.n_failed_verdicts for name, one in summaries.items() if one.n_failed_verdicts}
     if failed:
         said = ", ".join(f"{n} in {name}" for name, n in failed.items())
-        yield Text(f"VERDICTS ARE MISSING because the verifier failed: {said}.", style="bold red")
+        yield Text(
+            f"VERDICTS ARE MISSING because the verifier failed: {said}. Each says why, in the report.", style="bold red"
+        )
     yield Text(
         "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success "
         "(several seeds: sign-flip over tasks). MDE: the smallest true difference that so many tasks show with 80 % "

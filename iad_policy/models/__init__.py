@@ -3,6 +3,7 @@
 To use another client than litellm, write a class with those two and pass the object wherever a model's name is taken.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,8 @@ from iad_policy.types import NOTHING, Usage
 Message = Mapping[str, Any]
 """`{"role": "system" | "user" | "assistant", "content": text, or a list of parts}`."""
 Messages = Sequence[Message]
+TIMEOUT_VARIABLE = "IAD_TIMEOUT_S"
+"""Seconds that one try of a client made by name may take; it changes no answer, so no run is known by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
     Args:
         spec: A litellm name (`"gpt-4o-mini"`, `"ollama/qwen3"`, `"hosted_vllm/<model>"`), or an object with `complete`.
             Equal names give the same client, so its limit on parallel calls holds for an agent and a judge together.
+            A `litellm:` before it, as agents and roles have it, is no part of the name.
         sampling: Of a client made by name: `top_p=`, `logprobs=True`. Other sampling is another client.
 
     Raises:
@@ -70,6 +74,7 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
         TypeError: Neither a name nor a model, or sampling for one that is made already.
     """
     if isinstance(spec, str):
+        spec = spec.removeprefix("litellm:")
         if not spec:
             raise ValueError(
                 "expected a model's name, as in litellm:gpt-4o-mini or judge:gpt-4o-mini, got none; add it"
@@ -100,4 +105,11 @@ def identity_of(model: LanguageModel) -> str:
 def _named(name: str, sampling: tuple[tuple[str, Any], ...]) -> LanguageModel:
     from iad_policy.models.litellm import LiteLLMModel
 
-    return LiteLLMModel(name, **dict(sampling))
+    given = os.environ.get(TIMEOUT_VARIABLE)
+    try:
+        limit: dict[str, Any] = {"timeout_s": float(given)} if given else {}
+    except ValueError:
+        raise ValueError(
+            f"expected seconds in {TIMEOUT_VARIABLE}, got {given!r}; write {TIMEOUT_VARIABLE}=600"
+        ) from None
+    return LiteLLMModel(name, **limit, **dict(sampling))

@@ -6,6 +6,7 @@ so that they are bounded and honour Retry-After, and a call is counted once.
 
 import math
 import os
+import re
 import time
 import warnings
 from codecs import getincrementaldecoder
@@ -15,6 +16,7 @@ from functools import cache
 from itertools import accumulate
 from threading import Lock
 from typing import Any
+from urllib.parse import urlsplit
 
 from iad_policy.call import current_call, pause
 from iad_policy.errors import ModelError
@@ -102,9 +104,9 @@ class LiteLLMModel:
                 if failure.kind not in RETRIED or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
-                        f"expected an answer from {self.name}, got {failure.reason:.500} ({tries}); "
-                        f"{_FIXES[failure.kind]}",
-                        kind=failure.kind,
+                        f"expected an answer from {self._where()}, got: {failure.reason:.500} ({tries}); "
+                        f"{self._fix(failure)}",
+                        kind="not_found" if failure.kind == "no_provider" else failure.kind,
                     ) from failure.__cause__
                 backoff_s = min(backoff_s * 2, MAX_WAIT_S)
 
@@ -126,7 +128,7 @@ class LiteLLMModel:
                     **self._sampling,
                 )
             except Exception as error:  # providers raise all sorts; each gets a kind
-                raise _Failure(_kind(error), str(error), _headers(error)) from error
+                raise _failure(error) from error
         self.gate.answered()
         usage = self._usage(response)
         current_call().report(usage)
@@ -149,11 +151,38 @@ class LiteLLMModel:
     def _endpoint(self) -> str | None:
         if self._api_base is not None:
             return self._api_base
+        return next((os.environ[name] for name in self._variables() if os.environ.get(name)), None)
+
+    def _variables(self) -> tuple[str, ...]:
+        """Return the environment variables that may hold its endpoint."""
         provider, slash, _ = self.name.partition("/")
         if not slash:
             provider = "openai"
-        names = ENDPOINT_VARIABLES.get(provider, (f"{provider.upper()}_API_BASE",))
-        return next((os.environ[name] for name in names if os.environ.get(name)), None)
+        return ENDPOINT_VARIABLES.get(provider, (f"{provider.upper()}_API_BASE",))
+
+    def _where(self) -> str:
+        """Return its name, and the endpoint that is not the provider's own, without a password."""
+        endpoint = self._endpoint()
+        if endpoint is None:
+            return self.name
+        parts = urlsplit(endpoint)
+        return f"{self.name} at {parts._replace(netloc=parts.netloc.rpartition('@')[2], query='').geturl()}"
+
+    def _fix(self, failure: "_Failure") -> str:
+        endpoint = self._endpoint()
+        if failure.kind == "no_provider":
+            return (
+                f"put one before the name: openai/{self.name} for an OpenAI-compatible server, whose address is in "
+                f"OPENAI_API_BASE, ollama/{self.name}, hosted_vllm/{self.name} ..."
+            )
+        if failure.kind == "auth" and endpoint is not None:
+            return "set the server's key, such as OPENAI_API_KEY; where it asks for none, any word will do"
+        if failure.kind in ("connection", "not_found"):
+            hint = "" if endpoint is None or endpoint.rstrip("/").endswith("/v1") else ", which mostly ends in /v1"
+            if endpoint is not None and "://" not in endpoint:
+                hint = ", which begins with http:// or https://"
+            return f"{_FIXES[failure.kind]} ({self._variables()[-1]} or api_base=){hint}"
+        return _FIXES[failure.kind]
 
 
 def listed_usd(response: Any, name: str) -> float | None:
@@ -186,17 +215,28 @@ class _Failure(Exception):
         return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
 
 
+_DECORATION = re.compile(r"^(litellm\.)?(\w+(Error|Exception)(: | - ))+")
+"""Names of classes that litellm puts before what a server said."""
+_NO_PROVIDER = "LLM Provider NOT provided"
+
+
+def _failure(error: Exception) -> _Failure:
+    if _NO_PROVIDER in str(error):
+        return _Failure("no_provider", "a name without a provider that litellm knows")
+    return _Failure(_kind(error), _DECORATION.sub("", str(error)).strip() or type(error).__name__, _headers(error))
+
+
 _FIXES = {
     "rate_limit": "ask for fewer at once (max_parallel=), or later",
-    "timeout": "raise timeout_s, or check that the server is up",
-    "connection": "check the network and the endpoint (api_base=)",
+    "timeout": "give it more time (IAD_TIMEOUT_S=600, or timeout_s=), or check that the server is up",
+    "connection": "check that the server runs, and its address",
     "server": "try again later, or check the server's log",
     "auth": "set the provider's key, such as OPENAI_API_KEY",
-    "not_found": "check the model's name and the endpoint (api_base=)",
+    "not_found": "check the model's name and the endpoint",
     "context": "shorten the prompt, or take a model with a longer context",
     "malformed": "check that the endpoint speaks the chat-completions protocol",
     "refusal": "the provider's content filter refused; another model may not",
-    "other": "see the message above",
+    "other": "put right what it says",
 }
 
 

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from iad_policy.budget import Meter
 from iad_policy.errors import StorageError
+from iad_policy.evaluation.desk import Desk, RunStopped
 from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
-from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.folder import RunFolder, RunFolderError
 from iad_policy.evaluation.session import run_session
 from iad_policy.lines import LineFile
 from iad_policy.log import AnswerLog, Line
+from iad_policy.types import Usage
 from tests.iad_policy.evaluation_toy import Guesser, runner
 
 SHOP = "IAD/WebShop-v0"
@@ -149,3 +152,33 @@ def test_lines_of_a_later_version_can_be_read(tmp_path: Path) -> None:
     record = EpisodeRecord("k", "Dials", "dials-0", "iad", 0, agent="guesser", n=3, actions=("turn[1]",))
     assert EpisodeRecord.of({**record.as_json(), "invented": 1}) == record
     assert EpisodeRecord.of({"key": "k", "env": "e", "task_id": "t", "strategy": "iad", "seed": 0}).n == 1
+
+
+def test_a_folder_in_which_nothing_was_answered_takes_another_run(tmp_path: Path) -> None:
+    reset = b'{"episode":"e","item":"reset","question":"step","kind":"step"}\n'
+    with RunFolder(tmp_path, {"agent": "a", "identity": {"a": {"model": "at 8099"}}}) as folder:
+        folder.add(EpisodeRecord("e", SHOP, "t", "single", 0, error_kind="connection"))
+    (tmp_path / "answers.jsonl").write_bytes(reset)
+    with RunFolder(tmp_path, {"agent": "a", "identity": {"a": {"model": "at 8080", "kind": "x"}}}) as folder:
+        assert folder.episodes == {}
+        folder.add(EpisodeRecord("e", SHOP, "t", "single", 0, error_kind="connection"))
+    (tmp_path / "answers.jsonl").write_bytes(reset + reset.replace(b"reset", b"0.0.0"))
+    with pytest.raises(RunFolderError) as caught:
+        RunFolder(tmp_path, {"agent": "a", "identity": {"a": {"model": "at 8082", "kind": "x y"}}})
+    assert 'another identity: a: kind (there "x", now "y"), identity: a: model (there "8080", now "8082"); name' in str(
+        caught.value
+    )
+    assert "--fresh" in str(caught.value)
+    with RunFolder(tmp_path, {"agent": "b"}, is_fresh=True) as folder:
+        assert folder.config == {"agent": "b"}
+
+
+def test_a_server_that_is_not_there_ends_a_run_at_once_but_not_one_that_was_answered(tmp_path: Path) -> None:
+    lost = EpisodeRecord("e", SHOP, "t", "single", 0, error_kind="connection", error="nobody\nlistens")
+    with RunFolder(tmp_path, {}) as folder:
+        meter = Meter({})
+        with pytest.raises(RunStopped, match="nobody listens") as caught:
+            Desk(folder, meter).refuse_if_hopeless(lost)
+        assert caught.value.is_failure
+        meter.charge("agent", Usage(completion_tokens=1))
+        Desk(folder, meter).refuse_if_hopeless(lost)

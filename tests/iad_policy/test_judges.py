@@ -164,6 +164,18 @@ def test_a_model_that_fails_makes_a_failed_verdict() -> None:
     assert (verdict.score, verdict.details["error_kind"]) == (-math.inf, "server")
 
 
+@pytest.mark.parametrize("kind", ["auth", "not_found"])
+def test_a_model_that_can_not_be_asked_is_no_missing_verdict_but_an_error(kind: str) -> None:
+    env = LampEnv()
+    observation, info = env.reset(options={"task_id": "green"})
+    verifier = judge(env, ScriptedModel([ModelError("no such model", kind=kind)]))
+    with (
+        IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, n=1) as policy,
+        pytest.raises(ModelError, match="no such model"),
+    ):
+        policy.act(observation, info)
+
+
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "ranker"])
 def test_a_role_answers_with_the_model_s_text(role: str) -> None:
     model = Asked("  said  ")

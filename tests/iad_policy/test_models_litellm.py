@@ -190,13 +190,37 @@ def test_a_server_that_hangs_is_a_timeout(server: OpenAIServer) -> None:
 def test_nobody_listening_is_a_connection_error() -> None:
     with serving() as gone:
         pass
-    assert failing(gone, max_retries=0).kind == "connection"
+    error = failing(gone, max_retries=0)
+    assert error.kind == "connection"
+    for said in (f"openai/toy at {gone.address}", "check that the server runs", "OPENAI_API_BASE or api_base="):
+        assert said in str(error)
+    assert "litellm." not in str(error)
+    with pytest.raises(ModelError, match="which begins with http:// or https://"):
+        LiteLLMModel("openai/toy", api_base="localhost:8080/v1", api_key="fake", max_retries=0).complete(HELLO)
 
 
 def test_an_unknown_name_says_so() -> None:
     with pytest.raises(ModelError, match="no-such-provider/x") as caught:
         LiteLLMModel("no-such-provider/x").complete(HELLO)
-    assert caught.value.kind == "other"
+    assert caught.value.kind == "not_found"
+    assert "openai/no-such-provider/x for an OpenAI-compatible server" in str(caught.value)
+
+
+def test_an_error_names_the_endpoint_without_its_password_and_what_is_wrong_with_it(server: OpenAIServer) -> None:
+    server.script(Reply({"error": {"message": "File Not Found"}}, status=404))
+    address = server.address.replace("http://", "http://me:secret@").removesuffix("/v1")
+    with pytest.raises(ModelError) as caught:
+        LiteLLMModel("openai/toy", api_base=f"{address}?key=secret", api_key="fake").complete(HELLO)
+    assert "secret" not in str(caught.value)
+    assert "got: File Not Found (1 try)" in str(caught.value)
+    assert str(caught.value).endswith("which mostly ends in /v1")
+
+
+def test_a_key_for_a_server_of_ones_own_may_be_any_word(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match="where it asks for none, any word will do") as caught:
+        LiteLLMModel("openai/toy", api_base=server.address).complete(HELLO)
+    assert caught.value.kind == "auth"
 
 
 def test_only_so_many_requests_are_under_way_at_once(server: OpenAIServer) -> None:
@@ -212,9 +236,24 @@ def test_only_so_many_requests_are_under_way_at_once(server: OpenAIServer) -> No
 def test_equal_names_share_a_client_and_objects_pass_through(server: OpenAIServer) -> None:
     model = load_model("gpt-4o-mini")
     assert model is load_model("gpt-4o-mini")
+    assert model is load_model("litellm:gpt-4o-mini")
     assert isinstance(model, LanguageModel)
     own = client(server)
     assert load_model(own) is own
+
+
+def test_a_client_by_name_may_be_given_more_time_by_the_environment(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAD_TIMEOUT_S", "0.2")
+    monkeypatch.setenv("OPENAI_API_BASE", server.address)
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    server.script(Reply(hold=threading.Event()), Reply("late"))
+    assert load_model("openai/slow-toy").complete(HELLO).text == "late"
+    assert len(server.requests) == 2
+    monkeypatch.setenv("IAD_TIMEOUT_S", "long")
+    with pytest.raises(ValueError, match="expected seconds in IAD_TIMEOUT_S, got 'long'"):
+        load_model("openai/another-toy")
 
 
 def test_importing_the_package_does_not_import_litellm() -> None:
