@@ -153,7 +153,7 @@ def bundled_recall() -> None:
         figure(f"recall50_{name}", shares[-1], "share", better="higher", n=len(goals))
     print(f"engine  {'recall@1':>11}{'recall@10':>11}{'recall@50':>11}", *rows, sep="\n", file=sys.stderr)
     if len(names) == 1:
-        print("dense and hybrid: pip install 'iad[dense]'", file=sys.stderr)
+        print("dense and hybrid: pip install -e '.[dense]'", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Processes of a Ray cluster against threads, side by side; and what a folder with many episodes takes to go on.
 
 Ray runs on this machine, started once; a run's own start (its processes, their environments) is measured by itself.
-Needs `pip install 'iad[ray]'`. The large folder holds the episodes of a small real run many times, under new keys.
+Needs `pip install -e '.[ray]'`. The large folder holds the episodes of a small real run many times, under new keys.
 """
 
 import os
@@ -175,6 +175,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if find_spec("ray") is None:
-        print("Skipped: pip install 'iad[ray]'")
+        print("Skipped: pip install -e '.[ray]'")
     else:
         main()

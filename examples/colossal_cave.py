@@ -1,4 +1,4 @@
-"""Strategies, unchanged, on a text game of others: Colossal Cave (1977). It needs: pip install 'iad[games]'."""
+"""Strategies, unchanged, on a text game of others: Colossal Cave (1977). It needs: pip install -e '.[games]'."""
 
 import random
 

@@ -64,7 +64,7 @@ def require_selenium() -> None:
         import selenium  # noqa: F401
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "expected Selenium to drive a browser, found none; install it with: pip install 'iad[browser]'"
+            "expected Selenium to drive a browser, found none; install it with: pip install -e '.[browser]'"
         ) from error
 
 

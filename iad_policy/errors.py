@@ -88,9 +88,15 @@ class UnknownName(IADError, ValueError):
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(given, names, n=3) or get_close_matches(given.partition(":")[0], names, n=3)
+        near = _near(given, names) or _near(given.partition(":")[0], names)
         hint = f" (near: {', '.join(near)})" if near else ""
         super().__init__(f"expected a known {kind}, got {given!r}{hint}; known: {', '.join(names) or 'none'}")
+
+
+def _near(given: str, names: list[str]) -> list[str]:
+    """Return the names that are most like what was given, whatever its capitals."""
+    lowered = {name.lower(): name for name in names}
+    return [lowered[name] for name in get_close_matches(given.lower(), lowered, n=3)]
 
 
 class MissingExtra(IADError, ImportError):

@@ -16,7 +16,7 @@ from iad_envs import ENVIRONMENTS
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 MISSING = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
-needs_sphinx = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install 'iad[docs]'")
+needs_sphinx = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install -e '.[docs]'")
 TOCTREE = re.compile(r"^:::\{toctree\}\n(.*?)^:::$", re.MULTILINE | re.DOTALL)
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*\"")
 STYLED = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//")

@@ -115,7 +115,7 @@ class SpacyTagger:
         try:
             import spacy
         except ImportError:
-            raise ImportError("SpacyTagger expects spaCy, which is not installed; pip install 'iad[spacy]'") from None
+            raise ImportError("SpacyTagger expects spaCy, which is not installed; pip install -e '.[spacy]'") from None
         try:
             self._parse = spacy.load(model)
         except OSError:

@@ -1,4 +1,4 @@
-"""A sandbox in containers of a Docker-compatible engine, through its SDK: `pip install 'iad[docker]'`.
+"""A sandbox in containers of a Docker-compatible engine, through its SDK: `pip install -e '.[docker]'`.
 
 For those who have an engine, or need a boundary that doesn't share the host's kernel (`runtime="runsc"` or `"kata"`). A
 state is an image, so freezing and going back cost a container each: hundreds of milliseconds, not one.
@@ -292,7 +292,7 @@ def connect(image: str = IMAGE, base_url: str | None = None, **options: Any) -> 
         docker = import_module("docker")
     except ImportError as error:
         raise SandboxUnavailable(
-            "expected the package docker, got none; to fix it: pip install 'iad[docker]'"
+            "expected the package docker, got none; to fix it: pip install -e '.[docker]'"
         ) from error
     try:
         client = docker.DockerClient(base_url=base_url, **options) if base_url else docker.from_env(**options)

@@ -1,4 +1,4 @@
-"""A schema of a PostgreSQL database, asked as the SQLite worker is: `pip install 'iad[postgres]'`.
+"""A schema of a PostgreSQL database, asked as the SQLite worker is: `pip install -e '.[postgres]'`.
 
 The walls are the role's privileges (SELECT and nothing else, see `postgres_loader.py`); settings are not, since any
 role may change its own. So each query has a session of its own that is thrown away uncommitted, one statement goes
@@ -52,7 +52,7 @@ def psycopg() -> Any:
         return import_module("psycopg")
     except ImportError as error:
         raise ModuleNotFoundError(
-            f"expected the package psycopg and libpq, got: {error}; to fix it: pip install 'iad[postgres]'"
+            f"expected the package psycopg and libpq, got: {error}; to fix it: pip install -e '.[postgres]'"
         ) from error
 
 

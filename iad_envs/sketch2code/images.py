@@ -23,7 +23,7 @@ def opencv() -> Any:
         import cv2
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "expected OpenCV for pictures, found none; install it with: pip install 'iad[sketch2code]'"
+            "expected OpenCV for pictures, found none; install it with: pip install -e '.[sketch2code]'"
         ) from error
     return cv2
 

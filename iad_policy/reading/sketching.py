@@ -102,6 +102,6 @@ def opencv() -> Any:
         import cv2
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "expected OpenCV to compare drawings, found none; install it with: pip install 'iad[sketch2code]'"
+            "expected OpenCV to compare drawings, found none; install it with: pip install -e '.[sketch2code]'"
         ) from error
     return cv2

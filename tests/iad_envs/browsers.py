@@ -12,7 +12,7 @@ from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
 def missing() -> str:
     """What a browser environment lacks here; "" for nothing."""
     if find_spec("selenium") is None:
-        return "needs Selenium: pip install 'iad[browser]'"
+        return "needs Selenium: pip install -e '.[browser]'"
     if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
         return "needs Chromium: apt-get install chromium"
     if not (os.environ.get(CHROMEDRIVER_VARIABLE) or shutil.which("chromedriver")):

@@ -283,7 +283,7 @@ def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) ->
 
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
 def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(MissingExtra, match=r"pip install 'iad\[export\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install -e '.\[export\]'"):
         export_runs([RunTraces(run)], "parquet", tmp_path / "run.parquet")
     assert not list(tmp_path.iterdir())
 

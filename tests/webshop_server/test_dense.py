@@ -23,7 +23,7 @@ DOCUMENTS = (
     ("B6", ""),
 )
 ENCODER = HashedEncoder()
-needs_faiss = pytest.mark.skipif(find_spec("faiss") is None, reason="faiss is not installed: pip install 'iad[dense]'")
+needs_faiss = pytest.mark.skipif(find_spec("faiss") is None, reason="faiss is not installed: pip install -e '.[dense]'")
 
 
 class Letters:

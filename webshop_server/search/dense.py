@@ -133,6 +133,6 @@ def _faiss() -> Any:
         import faiss
     except ImportError:
         raise ImportError(
-            "the search engine 'dense' expects faiss, which is not installed; pip install 'iad[dense]'"
+            "the search engine 'dense' expects faiss, which is not installed; pip install -e '.[dense]'"
         ) from None
     return faiss

@@ -86,7 +86,7 @@ class SentenceEncoder:
         except ImportError:
             raise ImportError(
                 f"the encoder {model!r} expects sentence-transformers, which is not installed; "
-                "pip install 'iad[sentence]'"
+                "pip install -e '.[sentence]'"
             ) from None
         self._model: Any = SentenceTransformer(model, device="cpu")
         self.size = int(self._model.get_sentence_embedding_dimension())

@@ -19,7 +19,7 @@ __all__ = ["Lucene", "NoJava", "any_key"]
 K1, B = 0.9, 0.4
 DOCUMENTS_A_BATCH = 1000
 MAX_TERMS = 1 << 20
-INSTALL = "pip install torch (pyserini needs it), then pip install 'iad[lucene]'"
+INSTALL = "pip install torch (pyserini needs it), then pip install -e '.[lucene]'"
 _KEY = "OPENAI_API_KEY"
 
 
