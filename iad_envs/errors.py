@@ -9,6 +9,10 @@ class GuardError(RuntimeError):
     breaks_contract = True
 
 
+class Unavailable(RuntimeError):
+    """This machine lacks what an environment needs; the message says what to do."""
+
+
 class UnknownTask(ValueError):
     """A task id, split or option that the environment does not have."""
 

@@ -5,19 +5,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import gymnasium as gym
 import typer
 from rich.console import Console
-from rich.table import Table
 
 import iad_envs
+from iad_envs.errors import Unavailable
 from iad_envs.tasks import DATA_VARIABLE, data_folder
 from iad_policy.digest import digest
 from iad_policy.errors import IADError, MissingExtra, StorageError
-from iad_policy.evaluation import commands, inventory
+from iad_policy.evaluation import commands
 from iad_policy.evaluation.asked import asked_for, pairs
 from iad_policy.evaluation.casting import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, THREADS, RunConfig
@@ -38,7 +39,7 @@ RUNS = Path("runs")
 DEFAULT_STRATEGY = "iad"
 
 BAD_INPUT: tuple[type[Exception], ...] = (
-    *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error),
+    *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error, Unavailable),
     *(ImportError, AttributeError),  # an agent or verifier named as module:Class
 )
 
@@ -228,19 +229,6 @@ def serve(
     serve_until_stopped(server, partial(console.print, said, highlight=False, markup=False, soft_wrap=True))
 
 
-@app.command("list")
-def list_names() -> None:
-    """List environments, agents, strategies, verifiers, simulators, feedback forms, presets, engines and trackers."""
-    console = _console()
-    for kind, described in inventory.names(entry_points(iad_envs.ENVIRONMENTS)).items():
-        table = Table(title=kind, title_justify="left", show_header=False, box=None, title_style="bold")
-        table.add_column(no_wrap=True, min_width=18)
-        table.add_column()
-        for name, line in described.items():
-            table.add_row(f"  {name}", line)
-        console.print(table, highlight=False, markup=False)
-
-
 @app.command()
 def doctor(
     env: EnvIds = None,
@@ -321,8 +309,18 @@ def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"iad {version('iad')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _anywhere() -> None:
+def _anywhere(
+    asked: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Agent environments, and policies that propose, verify and refine before they commit."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # module:object finds files beside you, as with python -m
@@ -342,7 +340,7 @@ def _guard() -> AbstractContextManager[None]:
 
 
 shop.add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), _guard)
-commands.add_commands(app, _console, _guard, _serve)
+commands.add_commands(app, iad_envs.ENVIRONMENTS, _console, _guard, _serve)
 
 if __name__ == "__main__":
     app()

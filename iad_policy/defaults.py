@@ -71,7 +71,7 @@ def env_id(env: gym.Env[Any, Any]) -> str:
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
-    """Return the environment's own verifier without gold: it looks at what an action leads to.
+    """Score by the environment's own rules, without gold: they look at what an action leads to.
 
     Raises:
         UnknownName: It has none.

@@ -62,7 +62,8 @@ def imported(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleT
         return import_module(module)
     except Exception as error:  # whatever is in a file of the user's
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-            raise UnknownName(f"{kind} (there is no module {error.name!r})", name, known) from None
+            where = f"there is no module {error.name!r} in this folder, nor where Python looks"
+            raise UnknownName(f"{kind} ({where})", name, known) from None
         raise ImportError(
             f"expected to import {module} for {name}, got {type(error).__name__}: {error}; mend the module"
         ) from error

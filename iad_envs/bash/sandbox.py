@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, Self, cast
 
+from iad_envs.errors import Unavailable
+
 BACKENDS: Mapping[str, str] = {
     "embedded": "iad_envs.bash.embedded.opening:open_embedded",
     "docker": "iad_envs.bash.docker:open_docker",
@@ -24,7 +26,7 @@ class SandboxError(RuntimeError):
     """A sandbox could not do what it was asked, for reasons that are not the command's."""
 
 
-class SandboxUnavailable(SandboxError):
+class SandboxUnavailable(SandboxError, Unavailable):
     """This machine can't isolate commands that way; the message says what to do."""
 
 

@@ -72,7 +72,8 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], 
         name, _, argument = agent.partition(":")
         if name in AGENTS:
             return _made(name, env, argument, options)
-        agent = made("agent", agent, load_own("agent", agent, [*AGENTS, "litellm:<model>"]), env, **options)
+        own = load_own("agent, litellm:<model> for a language model", agent, AGENTS)
+        agent = made("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
         return agent
     if callable(agent):

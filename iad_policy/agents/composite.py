@@ -53,7 +53,7 @@ class CompositeAgent(LanguageAgent):
 
 
 def composite_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> CompositeAgent:
-    """Return the agent `composite:<model>` for an environment: Agent Q's plan, thought, command and explanation."""
+    """Ask a language model for plan, thought, command and explanation in one answer (Agent Q)."""
     asked = {"logprobs": True} if isinstance(model, str) else {}
     return paper_agent(env, CompositeAgent, model, **{**asked, **options})
 

@@ -145,7 +145,7 @@ AgentT = TypeVar("AgentT", bound=LanguageAgent)
 def language_agent(
     env: gym.Env[Any, Any], model: str | LanguageModel = "", style: Style = "direct", **options: Any
 ) -> LanguageAgent:
-    """Return the agent for an environment: its prompts, its action space.
+    """Ask a language model for each action, with the environment's prompts; `litellm:<model>#cot` names a style.
 
     Args:
         env: The environment it will act in.

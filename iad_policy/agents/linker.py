@@ -28,7 +28,7 @@ _ACTION = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
 
 
 class Linker:
-    """The keyless agent.
+    """The keyless agent of IAD/BIRD-v0: links words to the schema, and fills templates of SQL.
 
     Args:
         env: Unused: it reads observations only.

@@ -65,7 +65,7 @@ class PlanSolveAgent(LanguageAgent):
 
 
 def plan_solve_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PlanSolveAgent:
-    """Return the agent `plan-solve:<model>` for an environment: a plan first, then its steps."""
+    """Ask a language model for a plan first, then for its steps (Plan & Solve)."""
     return paper_agent(env, PlanSolveAgent, model, **options)
 
 

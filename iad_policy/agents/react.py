@@ -26,7 +26,7 @@ class ReActAgent(LanguageAgent):
 
 
 def react_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> ReActAgent:
-    """Return the agent `react:<model>` for an environment: a thought, an action, an observation, in turns."""
+    """Ask a language model for a thought and an action, in one dialogue (ReAct)."""
     return paper_agent(env, ReActAgent, model, **options)
 
 

@@ -15,7 +15,7 @@ FOLDER = "predictions"
 
 
 class Replay:
-    """Proposes what recorded systems predicted for a task, each system's answer once, in an order drawn per task.
+    """Of IAD/BIRD-v0: what recorded systems predicted, each system's answer once, in an order drawn per task.
 
     Sample i is the i-th system's answer, beginning again after the last. A recording can't be refined: with feedback
     the next answer is one that differs from the best and worst shown.

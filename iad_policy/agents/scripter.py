@@ -34,7 +34,7 @@ LOOK_AROUND = "ls -la"
 
 
 class Scripter:
-    """The keyless agent.
+    """The keyless agent of IAD/InterCodeBash-v0: fills command patterns with words of the instruction.
 
     Args:
         env: Unused: it reads observations only.

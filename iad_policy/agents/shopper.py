@@ -32,7 +32,7 @@ STEPS_TO_START_AGAIN = 4
 
 
 class Shopper:
-    """A keyless shopper: stochastic, reads only the observation.
+    """The keyless agent of the shop: reads pages, and picks at random what fits.
 
     Args:
         env: Unused: it reads observations only.

@@ -43,7 +43,7 @@ TITLE = "The page's title: "
 
 
 class Tracer:
-    """The keyless agent.
+    """The keyless agent of IAD/Sketch2Code-v0: finds frames and text in a sketch, and places blocks.
 
     Args:
         env: Unused: it reads observations only.

@@ -1,12 +1,17 @@
-"""The commands that read runs, draw them and write them as data: `iad report`, `export`, `view` and `sweep`."""
+"""The commands that say what there is, and read runs, draw them and write them as data: `iad list`, `report` ..."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
+
+from iad_policy.errors import UnknownName
+from iad_policy.evaluation import inventory
+from iad_policy.evaluation.making import entry_points
 
 __all__ = ["add_commands"]
 
@@ -18,11 +23,14 @@ LOOPBACK = "127.0.0.1"
 PORT = 8000
 
 
-def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard, serve: Serve) -> None:
+def add_commands(
+    app: typer.Typer, environments: Sequence[str], console: Callable[[], Console], guard: Guard, serve: Serve
+) -> None:
     """Add the commands to an application.
 
     Args:
         app: The application.
+        environments: The ids that are listed.
         console: Makes what is printed to.
         guard: Turns what a user can put right into a message.
         serve: Serves a WSGI application on a host and a port until it is stopped.
@@ -31,10 +39,33 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard,
     def tell(text: str) -> None:
         console().print(text, highlight=False, markup=False, soft_wrap=True)
 
+    _add_list(app, environments, console, guard)
     _add_report(app, tell, guard)
     _add_export(app, tell, guard)
     _add_view(app, guard, serve)
     _add_sweep(app, tell, guard)
+
+
+def _add_list(app: typer.Typer, environments: Sequence[str], console: Callable[[], Console], guard: Guard) -> None:
+    @app.command("list")
+    def list_names(
+        kinds: Annotated[
+            list[str] | None, typer.Argument(metavar="[KIND...]", help="Only these, such as agents.")
+        ] = None,
+    ) -> None:
+        """List environments, agents, strategies, verifiers, simulators, feedback forms, presets, engines, trackers."""
+        known = inventory.names(entry_points(environments))
+        with guard():
+            for kind in kinds or ():
+                if kind not in known:
+                    raise UnknownName("kind", kind, known)
+        for kind in kinds or known:
+            table = Table(title=kind, title_justify="left", show_header=False, box=None, title_style="bold")
+            table.add_column(no_wrap=True, min_width=18)
+            table.add_column()
+            for name, line in known[kind].items():
+                table.add_row(f"  {name}", line)
+            console().print(table, highlight=False, markup=False)
 
 
 def _add_report(app: typer.Typer, tell: Tell, guard: Guard) -> None:

@@ -14,6 +14,18 @@ from iad_policy.simulators import SIMULATORS
 from iad_policy.strategies import STRATEGIES
 from iad_policy.verifiers import VERIFIERS
 
+WRITTEN: Mapping[str, str] = {
+    "iad_policy.verifiers.sketch2code:reference_verifier": "reference:<part>",
+    "iad_policy.verifiers.sketch2code:page_judge": "page-judge:<sees>:<model>",
+    "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
+    "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
+    "iad_policy.verifiers.corrupted:sparse": "sparse:<level>:<verifier>",
+    "iad_policy.agents.heeding:Heeding": "heeding[:<agent>]",
+    "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",
+    "iad_policy.simulators.retrieval:retrieval_simulator": "retrieval[:<file>]",
+}
+"""Path -> how it is written on the command line, where that is more than its name and a model."""
+
 
 def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return what can be named on the command line, by kind, with a line each.
@@ -40,8 +52,9 @@ def _described(name: str, path: str) -> tuple[str, str]:
         thing = load_object(path)
     except ImportError as error:
         return name, f"not available here: {error}"
-    takes_model = "model" in inspect.signature(thing).parameters
-    return (f"{name}:<model>" if takes_model else name), _summary(thing)
+    if "model" in inspect.signature(thing).parameters:
+        name = f"{name}:<model>"
+    return WRITTEN.get(path, name), _summary(thing)
 
 
 def _summary(thing: Any) -> str:

@@ -49,7 +49,7 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
         if name in VERIFIERS:
             verifier = load_object(VERIFIERS[name])(env, *([argument] if argument else []))
         else:
-            own = load_own("verifier", verifier, [*VERIFIERS, "judge:<model>", "noisy:<sd>:<verifier>"])
+            own = load_own("verifier, judge:<model> for a language model", verifier, VERIFIERS)
             verifier = made("verifier", verifier, own, env)
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):

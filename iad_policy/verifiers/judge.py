@@ -167,7 +167,9 @@ class _Duel(NamedTuple):
 
 
 def judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> ScoringJudge:
-    """Return the scoring judge for an environment, `judge:<model>`; it looks ahead where the environment can simulate.
+    """Let a language model score each candidate from 0 to 1, with a critique; it sees what an action would lead to.
+
+    That only where the environment can simulate; `needs_preview=False` saves it.
 
     Raises:
         ValueError: No model's name.
@@ -176,12 +178,12 @@ def judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: An
 
 
 def pairwise_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PairwiseJudge:
-    """Return the comparing judge for an environment, `pairwise:<model>`; see `judge`."""
+    """Let a language model compare candidates two by two, in both orders; see `judge`."""
     return PairwiseJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 
 def finalising_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> FinalisingJudge:
-    """Return the deciding judge for an environment, `finalise:<model>`; see `judge`."""
+    """Let a language model say finalise or iterate; see `judge`."""
     return FinalisingJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 

@@ -177,12 +177,12 @@ class PageJudge:
 
 
 def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:
-    """Return the verifier `reference:<part>`; see `ReferenceVerifier`."""
+    """Score by a part of the true score: `reference:layout`, `:text_iou`, `:image_iou`; see `ReferenceVerifier`."""
     return ReferenceVerifier(part)
 
 
 def page_judge(env: gym.Env[Any, Any], argument: str = "", **options: Any) -> PageJudge:
-    """Return the judge `page-judge:<sees>:<model>`; see `PageJudge`."""
+    """Let a language model compare the drawn page with the sketch; `<sees>` and more: see `PageJudge`."""
     sees, _, model = argument.partition(":")
     return PageJudge(model, sees, env.get_wrapper_attr("screenshot"), **options)  # type: ignore[arg-type]
 

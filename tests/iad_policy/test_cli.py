@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,26 @@ def test_list_names_everything() -> None:
     assert done.exit_code == 0
     for name in (SHOP, "shopper", "litellm:<model>", "bon-sc", "oracle", "judge:<model>", "best-worst"):
         assert name in done.stdout
+
+
+def test_list_names_one_kind_and_how_its_names_are_written() -> None:
+    done = iad("list", "verifiers")
+    assert "noisy:<sd>:<verifier>" in done.stdout
+    assert "shopper" not in done.stdout
+    wrong = iad("list", "verifier")
+    assert (wrong.exit_code, "near: verifiers" in wrong.stderr) == (2, True)
+
+
+def test_the_version_can_be_asked_for() -> None:
+    done = iad("--version")
+    assert (done.exit_code, done.stdout) == (0, f"iad {version('iad')}\n")
+
+
+def test_a_machine_that_can_not_isolate_commands_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    done = iad("play", "IAD/InterCodeBash-v0", "--env-arg", "backend=docker")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("iad: expected ")
 
 
 def test_play_goes_from_the_search_to_the_score() -> None:

@@ -30,7 +30,7 @@ main(descriptor)
 ADVICE = (
     ("unshare", "this kernel or container forbids user namespaces; allow them (as root: sysctl -w "
      "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0 user.max_user_namespaces=9999; "
-     "in a container: --security-opt seccomp=unconfined)"),
+     "in a container: --security-opt seccomp=unconfined; under chroot they never are)"),
     ("mount proc", "something is mounted over parts of /proc, as containers do; start this one with "
      "--security-opt systempaths=unconfined"),
     ("mount overlay", "this kernel can't stack folders in memory for users; Linux 6.6 or newer can"),
@@ -45,7 +45,7 @@ def unavailable(reason: str) -> SandboxUnavailable:
     todo = next((advice for key, advice in ADVICE if key in reason), "run it on a Linux machine with user namespaces")
     return SandboxUnavailable(
         f"expected to isolate commands with Linux namespaces, but got: {reason}. To fix it: {todo}; "
-        "or use open_sandbox('docker')"
+        "or use Docker: --env-arg backend=docker, in Python open_sandbox('docker')"
     )
 
 
