@@ -3,9 +3,12 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
@@ -282,6 +285,21 @@ def test_an_endpoint_is_asked_without_a_key(tmp_path: Path) -> None:
     gone = models(tmp_path / "none", HOSTED_VLLM_API_BASE=server.address)["HOSTED_VLLM_API_BASE"]
     assert (gone.status, gone.is_failure) == ("broken", False)
     assert models(tmp_path / "none", OLLAMA_API_BASE="localhost:11434")["OLLAMA_API_BASE"].status == "broken"
+
+
+def test_an_endpoint_says_its_models_and_where_they_are_not_to_be_found(tmp_path: Path) -> None:
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1" / "models").write_text('{"data": [{"id": "toy"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]}')
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        right = models(tmp_path / "none", OPENAI_API_BASE=f"{address}/v1/")
+        wrong = models(tmp_path / "none", OPENAI_API_BASE=address, OLLAMA_API_BASE=address)
+        server.shutdown()
+    assert right["OPENAI_API_BASE"].said.endswith("answers, with toy, b, c and 1 more")
+    assert wrong["OPENAI_API_BASE"].status == "broken"
+    assert wrong["OPENAI_API_BASE"].said.endswith("status 404; such an address mostly ends in /v1")
+    assert wrong["OLLAMA_API_BASE"].status == "ok"
 
 
 def test_an_endpoint_is_shown_without_its_password() -> None:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 T = TypeVar("T")
 Status = Literal["ok", "missing", "broken", "slow", "set", "not set"]
 FAILURES = ("missing", "broken")
-SAID_CHARS = 300
+SAID_CHARS = 600
 
 
 class Finding(NamedTuple):

@@ -1,5 +1,6 @@
 """Which language models can be asked: the keys that are set (never their content), endpoints, and the answers kept."""
 
+import json
 import shlex
 import sqlite3
 from collections.abc import Mapping
@@ -26,6 +27,10 @@ ENDPOINTS = ("OPENAI_BASE_URL", "_API_BASE")
 """How the names of variables end that hold an endpoint."""
 EXAMPLE = "http://localhost:8080/v1"
 ANSWER_S = 2.0
+MODELS_BYTES = 1 << 20
+N_SHOWN = 3
+OK, NOT_FOUND = 200, 404
+WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
 
 def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> Group:
@@ -42,8 +47,10 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
     for name, work in coming.items():
         url = without_password(named[name])
         try:
-            said = deadline.result(work)
-            findings.append(Finding(name, "ok", f"{url}: {said}"))
+            code, said = deadline.result(work)
+            is_lost = code == NOT_FOUND and name in WITH_V1 and not url.rstrip("/").endswith("/v1")
+            hint = "; such an address mostly ends in /v1" if is_lost else ""
+            findings.append(Finding(name, "broken" if is_lost else "ok", f"{url}: {said}{hint}"))
         except TimeoutError as error:
             findings.append(deadline.slow(name, f"{url}: {shortened(error)}"))
         except (OSError, ValueError, HTTPException) as error:
@@ -78,15 +85,26 @@ def check_cache(path: Path) -> Finding:
     return Finding("cache of answers", "ok", f"{n} in {path}, {size / 2**20:.1f} MB")
 
 
-def answers(url: str, limit_s: float) -> str:
-    """Return what an endpoint says when it is asked for its models; it is sent no key."""
+def answers(url: str, limit_s: float) -> tuple[int, str]:
+    """Return the status with which an endpoint answers when it is asked for its models, and what it says; no key."""
     opener = build_opener(ProxyHandler({})) if _is_local(url) else build_opener()
     try:
-        with opener.open(f"{url.rstrip('/')}/models", timeout=limit_s):
-            return "answers"
+        with opener.open(f"{url.rstrip('/')}/models", timeout=limit_s) as answer:
+            models = _models(answer.read(MODELS_BYTES))
     except HTTPError as error:
         error.close()
-        return f"answers with status {error.code}"
+        return error.code, f"answers with status {error.code}"
+    return OK, f"answers, with {models}" if models else "answers"
+
+
+def _models(body: bytes) -> str:
+    """Return the names of the first models that an endpoint lists; empty where it lists none."""
+    try:
+        names = [str(one["id"]) for one in json.loads(body)["data"]]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    more = f" and {len(names) - N_SHOWN} more" if len(names) > N_SHOWN else ""
+    return ", ".join(names[:N_SHOWN]) + more
 
 
 def without_password(url: str) -> str:
