@@ -157,4 +157,6 @@ def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
         summary = json.loads((out / "summary.json").read_text())
         assert summary["instruments"] == ([agent] if said else [])
         run = RunTraces(out)
-        assert run_json(run)["instruments"] == ([agent] if said else [])
+        head = run_json(run)
+        assert head["instruments"] == ([agent] if said else [])
+        assert head["strategies"] == summary["strategies"]  # intervals too

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from flask import Flask, Response, abort, jsonify
+from flask.json.provider import DefaultJSONProvider
 
 from iad_policy.digest import digest
 from iad_policy.evaluation.trace import RunTraces
@@ -25,6 +26,12 @@ HEADERS = {
 }
 
 
+class _InOrder(DefaultJSONProvider):
+    """Leaves rows in the order of the command, as the report has them."""
+
+    sort_keys = False
+
+
 def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Flask:
     """Return the application.
 
@@ -36,6 +43,7 @@ def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Fl
         RunFolderError: One of them holds no run.
     """
     app = Flask(__name__, static_folder=None)
+    app.json = _InOrder(app)
     shelf = _Shelf([RunTraces(folder) for folder in folders])
 
     @app.get("/")

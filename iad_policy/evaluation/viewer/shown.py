@@ -14,12 +14,14 @@ import numpy as np
 
 from iad_policy.evaluation.curves import METRICS
 from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.folder import SUMMARY
 from iad_policy.evaluation.results import Figures, results_of
+from iad_policy.evaluation.statistics import N_RESAMPLES
 from iad_policy.evaluation.trace import Proposed, RunTraces, Seen, Step
 from iad_policy.types import Usage
 
-N_RESAMPLES = 2000
-"""Of the intervals of a page that was drawn without a summary, and of curves."""
+N_RESAMPLES_LIVE = 2000
+"""Of a run that goes on, whose page is drawn again and again; a complete one has the table's own figures."""
 LONG = 80
 """Characters from which a text is kept once."""
 PICTURE_SIDE = 384
@@ -47,7 +49,8 @@ class Table:
 def run_json(run: RunTraces) -> dict[str, Any]:
     """Return the head of the page: what was run, the table, the differences, the curves, and every episode's line."""
     results = results_of(run.config, list(run.records.values()))
-    figures = results.figures(N_RESAMPLES)
+    is_over = (run.folder / SUMMARY).exists()
+    figures = results.figures(N_RESAMPLES if is_over else N_RESAMPLES_LIVE)
     labels = list(results.records)
     episodes = [_episode_line(record, place) for place, label in enumerate(labels) for record in results.records[label]]
     head: dict[str, Any] = _finite(

@@ -61,7 +61,7 @@ let shown = [];       // the tasks that the filter lets through
 
 const fixed = (value, digits = 3) => (typeof value === "number" ? value.toFixed(digits) : "-");
 const signed = (value) => (typeof value === "number" ? `${value >= 0 ? "+" : ""}${value.toFixed(3)}` : "-");
-const count = (value) => (typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 1 }) : "-");
+const count = (value) => (typeof value === "number" ? Number(value.toFixed(1)).toLocaleString("en", { maximumFractionDigits: 1 }) : "-");
 const interval = (two, digits = 2) => (two ? h("span", { className: "interval" }, ` [${two[0].toFixed(digits)}, ${two[1].toFixed(digits)}]`) : "");
 const several = (value) => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
 
@@ -109,8 +109,9 @@ function scores(run) {
 function spending(run) {
   const axes = ["proposals", "verifications", "simulations", "asks", "tokens", "n_steps", "seconds"];
   const names = { n_steps: "steps", seconds: "seconds in calls" };
-  return table("Spent", ["mean per episode", ...axes.map((axis) => names[axis] ?? axis)],
-    Object.entries(run.strategies).map(([name, one]) => [name, ...axes.map((axis) => (axis === "seconds" ? fixed(one[axis]) : count(one[axis])))]));
+  const isPaid = Object.values(run.strategies).some((one) => one.usd || one.n_unpriced);
+  return table("Spent", ["mean per episode", ...axes.map((axis) => names[axis] ?? axis), ...(isPaid ? ["dollars"] : [])],
+    Object.entries(run.strategies).map(([name, one]) => [name, ...axes.map((axis) => (axis === "seconds" ? fixed(one[axis]) : count(one[axis]))), ...(isPaid ? [usd(one)] : [])]));
 }
 
 function byRole(run) {
@@ -122,7 +123,7 @@ function byRole(run) {
 
 function differences(run) {
   const tasksOf = (names) => (names.length ? h("details", {}, h("summary", {}, count(names.length)), h("p", { className: "quiet" }, names.join(", "))) : "0");
-  return table("Differences", ["strategy − baseline", "baseline", "success", "won", "lost", "p (Holm)", "detectable", "progress", "reward", "pairs"],
+  return table("Differences", ["strategy − baseline", "baseline", "success", "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
     Object.entries(run.differences).map(([name, one]) => [
       name, one.baseline, [signed(one.success), interval(one.success_95)], tasksOf(one.won), tasksOf(one.lost),
       one.p_holm !== null && one.p_holm < 0.001 ? "< 0.001" : fixed(one.p_holm), fixed(one.detectable_success),
@@ -135,8 +136,12 @@ function failures(run) {
     const known = kinds.get(one.error_kind) ?? { n: 0, first: one };
     kinds.set(one.error_kind, { ...known, n: known.n + 1 });
   }
-  if (!kinds.size) return h("p", { className: "quiet" }, "No episode failed.");
-  return table("Errors", ["error kind", "episodes", "the first one"], [...kinds].map(([kind, { n, first }]) => [kind, count(n), `${first.task}: ${first.error.slice(0, 200)}`]));
+  const missing = Object.entries(run.strategies).filter(([, one]) => one.n_failed_verdicts).map(([name, one]) => `${count(one.n_failed_verdicts)} in ${name}`);
+  return [
+    missing.length ? h("p", { className: "warn" }, `Verdicts that are missing, as the verifier failed: ${missing.join(", ")}. The candidates say why.`) : null,
+    kinds.size ? table("Errors", ["error kind", "episodes", "the first one"], [...kinds].map(([kind, { n, first }]) =>
+      [kind, count(n), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
+  ];
 }
 
 function legend(names) {
@@ -185,7 +190,7 @@ function head(run) {
   const dataName = run.data?.name ? `, ${run.data.name} data ${run.data.digest}` : "";
   return h("section", { "aria-label": run.name },
     h("h1", {}, runs.length > 1 ? `${run.name}: ${run.env}` : run.env),
-    h("p", {}, `${run.split ? `Split ${run.split}, ` : ""}${run.n_tasks} tasks, seed ${several(run.seed)}${dataName}. Agent ${several(run.agent)}; verifier ${run.verifier || "none"}.`),
+    h("p", {}, `${run.split ? `Split ${run.split}, ` : ""}${run.n_tasks} ${run.n_tasks === 1 ? "task" : "tasks"}, seed ${several(run.seed)}${dataName}. Agent ${several(run.agent)}; verifier ${run.verifier || "none"}.`),
     h("p", {}, `Budget: ${run.equal_on}.`),
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
@@ -195,7 +200,7 @@ function head(run) {
     h("h2", {}, "Curves"), charts(run),
     h("h2", {}, "Budget"), spending(run), h("details", {}, h("summary", {}, "By role, in all"), byRole(run)),
     h("h2", {}, "Errors"), failures(run),
-    h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success, with several seeds the sign-flip test over tasks; adjusted by Holm. Detectable: the smallest true difference that so many tasks show with 80 % power."));
+    h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success, with several seeds the sign-flip test over tasks; adjusted by Holm. MDE: the smallest true difference that so many tasks show with 80 % power."));
 }
 
 /* ---- the list of tasks and its filters ---- */
