@@ -13,6 +13,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
 
+SHOWN_CHARS = 60
+"""Of an observation, in the repr of a state."""
+
 Information = Literal["oracle", "proxy", "self", "learned"]
 """What a verifier knows: gold; no gold, but execution or matching; a model's opinion; a trained model."""
 
@@ -125,6 +128,10 @@ class State:
     wording: str = ""
     is_random: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        # A page, an info and a history in full are screens long, and each candidate has its own.
+        return f"State({str(self.observation)[:SHOWN_CHARS]!r}, {len(self.path)} simulated, id={self.id!r})"
 
     def named_by(self) -> tuple[Any, ...]:
         """What a digest of it covers."""
@@ -328,7 +335,7 @@ class PublicInfo(dict[str, Any]):
                 f"expected a public info key, got {key!r}, which is gold; only a verifier labelled 'oracle' may use "
                 f"it. Public here: {', '.join(self)}"
             )
-        raise KeyError(key)
+        raise KeyError(f"{key}: not in this environment's info, which has {', '.join(self) or 'nothing'}")
 
     def get(self, key: str, default: Any = None) -> Any:
         """As `dict.get`, but a gold key raises `GoldError`."""

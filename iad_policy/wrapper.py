@@ -77,6 +77,8 @@ class IADPolicyWrapper:
         run_meter: Meter | None = None,
         **options: Any,
     ) -> None:
+        if not isinstance(env, gym.Env):
+            raise TypeError(f"expected an environment, got {env!r:.200}; make one: gym.make('IAD/WebShop-v0')")
         if threads < 1:
             raise ValueError(f"expected threads of 1 or more, got {threads}")
         if feedback is not None:

@@ -128,9 +128,14 @@ def _facts(info: Mapping[str, Any]) -> str:
 
 def _found(info: Mapping[str, Any]) -> str:
     facts = info.get("facts") or {}
-    items = list(facts.items())[:N_FACTS] if isinstance(facts, Mapping) else []
+    told = [item for item in facts.items() if not _is_nothing(item[1])] if isinstance(facts, Mapping) else []
+    items = told[:N_FACTS]
     lines = [f"- {name}: {shortened(str(value), FACT_CHARS)}" for name, value in items]
     return "\nFindings:\n" + "\n".join(lines) if lines else ""
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str | tuple | list) and not value)
 
 
 def _list(heading: str, texts: Sequence[str]) -> str:

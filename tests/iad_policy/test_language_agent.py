@@ -149,6 +149,9 @@ def test_an_invalid_last_action_and_the_findings_are_told() -> None:
     text = state_values(state)["facts"]
     assert "not valid here" in text
     assert "- unknown column: nmae" in text
+    facts = {"complaint": "", "created": (), "exit_code": 0, "box": np.zeros(2)}
+    assert state_values(State("page", {"facts": facts}))["facts"] == "Findings:\n- exit_code: 0\n- box: [0. 0.]"
+    assert state_values(State("page", {"facts": {"complaint": ""}}))["facts"] == ""
     assert state_values(State({"a": np.zeros((2, 3, 4))}, {}))["observation"].endswith("of shape 2x3x4)")
 
 
