@@ -121,7 +121,7 @@ $(READY): pyproject.toml
 			echo "iad needs the Python module venv: sudo apt-get install python3-venv, then run make again." >&2; exit 1; \
 		fi; \
 	fi; \
-	echo "Setting up $(VENV) with $$($$found --version) ..."; \
+	echo "Setting up $(VENV) with $$($$found --version): once, some minutes and 1.2 GB ..."; \
 	$$found -m venv $(VENV); \
 	$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"; \
 	touch $(READY)
