@@ -5,6 +5,7 @@ import resource
 import select
 import signal
 import time
+import warnings  # noqa: F401 (os.execvpe asks for it, and in a root of its own a process finds no module any more)
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
