@@ -109,8 +109,17 @@ def _is_folder(found: Found | None) -> bool:
 
 
 def _replaced(stacks: tuple[Stack, Stack], path: str) -> bool:
-    """Whether a folder may lack entries that no layer names, because one was put in another's place."""
-    return any(is_opaque(f"{layer}{path}") for stack in stacks for layer in stack.layers)
+    """Whether a folder may lack entries that no layer names, because one was put in another's place.
+
+    The kernel marks one as opaque that is put in the place of a folder in its own layer. Where a lower layer has taken
+    the folder away already, that layer's whiteout, or what it has there instead, is all that tells.
+    """
+    return any(_hides(f"{layer}{path}") for stack in stacks for layer in stack.layers)
+
+
+def _hides(entry: str) -> bool:
+    found = _stat(entry)
+    return found is not None and (not stat.S_ISDIR(found.st_mode) or is_opaque(entry))
 
 
 def _touched(layer: str, hidden: tuple[str, ...]) -> Iterator[str]:
