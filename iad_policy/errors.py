@@ -103,7 +103,7 @@ class MissingExtra(IADError, ImportError):
     """A package that only some users need is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"expected the package {package!r}, which is not installed; pip install 'iad[{extra}]'")
+        super().__init__(f"expected the package {package!r}, which is not installed; pip install -e '.[{extra}]'")
 
 
 class ModelError(IADError):
