@@ -1,5 +1,6 @@
 """The commands that say what there is, and read runs, draw them and write them as data: `iad list`, `report` ..."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -21,6 +22,8 @@ Serve = Callable[[Any, str, int], None]
 Tell = Callable[[str], None]
 LOOPBACK = "127.0.0.1"
 PORT = 8000
+EPISODES_PER_WORKER = 5000
+"""Episodes from which on another process pays to export them: it takes a second to begin."""
 
 
 def add_commands(
@@ -99,6 +102,9 @@ def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
         ] = "jsonl",
         successful: Annotated[bool, typer.Option("--successful", help="Only episodes with success.")] = False,
         min_margin: Annotated[float, typer.Option(help="Least margin of a preference that a verifier gave.")] = 0.0,
+        workers: Annotated[
+            int | None, typer.Option(min=1, help="Processes that make rows, by default as many as pay.")
+        ] = None,
     ) -> None:
         """Write runs as data: decisions and episodes, or rows to train a model on."""
         from iad_policy.evaluation.exports import export_runs
@@ -106,7 +112,9 @@ def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
 
         with guard():
             traces = [RunTraces(folder) for folder in runs]
-            written = export_runs(traces, form, out, is_successful_only=successful, min_margin=min_margin)
+            n_large = sum(len(run.records) for run in traces) // EPISODES_PER_WORKER
+            n = workers or min(os.cpu_count() or 1, 1 + n_large)
+            written = export_runs(traces, form, out, is_successful_only=successful, min_margin=min_margin, workers=n)
             for path, n_rows in written.items():
                 tell(f"{path}: {n_rows} rows")
 

@@ -6,7 +6,7 @@ The reports, the viewer and the exports are drawn from these values and from not
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,9 +135,15 @@ class RunTraces:
         if not (self.folder / CONFIG).is_file():
             raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
         self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
-        self._blob = lru_cache(N_BLOBS)(self._read_blob)  # a page is seen before and after, and by several strategies
         self._begin()
         self.refresh()
+
+    @cached_property
+    def _blob(self) -> Callable[[str], Any]:
+        return lru_cache(N_BLOBS)(self._read_blob)  # a page is seen before and after, and by several strategies
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_blob"}
 
     def _begin(self) -> None:
         self.records: dict[str, EpisodeRecord] = {}

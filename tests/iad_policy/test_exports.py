@@ -281,6 +281,19 @@ def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) ->
     assert read_table(tmp_path / "parquet.parquet").to_pylist() == exported(run, "jsonl")
 
 
+@pytest.mark.parametrize("form", [*FORMATS, "preference.parquet"])
+def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, form: str) -> None:
+    form, _, ending = form.partition(".")
+    ending = ending or ("parquet" if form == "parquet" else "jsonl")
+    if ending == "parquet" and find_spec("pyarrow") is None:
+        pytest.skip("the extra export is not installed")
+    runs = [RunTraces(run), RunTraces(run)]  # a process each
+    alone = export_runs(runs, form, tmp_path / "alone" / f"data.{ending}")
+    together = export_runs(runs, form, tmp_path / "together" / f"data.{ending}", workers=2)
+    assert list(alone.values()) == list(together.values())
+    assert [path.read_bytes() for path in alone] == [path.read_bytes() for path in together]
+
+
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
 def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingExtra, match=r"pip install -e '.\[export\]'"):

@@ -3,17 +3,18 @@
 Everything is made from the traces of run folders and nothing else; docs/exports.md describes every column.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iad_policy.errors import UnknownName
 from iad_policy.evaluation.exports.decisions import DECISIONS, EPISODES
-from iad_policy.evaluation.exports.files import PARQUET, write_rows
+from iad_policy.evaluation.exports.files import PARQUET, write_packs
 from iad_policy.evaluation.exports.kto import KTO
+from iad_policy.evaluation.exports.packing import chunks_of, packs
 from iad_policy.evaluation.exports.preference import PREFERENCE
 from iad_policy.evaluation.exports.prompting import Prompter
 from iad_policy.evaluation.exports.sft import SFT
-from iad_policy.evaluation.exports.tables import Row, Source, Table
+from iad_policy.evaluation.exports.tables import Source, Table
 from iad_policy.evaluation.trace import RunTraces
 
 FORMATS: Mapping[str, tuple[Table, ...]] = {
@@ -33,6 +34,7 @@ def export_runs(
     *,
     is_successful_only: bool = False,
     min_margin: float = 0.0,
+    workers: int = 1,
 ) -> dict[Path, int]:
     """Write the finished episodes of runs; returns the files with their numbers of rows.
 
@@ -42,6 +44,8 @@ def export_runs(
         out: The file. One that ends in `.parquet` is parquet, any other JSON lines.
         is_successful_only: Whether episodes without success are left out.
         min_margin: Least margin of a preference that a verifier gave.
+        workers: Processes that make rows side by side; the files are the same. A script that asks for several has to
+            guard what it does by `if __name__ == "__main__":`, as `multiprocessing` has it.
 
     Raises:
         UnknownName: No such form.
@@ -57,18 +61,12 @@ def export_runs(
     written: dict[Path, int] = {}
     for table in FORMATS[form]:
         path = out.with_name(f"{out.stem}{table.suffix}{out.suffix}")
-        rows = _rows(table, sources, is_successful_only)
-        written[path] = write_rows(path, rows, table.kinds)
+        chunks = list(chunks_of(sources, table, is_successful_only=is_successful_only))
+        n_processes = min(workers, len(chunks)) or 1
+        made = packs(table, sources, chunks, is_parquet=path.suffix == PARQUET, n_processes=n_processes)
+        written[path] = write_packs(path, made, table.kinds)
         if not written[path]:
             names = ", ".join(str(run.folder) for run in runs)
             only = " of episodes with success" if is_successful_only else ""
             raise ValueError(f"expected {table.absent}{only} in {names}, got none; name other runs")
     return written
-
-
-def _rows(table: Table, sources: Sequence[Source], is_successful_only: bool) -> Iterator[Row]:
-    for source in sources:
-        for record in list(source.run.records.values()):
-            is_wanted = record.success == 1.0 or not is_successful_only
-            if is_wanted and (record.is_scored or not table.is_scored_only):
-                yield from table.rows(source, record)

@@ -1,28 +1,22 @@
 """Files of rows: JSON lines, or parquet, which keeps the types of columns that are empty at first."""
 
-import json
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from iad_policy.errors import MissingExtra, StorageError
-from iad_policy.evaluation.collector import without_collector
-from iad_policy.evaluation.exports.tables import Kind, Row
+from iad_policy.errors import StorageError
+from iad_policy.evaluation.exports.packing import Pack, schema_of
+from iad_policy.evaluation.exports.tables import Kind
 
 PARQUET = ".parquet"
 PART = ".part"
-N_BATCH = 1000
-"""Rows that are written together."""
 
 
-def write_rows(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> int:
+def write_packs(path: Path, packs: Iterator[Pack], kinds: Mapping[str, Kind]) -> int:
     """Write rows to a file, which is there only when all of them are; returns how many there are, 0 for no file.
 
     Args:
         path: Parquet where it ends so, else JSON lines. Its folder is made; a file of that name is replaced.
-        rows: Each with every column.
+        packs: The rows, packed for such a file.
         kinds: The columns' types.
 
     Raises:
@@ -33,8 +27,7 @@ def write_rows(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> in
     part = path.with_name(f"{path.name}{PART}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with without_collector():
-            n_rows = write(part, rows, kinds)
+        n_rows = write(part, packs, kinds)
         if n_rows:
             part.replace(path)
     except OSError as error:
@@ -44,57 +37,24 @@ def write_rows(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> in
     return n_rows
 
 
-def _write_lines(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> int:
+def _write_lines(path: Path, packs: Iterator[Pack], kinds: Mapping[str, Kind]) -> int:
     n_rows = 0
     with path.open("wb") as file:
-        for row in rows:
-            line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-            file.write(f"{line}\n".encode(errors="replace"))  # readers refuse lone surrogates
-            n_rows += 1
+        for pack in packs:
+            file.write(pack.content)
+            n_rows += pack.n_rows
     return n_rows
 
 
-def _write_parquet(path: Path, rows: Iterator[Row], kinds: Mapping[str, Kind]) -> int:
-    try:
-        import pyarrow
-        from pyarrow.parquet import ParquetWriter
-    except ImportError:
-        raise MissingExtra("pyarrow", "export") from None
-    schema = pyarrow.schema([(name, _type(kind)) for name, kind in kinds.items()])
+def _write_parquet(path: Path, packs: Iterator[Pack], kinds: Mapping[str, Kind]) -> int:
+    schema = schema_of(kinds)
+    from pyarrow import ipc
+    from pyarrow.parquet import ParquetWriter
+
     n_rows = 0
-    writing: Future[None] | None = None
-    # Compressing needs none of Python's time, so it goes on while the next rows are made.
-    with ParquetWriter(path, schema, compression="zstd") as writer, ThreadPoolExecutor(1) as behind:
-        while batch := list(islice(rows, N_BATCH)):
-            try:
-                table = pyarrow.Table.from_pylist(batch, schema)
-            except UnicodeEncodeError:
-                table = pyarrow.Table.from_pylist([_encodable(row) for row in batch], schema)
-            if writing is not None:
-                writing.result()
-            writing = behind.submit(writer.write_table, table)
-            n_rows += len(batch)
-        if writing is not None:
-            writing.result()
+    with ParquetWriter(path, schema, compression="zstd") as writer:
+        for pack in packs:
+            with ipc.open_stream(pack.content) as stream:
+                writer.write_table(stream.read_all())
+            n_rows += pack.n_rows
     return n_rows
-
-
-def _type(kind: Kind) -> Any:
-    import pyarrow
-
-    if isinstance(kind, list):
-        return pyarrow.list_(_type(kind[0]))
-    if isinstance(kind, dict):
-        return pyarrow.struct([(name, _type(part)) for name, part in kind.items()])
-    return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}[kind]
-
-
-def _encodable(value: Any) -> Any:
-    """Return a value whose texts have no lone surrogates."""
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    if isinstance(value, list):
-        return [_encodable(part) for part in value]
-    if isinstance(value, dict):
-        return {name: _encodable(part) for name, part in value.items()}
-    return value
