@@ -457,7 +457,9 @@ async function refresh() {
 }
 
 (async () => {
+  let known;
   try {
+    known = await source.version?.(); // before the runs: what is added while they are read is then seen as new
     await refresh();
     shown = tasks;
     await draw();
@@ -466,7 +468,6 @@ async function refresh() {
     throw error;
   }
   if (!source.version) return;
-  let known = await source.version();
   const look = async () => {
     try {
       const now = await source.version();
