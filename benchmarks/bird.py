@@ -31,8 +31,8 @@ from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.evaluation import Job, majority_right, pass_at, run_jobs
 from iad_envs.bird.schema import RENDERERS, SchemaSource, load_schema
 from iad_envs.bird.scoring import GOLDS, Scorer
+from iad_policy.domains.bird.verifier import QueryVerifier
 from iad_policy.types import Candidate, State
-from iad_policy.verifiers.bird import QueryVerifier
 
 TIMEOUT_S = 30.0
 KS = (1, 3, 5, 7)

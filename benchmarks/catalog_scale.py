@@ -36,7 +36,7 @@ SEARCH = """
 import random
 from pathlib import Path
 from webshop_server.goals import load_goals
-from webshop_server.stock import open_stock
+from webshop_server.storage.loading import open_stock
 folder = Path(sys.argv[1])
 catalog, engine = open_stock(folder)
 draw = random.Random(0)

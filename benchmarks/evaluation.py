@@ -25,16 +25,16 @@ from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.answering import Cast
-from iad_policy.call import current_call
+from iad_policy.analysis.results import Heading, Results
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EPISODES, EpisodeRecord, read_episodes
-from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.results import Heading, Results
 from iad_policy.evaluation.runner import Runner
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
+from iad_policy.models.call_context import current_call
+from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.answerer import Cast
 from iad_policy.types import Information
 
 N_STEPS = 5

@@ -13,13 +13,13 @@ from time import perf_counter
 from figures import figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.digest import digest
-from iad_policy.evaluation.api import evaluate
-from iad_policy.evaluation.episodes import EPISODES
-from iad_policy.evaluation.exports import export_runs
-from iad_policy.evaluation.results import CONFIG
-from iad_policy.evaluation.trace import RunTraces
-from iad_policy.log import ANSWERS, BLOBS
+from iad_policy.analysis.exports import export_runs
+from iad_policy.analysis.results import CONFIG
+from iad_policy.evaluate import evaluate
+from iad_policy.hashing import digest
+from iad_policy.recording.answer_log import ANSWERS, BLOBS
+from iad_policy.recording.episode_record import EPISODES
+from iad_policy.recording.trace import RunTraces
 
 N_DECISIONS = 100_000
 N_TASKS = 20

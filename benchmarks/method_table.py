@@ -20,14 +20,14 @@ import gymnasium as gym
 from figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.defaults import DEFAULTS
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.analysis.statistics import Interval
+from iad_policy.env_defaults import DEFAULTS
+from iad_policy.evaluation.components import load_cast
 from iad_policy.evaluation.config import FREE, REFERENCE, RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.statistics import Interval
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.run_folder import RunFolder
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
 
 BASELINE = "bon"

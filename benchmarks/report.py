@@ -13,8 +13,8 @@ from figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.evaluation.viewer.report import write_report
-from iad_policy.evaluation.viewer.server import create_app
+from iad_policy.analysis.viewer.report import write_report
+from iad_policy.analysis.viewer.server import create_app
 
 N_EPISODES = 1000
 N_MANY = 10_000
@@ -41,7 +41,7 @@ def main() -> None:
 def _open_s(path: Path) -> float | None:
     """Return the seconds until the page's list of tasks is there in Chromium; None without a browser."""
     try:
-        from iad_envs.selenium_browser import SeleniumBrowser
+        from iad_envs.browser.selenium import SeleniumBrowser
 
         browser = SeleniumBrowser(size=(1400, 900))
     except Exception as missing:  # whatever a machine lacks, the other figures are still told

@@ -15,8 +15,8 @@ import gymnasium as gym
 from figures import PRELUDE, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.sketch2code.errors import BrowserNotFound
-from webshop_server.serving import host_shop
+from iad_envs.browser.errors import BrowserNotFound
+from webshop_server.site.serving import host_shop
 
 FULL = "--full" in sys.argv
 N_CLIENTS = 32
@@ -68,7 +68,7 @@ print(json.dumps({"times": times, "errors": errors, "seconds": time.perf_counter
 """
 SESSIONS = """
 import gymnasium as gym, iad_envs
-from webshop_server.app import Site, create_app
+from webshop_server.site.app import Site, create_app
 front = gym.make("IAD/WebShop-v0").unwrapped.storefront
 site = Site(front.shop, front.tasks)
 with create_app(site).app_context():

@@ -20,15 +20,15 @@ from bundled import bundled_tasks
 from figures import figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.sketch2code.devtools import Browser, find_chromium
+from iad_envs.browser.devtools import Browser, find_chromium
+from iad_envs.data import data_folder
 from iad_envs.sketch2code.layout import KINDS, Box, page_boxes, score_layout
 from iad_envs.sketch2code.page import Limits, score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tab import Tab
 from iad_envs.sketch2code.tasks import load_assets, load_tasks
-from iad_envs.tasks import data_folder
+from iad_policy.domains.sketch2code.verifier import SketchVerifier
 from iad_policy.types import Candidate, State
-from iad_policy.verifiers.sketch2code import SketchVerifier
 
 FULL = "--full" in sys.argv
 N_PAIRS = 20 if FULL else 4

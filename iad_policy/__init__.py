@@ -1,7 +1,7 @@
 """How an action is chosen, and how that is measured: agents, verifiers, strategies, and the wrapper that runs them."""
 
 from iad_policy.budget import Budget
-from iad_policy.evaluation.api import evaluate
+from iad_policy.evaluate import evaluate
 from iad_policy.requests import All, Ask, Commit, Propose, Simulate, Verify
 from iad_policy.strategies import per_step
 from iad_policy.types import (

@@ -14,22 +14,22 @@ import typer
 from rich.console import Console
 
 import iad_envs
+from iad_envs.data import DATA_VARIABLE, data_folder
 from iad_envs.errors import Unavailable
-from iad_envs.tasks import DATA_VARIABLE, data_folder
-from iad_policy.digest import digest
+from iad_policy.commands import reports as commands
+from iad_policy.commands.doctor import LIMIT_S, examine, page
+from iad_policy.commands.options import asked_for, pairs
+from iad_policy.commands.play import play as play_episode
+from iad_policy.commands.suite import NAME, read_suite
+from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import IADError, MissingExtra, StorageError
-from iad_policy.evaluation import commands
-from iad_policy.evaluation.asked import asked_for, pairs
-from iad_policy.evaluation.casting import cache_path, load_cast
+from iad_policy.evaluation.components import cache_path, load_cast
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, THREADS, RunConfig
-from iad_policy.evaluation.doctor import LIMIT_S, examine, page
-from iad_policy.evaluation.folder import RunFolderError
-from iad_policy.evaluation.making import completed, entry_points, env_of, make_env, parameters_of
-from iad_policy.evaluation.play import play as play_episode
+from iad_policy.evaluation.resolve import completed, entry_points, env_of, make_env, parameters_of
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.session import run_session
-from iad_policy.evaluation.suite import NAME, read_suite
 from iad_policy.evaluation.trackers import TrackerError, tracker_names
+from iad_policy.hashing import digest
+from iad_policy.recording.run_folder import RunFolderError
 from iad_policy.simulators import PERFECT
 from webshop_server import commands as shop
 
@@ -218,7 +218,7 @@ def serve(
     data_dir: DataDir = None,
 ) -> None:
     """Host the shop of IAD/WebShop-v0 as a site, until Ctrl-C."""
-    from webshop_server.serving import open_site, serve_until_stopped
+    from webshop_server.site.serving import open_site, serve_until_stopped
 
     console = _console()
     with _clear_errors((*BAD_INPUT, OSError)):
@@ -327,7 +327,7 @@ def _anywhere(
 
 
 def _serve(application: Any, host: str, port: int) -> None:
-    from webshop_server.serving import Server, serve_until_stopped
+    from webshop_server.site.serving import Server, serve_until_stopped
 
     server = Server(application, host=host, port=port)
     taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} was taken."

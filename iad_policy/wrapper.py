@@ -9,23 +9,23 @@ from typing import Any, TypeVar
 
 import gymnasium as gym
 
-from iad_policy.adapters import adapt
 from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.budget import Budget, Meter
-from iad_policy.cast import Cast
-from iad_policy.digest import digest
-from iad_policy.driver import Driver
-from iad_policy.episode import Episode
 from iad_policy.errors import ContractError, UnknownName
-from iad_policy.feedback import FeedbackForm
-from iad_policy.log import AnswerLog, EpisodeLog
+from iad_policy.hashing import digest
+from iad_policy.recording.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
 from iad_policy.roles import load_roles
+from iad_policy.runtime.components import Cast
+from iad_policy.runtime.driver import Driver
+from iad_policy.runtime.episode import Episode
 from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold
 from iad_policy.strategies import Strategy, load_strategy, require_verifier
-from iad_policy.strategies.stop import StopRule
+from iad_policy.strategies.building_blocks.feedback import FeedbackForm
+from iad_policy.strategies.building_blocks.stop import StopRule
 from iad_policy.types import Agent, Candidate, Decision, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
+from iad_policy.world import adapt
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
-from iad_policy.evaluation.suite import read_suite
+from iad_policy.commands.suite import read_suite
 from tests.full.postgres_server import binaries
 from tests.full.postgres_server import serving as serving_postgres
 from tests.iad_policy.openai_server import Reply, completion, serving

@@ -13,8 +13,8 @@ import gymnasium as gym
 import pytest
 
 from iad_envs import ENVIRONMENTS
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.core import IADEnv
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
 from tests.iad_envs.browsers import missing
 
 ROOT = Path(__file__).parent.parent

@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from webshop_server.json_files import CatalogError, Read, find_file, read_items, read_json
+from webshop_server.storage.json_files import CatalogError, Read, find_file, read_items, read_json
 
 PRODUCTS = "items_shuffle"
 ATTRIBUTES = "items_ins_v2"

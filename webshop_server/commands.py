@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from webshop_server.indexes import Indexes, Report
-from webshop_server.synth import FULL_SIZE, write_catalog
+from webshop_server.storage.indexes import Indexes, Report
+from webshop_server.synthetic.synth import FULL_SIZE, write_catalog
 
 __all__ = ["add_commands"]
 

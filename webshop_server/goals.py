@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from webshop_server.catalog import Catalog, Product
-from webshop_server.json_files import find_file, read_json
 from webshop_server.limits import NO_LIMIT, limit_text, price_limit
-from webshop_server.stock import open_products
+from webshop_server.storage.json_files import find_file, read_json
+from webshop_server.storage.loading import open_products
 
 FROZEN_FILE = "goals.jsonl"
 KINDS = ("synthetic", "human")

@@ -11,15 +11,15 @@ import numpy as np
 from iad_envs.bash.facts import NOTHING, complaint_about, facts_of, observation_of
 from iad_envs.bash.sandbox import Limits, open_sandbox
 from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, run_gold, scored
-from iad_envs.bash.start import Ran, StartState
+from iad_envs.bash.start_state import Ran, StartState
 from iad_envs.bash.tasks import DATA_FILES, Task, commands_in, load_tasks, setup_of
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
-from iad_envs.parts import Part
-from iad_envs.parts.docker import DOCKER
-from iad_envs.parts.sandbox import SANDBOX
+from iad_envs.requirements import Part
+from iad_envs.requirements.docker import DOCKER
+from iad_envs.requirements.sandbox import SANDBOX
 from iad_envs.spaces import UnicodeText
-from iad_envs.tasks import DataVersion, data_folder, data_version
 
 MAX_ACTION_CHARS = 1 << 20
 MAX_OBSERVATION_CHARS = 1 << 20

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from iad_envs.bash.sandbox import Change, Result
-from iad_envs.bash.start import Ran
+from iad_envs.bash.start_state import Ran
 
 MAX_PATHS = 100
 """Paths named in a fact; the counts are of all."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Literal, NamedTuple
 
-from iad_envs.bash.original import git_status
+from iad_envs.bash.intercode_compat import git_status
 from iad_envs.bash.reward import UnreadableStatus, intercode_parts, strict_parts
 from iad_envs.bash.sandbox import Token
-from iad_envs.bash.start import Ran, StartState, answer_of, is_text
+from iad_envs.bash.start_state import Ran, StartState, answer_of, is_text
 
 RewardMode = Literal["intercode", "strict"]
 NO_PARTS: Mapping[RewardMode, Mapping[str, float]] = {

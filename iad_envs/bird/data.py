@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from iad_envs.data import DataVersion, data_version, is_official
 from iad_envs.errors import DataNotFound, UnknownTask
-from iad_envs.tasks import DataVersion, data_version, is_official
 
 DATA_FILES = ("*.json", "*_databases/*/*.sqlite")
 DIFFICULTIES = ("simple", "moderate", "challenging")

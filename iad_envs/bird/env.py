@@ -9,20 +9,20 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
+from iad_envs.bird.connection import Desk, Server, open_desk, open_postgres_desk
 from iad_envs.bird.data import Question, aligned, load_data, read_predictions
 from iad_envs.bird.database import EXPLORING, Dialect, Limits, Result
-from iad_envs.bird.desk import Desk, Server, open_desk, open_postgres_desk
-from iad_envs.bird.facts import findings
+from iad_envs.bird.findings import findings
 from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
 from iad_envs.bird.schema import RENDERERS
 from iad_envs.bird.scoring import PairScore
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.data import DataVersion, data_folder
 from iad_envs.errors import UnknownTask
-from iad_envs.parts import Part
-from iad_envs.parts.postgres import POSTGRES
+from iad_envs.requirements import Part
+from iad_envs.requirements.postgres import POSTGRES
 from iad_envs.spaces import UnicodeText
-from iad_envs.tasks import DataVersion, data_folder
 
 MAX_CHARS = 1 << 20
 MAX_CELLS_KEPT = 20_000

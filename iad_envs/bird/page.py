@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from iad_envs.bird.actions import DIALECTS, HOW_TO
 from iad_envs.bird.data import Question
 from iad_envs.bird.database import Dialect, Limits, Result
-from iad_envs.bird.facts import Finding
+from iad_envs.bird.findings import Finding
 
 SHOWN_CELL_CHARS = 200
 

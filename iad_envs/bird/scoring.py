@@ -14,7 +14,8 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.bird import official, sound
+from iad_envs.bird import official
+from iad_envs.bird import strict_match as sound
 from iad_envs.bird.database import EXPLORING, SCORING, Database, Queried, Result
 from iad_envs.bird.sql import is_volatile, refusal
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_envs.sketch2code.images import Image, decoded
+from iad_envs.browser.images import Image, decoded
 from iad_envs.sketch2code.layout import Box
 from iad_envs.sketch2code.page import Page
 from iad_envs.sketch2code.renderer import Renderer

@@ -9,22 +9,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from gymnasium import spaces
 
+from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
-from iad_envs.parts import Part
-from iad_envs.parts.browser import BROWSER, OPENCV
+from iad_envs.requirements import Part
+from iad_envs.requirements.browser import BROWSER, OPENCV
 from iad_envs.sketch2code.answers import read_answer, texts_of
-from iad_envs.sketch2code.draft import Draft, Sketch, page_data
-from iad_envs.sketch2code.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side
-from iad_envs.sketch2code.lease import Lease
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.shared_renderer import Lease
+from iad_envs.sketch2code.simulated_user import COMPLETE, Turn, User, sees_reference
 from iad_envs.sketch2code.sketcher import draw_sketch
+from iad_envs.sketch2code.state import Draft, Sketch, page_data
 from iad_envs.sketch2code.tasks import ASK, QUESTION, Task, instruction, load_assets, load_tasks
-from iad_envs.sketch2code.users import COMPLETE, Turn, User, sees_reference
 from iad_envs.sketch2code.visual import VISUAL_PARTS, visual_score
 from iad_envs.spaces import UnicodeText
-from iad_envs.tasks import DataVersion, data_folder, data_version
 
 MAX_CHARS = 1 << 23
 EXAMPLE = "<!DOCTYPE html><html><body></body></html>"
@@ -116,7 +116,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         if (user is None) != (setting == "direct"):
             raise ValueError(
                 f"expected a user in the settings feedback and question, and none in direct, got {user!r} in "
-                f"{setting!r}; pass user=, such as iad_envs.sketch2code.users.PointingUser()"
+                f"{setting!r}; pass user=, such as iad_envs.sketch2code.simulated_user.PointingUser()"
             )
         self._folder = data_folder("sketch2code", data_dir).resolve()
         self._tasks = load_tasks(self._folder)

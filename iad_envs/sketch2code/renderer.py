@@ -11,8 +11,8 @@ from hashlib import blake2b
 from types import TracebackType
 from typing import TypeVar
 
-from iad_envs.sketch2code.devtools import Browser, find_chromium
-from iad_envs.sketch2code.errors import BrowserGone, PageTimeout, RenderError
+from iad_envs.browser.devtools import Browser, find_chromium
+from iad_envs.browser.errors import BrowserGone, PageTimeout, RenderError
 from iad_envs.sketch2code.page import Limits, Page
 from iad_envs.sketch2code.tab import Tab
 

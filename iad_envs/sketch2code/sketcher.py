@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_envs.sketch2code.images import Image, opencv
+from iad_envs.browser.images import Image, opencv
 from iad_envs.sketch2code.layout import Box, Boxes
 
 WIDTH_PX = 1000

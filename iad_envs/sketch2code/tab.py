@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-from iad_envs.sketch2code.devtools import Browser
-from iad_envs.sketch2code.errors import BrowserGone
+from iad_envs.browser.devtools import Browser
+from iad_envs.browser.errors import BrowserGone
 from iad_envs.sketch2code.layout import KINDS, Box, page_boxes
 from iad_envs.sketch2code.page import Limits, Page
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from iad_envs.browser.images import Image, opencv
 from iad_envs.sketch2code.assignment import cheapest_pairs
 from iad_envs.sketch2code.blocks import Block, rewritten, text_blocks
 from iad_envs.sketch2code.colours import colour_difference
-from iad_envs.sketch2code.images import Image, opencv
 from iad_envs.sketch2code.layout import Box
 from iad_envs.sketch2code.renderer import Renderer
 

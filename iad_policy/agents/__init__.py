@@ -8,25 +8,25 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.names import load_object, load_own, made
+from iad_policy.registry import load_object, load_own, made
 from iad_policy.types import Agent, Candidate, Feedback, State
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
-    "shopper": "iad_policy.agents.shopper:Shopper",
-    "linker": "iad_policy.agents.linker:Linker",
+    "shopper": "iad_policy.domains.webshop.agent:Shopper",
+    "linker": "iad_policy.domains.bird.agent:Linker",
     "replay": "iad_policy.agents.replay:Replay",
-    "scripter": "iad_policy.agents.scripter:Scripter",
-    "tracer": "iad_policy.agents.tracer:Tracer",
-    "heeding": "iad_policy.agents.heeding:Heeding",
+    "scripter": "iad_policy.domains.bash.agent:Scripter",
+    "tracer": "iad_policy.domains.sketch2code.agent:Tracer",
+    "heeding": "iad_policy.agents.plan_following:Heeding",
     "litellm": "iad_policy.agents.language:language_agent",
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
     "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",
-    "noisy-oracle": "iad_policy.agents.instruments:noisy_oracle",
-    "feedback-responsive": "iad_policy.agents.instruments:feedback_responsive",
-    "stubborn": "iad_policy.agents.instruments:stubborn",
-    "over-reflector": "iad_policy.agents.instruments:over_reflector",
+    "noisy-oracle": "iad_policy.agents.synthetic:noisy_oracle",
+    "feedback-responsive": "iad_policy.agents.synthetic:feedback_responsive",
+    "stubborn": "iad_policy.agents.synthetic:stubborn",
+    "over-reflector": "iad_policy.agents.synthetic:over_reflector",
 }
 """Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
 

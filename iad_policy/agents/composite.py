@@ -9,7 +9,7 @@ import gymnasium as gym
 
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
-from iad_policy.models.answers import read_parts
+from iad_policy.models.parsing import read_parts
 from iad_policy.prompts.rendering import N_OLD_TURNS, shortened
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
 

@@ -6,13 +6,13 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 import gymnasium as gym
 
-from iad_policy.defaults import Defaults, defaults_of, env_id
+from iad_policy.env_defaults import Defaults, defaults_of, env_id
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion, LanguageModel, Messages, identity_of, load_model
-from iad_policy.models.answers import read_action, read_integer, split_thought
-from iad_policy.names import load_object
+from iad_policy.models.parsing import read_action, read_integer, split_thought
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.prompts.rendering import state_values
+from iad_policy.registry import load_object
 from iad_policy.types import Candidate, Feedback, State
 
 Style = Literal["direct", "cot", "few-shot"]

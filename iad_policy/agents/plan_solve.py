@@ -10,7 +10,7 @@ import gymnasium as gym
 
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
-from iad_policy.models.answers import split_thought
+from iad_policy.models.parsing import split_thought
 from iad_policy.types import Candidate, Feedback, Part, State
 
 NUMBER = re.compile(r"^\W*(?:step\s*)?\d+\W+\s*", re.IGNORECASE)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeVar
 
 from iad_policy.budget import Budget
-from iad_policy.digest import digest
 from iad_policy.errors import UnknownName
+from iad_policy.hashing import digest
 from iad_policy.requests import Asking
 from iad_policy.simulators import PERFECT
 from iad_policy.strategies import STRATEGIES, Strategy, declaration_of, find_strategy, load_strategy, options_of

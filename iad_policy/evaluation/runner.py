@@ -6,16 +6,16 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.adapters import described
+from iad_policy.analysis.results import Heading
 from iad_policy.budget import Budget, Meter
-from iad_policy.digest import digest, seed_of
 from iad_policy.evaluation.config import Arm, RunConfig
-from iad_policy.evaluation.desk import Desk
 from iad_policy.evaluation.engines import load_engine
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.results import Heading
+from iad_policy.evaluation.journal import Desk
 from iad_policy.evaluation.worker import Job, LoadCast, MakeEnv, Post, Seat
+from iad_policy.hashing import digest, seed_of
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.run_folder import RunFolder
+from iad_policy.world import described
 
 
 class Runner:

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple, TypeAlias
 import gymnasium as gym
 
 from iad_policy.budget import Budget, Meter
-from iad_policy.cast import Cast
-from iad_policy.defaults import env_id
-from iad_policy.digest import seed_of
+from iad_policy.env_defaults import env_id
 from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
-from iad_policy.evaluation.casting import identity_of
+from iad_policy.evaluation.components import identity_of
 from iad_policy.evaluation.config import Arm, RunConfig
-from iad_policy.evaluation.course import Course
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.log import EpisodeLog
-from iad_policy.names import signed
+from iad_policy.evaluation.episode_run import Course
+from iad_policy.hashing import seed_of
+from iad_policy.recording.answer_log import EpisodeLog
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.registry import signed
+from iad_policy.runtime.components import Cast
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
 

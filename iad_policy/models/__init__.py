@@ -39,7 +39,7 @@ class Completion:
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Completes messages, and reports the usage to `iad_policy.call.current_call()`.
+    """Completes messages, and reports the usage to `iad_policy.models.call_context.current_call()`.
 
     An optional mapping `settings` holds whatever else changes its answers (endpoint, extra sampling parameters).
     """

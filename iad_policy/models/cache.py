@@ -14,9 +14,9 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from iad_policy.call import current_call
-from iad_policy.digest import digest
+from iad_policy.hashing import digest
 from iad_policy.models import Completion, LanguageModel, Messages, settings_of
+from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
 CACHE_VERSION = 1

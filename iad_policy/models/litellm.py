@@ -18,10 +18,10 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from iad_policy.call import current_call, pause
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages
-from iad_policy.models.gate import Gate
+from iad_policy.models.call_context import current_call, pause
+from iad_policy.models.rate_limit import Gate
 from iad_policy.types import Usage
 
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})

@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-from iad_policy.call import current_call
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages
+from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
 CHARS_PER_TOKEN = 4

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import gymnasium as gym
 
-from iad_policy.defaults import defaults_of
-from iad_policy.digest import digest
+from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import UnknownName
+from iad_policy.hashing import digest
 
 FOLDER = Path(__file__).parent
 SEPARATOR = "---"

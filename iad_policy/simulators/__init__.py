@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import gymnasium as gym
 
-from iad_policy.adapters import World
 from iad_policy.errors import SimulationError
-from iad_policy.names import load_object, load_own, made
+from iad_policy.registry import load_object, load_own, made
 from iad_policy.types import Outcome, State
+from iad_policy.world import World
 
 PERFECT = "perfect"
 SIMULATORS: Mapping[str, str] = {

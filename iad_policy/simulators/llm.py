@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, NoReturn
 
 import gymnasium as gym
 
-from iad_policy.adapters import World
 from iad_policy.errors import ModelError, SimulationError
 from iad_policy.models import LanguageModel, identity_of, load_model
-from iad_policy.models.answers import FENCE, read_field
+from iad_policy.models.parsing import FENCE, read_field
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import shown, state_values
-from iad_policy.simulators.seen import Seen
+from iad_policy.simulators.visible_state import Seen
 from iad_policy.types import Outcome, State
+from iad_policy.world import World
 
 N_TRIES = 2
 _OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", re.IGNORECASE | re.MULTILINE)

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from iad_policy.adapters import World
-from iad_policy.defaults import defaults_of
-from iad_policy.digest import digest, seed_of
+from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import UnknownName
-from iad_policy.simulators.garbling import garbled
-from iad_policy.simulators.outcomes import END, SUCCESS, is_failure, type_of
+from iad_policy.hashing import digest, seed_of
+from iad_policy.simulators.outcome_types import END, SUCCESS, is_failure, type_of
+from iad_policy.simulators.typos import garbled
 from iad_policy.types import Outcome, State
+from iad_policy.world import World
 
 FAILURE = "failure"
 MAX_TRIES = 12

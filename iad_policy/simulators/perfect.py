@@ -4,8 +4,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.adapters import World
 from iad_policy.types import Outcome, State
+from iad_policy.world import World
 
 
 class PerfectSimulator:

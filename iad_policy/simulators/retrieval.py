@@ -8,14 +8,14 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.adapters import World
-from iad_policy.digest import digest, encode
-from iad_policy.encoding import Encoder, HashedNgrams
 from iad_policy.errors import SimulationError
+from iad_policy.hashing import digest, encode
 from iad_policy.prompts.rendering import shown
-from iad_policy.simulators.recording import Recorded, read, record_elsewhere
-from iad_policy.simulators.seen import Seen
+from iad_policy.simulators.embedding import Encoder, HashedNgrams
+from iad_policy.simulators.recorded import Recorded, read, record_elsewhere
+from iad_policy.simulators.visible_state import Seen
 from iad_policy.types import Outcome, State
+from iad_policy.world import World
 
 ACTION_WEIGHT = 0.7
 """Of the action's similarity; the rest is the observation's."""

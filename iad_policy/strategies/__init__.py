@@ -12,10 +12,10 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from iad_policy.errors import UnknownName
-from iad_policy.feedback import load_feedback
-from iad_policy.names import load_object, load_own
+from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
-from iad_policy.strategies.stop import load_stop
+from iad_policy.strategies.building_blocks.feedback import load_feedback
+from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import Candidate, State, Verifier
 
 STRATEGIES: Mapping[str, str] = {

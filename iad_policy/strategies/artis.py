@@ -7,11 +7,11 @@ from functools import partial
 from itertools import count
 from typing import Literal, TypeAlias
 
-from iad_policy.attempts import REAL, Attempt
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Ask, Asking, Commit, Propose
-from iad_policy.rollouts import Rollout, roll_out, valued
 from iad_policy.strategies import declares
+from iad_policy.strategies.building_blocks.attempts import REAL, Attempt
+from iad_policy.strategies.building_blocks.rollouts import Rollout, roll_out, valued
 from iad_policy.types import Candidate, State
 
 _Attempting: TypeAlias = Callable[[State], Asking[Attempt]]

@@ -7,10 +7,10 @@ from typing import Any
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Commit, Request, Verify
-from iad_policy.rollouts import follow, value_of
 from iad_policy.strategies import declares
-from iad_policy.tree import Edge, Node, Tree
-from iad_policy.tree_search import outcome, proposed
+from iad_policy.strategies.building_blocks.expansion import outcome, proposed
+from iad_policy.strategies.building_blocks.rollouts import follow, value_of
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
 from iad_policy.types import Candidate, State
 
 FIRST_PRIORITY = 0.5

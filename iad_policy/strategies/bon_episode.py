@@ -1,10 +1,10 @@
 """Best-of-N over whole episodes: N are simulated, the best one is committed."""
 
 from iad_policy.requests import All, Asking
-from iad_policy.rollouts import DEPTH, best_of, finish, follow, roll_out
+from iad_policy.roles.paraphrase_check import paraphrases
 from iad_policy.strategies import declares
+from iad_policy.strategies.building_blocks.rollouts import DEPTH, best_of, finish, follow, roll_out
 from iad_policy.types import State
-from iad_policy.wording import paraphrases
 
 
 @declares(n="simulated episodes")

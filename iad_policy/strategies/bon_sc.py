@@ -5,8 +5,8 @@ from typing import Literal
 
 from iad_policy.requests import Asking, Propose
 from iad_policy.strategies import declares, per_step
+from iad_policy.strategies.building_blocks.voting import voted
 from iad_policy.types import Candidate, State
-from iad_policy.voting import voted
 
 
 @per_step

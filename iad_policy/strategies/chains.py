@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from iad_policy.feedback import FeedbackForm, best_and_worst
 from iad_policy.requests import All, Asking, Propose
 from iad_policy.strategies import per_step
+from iad_policy.strategies.building_blocks.feedback import FeedbackForm, best_and_worst
+from iad_policy.strategies.building_blocks.stop import never
+from iad_policy.strategies.building_blocks.voting import voted
 from iad_policy.strategies.iad import chain
-from iad_policy.strategies.stop import never
 from iad_policy.types import Candidate, State
-from iad_policy.voting import voted
 
 
 @per_step

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.feedback import FeedbackForm, best_and_worst
 from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import per_step
-from iad_policy.strategies.stop import never
+from iad_policy.strategies.building_blocks.feedback import FeedbackForm, best_and_worst
+from iad_policy.strategies.building_blocks.stop import never
 from iad_policy.types import Candidate, State, score
 
 

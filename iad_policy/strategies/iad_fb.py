@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from iad_policy.feedback import FeedbackForm, best_and_worst, best_worst_and_judge_text
 from iad_policy.requests import Asking
 from iad_policy.strategies import per_step
+from iad_policy.strategies.building_blocks.feedback import FeedbackForm, best_and_worst, best_worst_and_judge_text
+from iad_policy.strategies.building_blocks.stop import never
 from iad_policy.strategies.iad import chain
-from iad_policy.strategies.stop import never
 from iad_policy.types import Candidate, Feedback, State
 
 

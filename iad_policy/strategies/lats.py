@@ -7,11 +7,11 @@ from typing import Any
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Verify
-from iad_policy.rollouts import Decide, Rollout, follow
 from iad_policy.strategies import declares
-from iad_policy.strategies.stop import StopRule, score_reached
-from iad_policy.tree import Tree, uct
-from iad_policy.tree_search import Manner, iteration
+from iad_policy.strategies.building_blocks.expansion import Manner, iteration
+from iad_policy.strategies.building_blocks.rollouts import Decide, Rollout, follow
+from iad_policy.strategies.building_blocks.stop import StopRule, score_reached
+from iad_policy.strategies.building_blocks.tree import Tree, uct
 from iad_policy.types import Candidate, State, score
 
 SOLVED = score_reached(1.0)

@@ -4,10 +4,10 @@ from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Verify
-from iad_policy.rollouts import DEPTH, first_answer
 from iad_policy.strategies import declares, per_step
-from iad_policy.tree import Pick, Tree, ucb1
-from iad_policy.tree_search import Manner, iteration, ranked
+from iad_policy.strategies.building_blocks.expansion import Manner, iteration, ranked
+from iad_policy.strategies.building_blocks.rollouts import DEPTH, first_answer
+from iad_policy.strategies.building_blocks.tree import Pick, Tree, ucb1
 from iad_policy.types import Candidate, State
 
 

@@ -6,10 +6,10 @@ from functools import partial
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Asking, Propose, Verify
-from iad_policy.rollouts import DEPTH, best_of, finish, follow, roll_out
+from iad_policy.roles.paraphrase_check import paraphrases
 from iad_policy.strategies import declares
+from iad_policy.strategies.building_blocks.rollouts import DEPTH, best_of, finish, follow, roll_out
 from iad_policy.types import Candidate, State, score
-from iad_policy.wording import paraphrases
 
 
 @declares(n_with={"episodes": "proposals per step of each simulated episode"})

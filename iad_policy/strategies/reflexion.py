@@ -4,9 +4,9 @@ from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose
-from iad_policy.rollouts import DEPTH, Rollout, finish, follow, roll_out, valued
 from iad_policy.strategies import declares
-from iad_policy.strategies.stop import StopRule, finalised
+from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, finish, follow, roll_out, valued
+from iad_policy.strategies.building_blocks.stop import StopRule, finalised
 from iad_policy.types import Candidate, State
 
 N_KEPT = 3

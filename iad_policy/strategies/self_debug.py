@@ -3,10 +3,10 @@
 from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.feedback import about_last
-from iad_policy.reading.failures import failure_of
 from iad_policy.requests import Asking, Propose, Simulate
 from iad_policy.strategies import declares, per_step
+from iad_policy.strategies.building_blocks.failures import failure_of
+from iad_policy.strategies.building_blocks.feedback import about_last
 from iad_policy.types import Candidate, State
 
 

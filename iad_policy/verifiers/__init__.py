@@ -9,14 +9,14 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.names import load_object, load_own, made
+from iad_policy.registry import load_object, load_own, made
 from iad_policy.types import Verifier
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
-    "reference": "iad_policy.verifiers.sketch2code:reference_verifier",
-    "page-judge": "iad_policy.verifiers.sketch2code:page_judge",
-    "proxy": "iad_policy.defaults:proxy_verifier",
+    "reference": "iad_policy.domains.sketch2code.verifier:reference_verifier",
+    "page-judge": "iad_policy.domains.sketch2code.verifier:page_judge",
+    "proxy": "iad_policy.env_defaults:proxy_verifier",
     "judge": "iad_policy.verifiers.judge:judge",
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",

@@ -13,7 +13,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.digest import seed_of
+from iad_policy.hashing import seed_of
 from iad_policy.types import Candidate, Information, State, Verdict, Verifier
 from iad_policy.verifiers import load_verifier
 

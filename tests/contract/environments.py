@@ -15,7 +15,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from iad_envs.core import IADEnv
-from iad_policy.digest import decode, digest, encode
+from iad_policy.hashing import decode, digest, encode
 
 GARBAGE: Sequence[Any] = (
     "",

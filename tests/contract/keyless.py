@@ -8,8 +8,8 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
-from iad_policy.defaults import DEFAULTS
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_policy.env_defaults import DEFAULTS
 
 KEYLESS = tuple(DEFAULTS)
 

@@ -9,9 +9,9 @@ import pytest
 from gymnasium import wrappers
 
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Simulate
-from iad_policy.adapters import ForkedWorld, NativeWorld, World, adapt
-from iad_policy.digest import digest
 from iad_policy.errors import SimulationError
+from iad_policy.hashing import digest
+from iad_policy.world import ForkedWorld, NativeWorld, World, adapt
 from tests.contract.foreign import Dice
 from tests.contract.players import STRATEGIES, TAXI, Hunch, Wanderer, play
 from tests.contract.toy import Digger

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from iad_policy.digest import digest
 from iad_policy.errors import ReplayError
-from iad_policy.log import ANSWERS, BLOBS, AnswerLog
+from iad_policy.hashing import digest
+from iad_policy.recording.answer_log import ANSWERS, BLOBS, AnswerLog
 from tests.contract.players import STRATEGIES, Played, play
 from tests.contract.toy import Digger
 

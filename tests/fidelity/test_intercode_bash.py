@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from iad_envs.bash.env import BashEnv
-from iad_envs.bash.original import IGNORED_NAMES, MalformedCommand, arrives_as, git_status
+from iad_envs.bash.intercode_compat import IGNORED_NAMES, MalformedCommand, arrives_as, git_status
 from iad_envs.bash.reward import UnreadableStatus, intercode_parts, similarity
 from iad_envs.bash.sandbox import open_sandbox
-from iad_envs.bash.start import StartState
+from iad_envs.bash.start_state import StartState
 from iad_envs.bash.tasks import load_tasks
 
 Vectors = Callable[[str], Any]

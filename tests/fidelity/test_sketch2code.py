@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.sketch2code.layout import KINDS, Box, score_layout
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from iad_policy.commands.terminal_run import run_session
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.session import run_session
 from tests.full.ray_players import Dials
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
 

@@ -16,7 +16,7 @@ from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.page import result_name
 from iad_envs.bird.postgres import PostgresDatabase
 from iad_envs.bird.postgres_loader import GUARD, READER, load_database, make_roles
-from iad_envs.bird.sound import same_bag
+from iad_envs.bird.strict_match import same_bag
 from tests.full.postgres_attacks import QUICK_ATTACKS, REFUSED, SLOW_ATTACKS
 from tests.full.postgres_server import binaries, serving
 from tests.iad_envs.small_bird import QUESTIONS, make_folder

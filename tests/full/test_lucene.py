@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from webshop_server.catalog import index_text, load_catalog
-from webshop_server.indexes import Indexes
 from webshop_server.search import SearchEngine, load_engine, open_engine
 from webshop_server.search.analyzer import analyze
 from webshop_server.search.lucene import Lucene, any_key
+from webshop_server.storage.indexes import Indexes
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(find_spec("pyserini") is None, reason="pyserini is not installed: make test-lucene")

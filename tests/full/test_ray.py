@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from iad_policy import evaluate
-from iad_policy.evaluation.desk import RunStopped
 from iad_policy.evaluation.engines import EngineError
 from iad_policy.evaluation.engines.ray_cluster import connected, load_ray
-from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
-from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
+from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
+from iad_policy.recording.run_folder import RunFolder
 from tests.full.ray_players import Dials, OtherDataEnv
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
 from tests.iad_policy.openai_server import Reply, completion, serving

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from iad_policy.analysis.exports import FORMATS, export_runs
 from iad_policy.evaluation.config import FREE
-from iad_policy.evaluation.exports import FORMATS, export_runs
-from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.trace import RunTraces
+from iad_policy.recording.run_folder import RunFolder
+from iad_policy.recording.trace import RunTraces
 from tests.iad_policy.evaluation_toy import runner
 
 pytestmark = [

@@ -5,8 +5,8 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-from iad_envs.selenium_browser import CHROMEDRIVER_VARIABLE
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.selenium import CHROMEDRIVER_VARIABLE
 
 
 def missing() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bash.env import BashEnv
-from iad_envs.bash.original import arrives_as
+from iad_envs.bash.intercode_compat import arrives_as
 from iad_envs.bash.tasks import TaskFileError, commands_in, load_tasks, setup_of
 from iad_envs.errors import DataNotFound
 

@@ -15,8 +15,8 @@ from iad_envs.bird.data import (
     read_descriptions,
     read_predictions,
 )
+from iad_envs.data import OFFICIAL_SHA256, data_version, is_official
 from iad_envs.errors import DataNotFound
-from iad_envs.tasks import OFFICIAL_SHA256, data_version, is_official
 from tests.iad_envs.small_bird import QUESTIONS, UNANSWERED, make_folder
 
 HEADER = "original_column_name,column_name,column_description,data_format,value_description\n"

@@ -14,8 +14,8 @@ from iad_envs.bird.actions import parse_action
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.page import result_name
 from iad_envs.core import IADEnv
+from iad_envs.data import DATA_VARIABLE
 from iad_envs.errors import DataNotFound, UnknownTask
-from iad_envs.tasks import DATA_VARIABLE
 from tests.contract.environments import EnvironmentContract, Subject
 from tests.iad_envs.small_bird import QUESTIONS, UNANSWERED, make_folder
 

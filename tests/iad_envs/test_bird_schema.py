@@ -7,7 +7,7 @@ import pytest
 
 from iad_envs.bird.data import Question, load_data
 from iad_envs.bird.database import Database
-from iad_envs.bird.facts import Finding, findings, values_of
+from iad_envs.bird.findings import Finding, findings, values_of
 from iad_envs.bird.schema import RENDERERS, Schema, schema_of
 from tests.iad_envs.small_bird import make_folder
 

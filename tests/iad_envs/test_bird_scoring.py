@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iad_envs.bird import official, sound
+from iad_envs.bird import official
+from iad_envs.bird import strict_match as sound
 from iad_envs.bird.data import load_data
 from iad_envs.bird.evaluation import evaluate, majority_right, pass_at, report
 from iad_envs.bird.scoring import GoldCache, Scorer

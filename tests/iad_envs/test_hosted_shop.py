@@ -9,13 +9,13 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.webshop import WebShopEnv
+from iad_envs.webshop.env import WebShopEnv
 from iad_policy import IADPolicyWrapper
 from tests.contract.environments import EnvironmentContract, Subject, same
 from tests.contract.shopping import gold_purchase
 from tests.contract.test_environments import browse
-from webshop_server.hosted import TOKEN_VARIABLE, ShopUnavailable
-from webshop_server.serving import Server, host_shop
+from webshop_server.remote.hosted import TOKEN_VARIABLE, ShopUnavailable
+from webshop_server.site.serving import Server, host_shop
 
 TOKEN = "known to this test alone"
 ID = "Test/HostedShop-v0"
@@ -29,7 +29,7 @@ def opened(port: int = 0, **rules: Any) -> Server:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with opened() as server:
-        gym.register(ID, "iad_envs.webshop:WebShopEnv", kwargs={"server": server.address, "token": TOKEN})
+        gym.register(ID, "iad_envs.webshop.env:WebShopEnv", kwargs={"server": server.address, "token": TOKEN})
         yield server
     del gym.registry[ID]
 

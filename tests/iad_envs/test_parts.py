@@ -13,17 +13,17 @@ import pytest
 
 from iad_envs.bash.env import BashEnv
 from iad_envs.bird.env import BirdEnv
-from iad_envs.parts import Missing, Part, first_line
-from iad_envs.parts.browser import BROWSER
-from iad_envs.parts.docker import without_sdk
-from iad_envs.parts.driver import DRIVER
-from iad_envs.parts.java import JAVA
-from iad_envs.parts.sandbox import SANDBOX, forbidding
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.errors import BrowserGone
+from iad_envs.requirements import Missing, Part, first_line
+from iad_envs.requirements.browser import BROWSER
+from iad_envs.requirements.docker import without_sdk
+from iad_envs.requirements.driver import DRIVER
+from iad_envs.requirements.java import JAVA
+from iad_envs.requirements.sandbox import SANDBOX, forbidding
 from iad_envs.sketch2code.env import Sketch2CodeEnv
-from iad_envs.sketch2code.errors import BrowserGone
-from iad_envs.webshop import WebShopEnv
-from iad_envs.webshop_browser import WebShopBrowserEnv
+from iad_envs.webshop.browser_env import WebShopBrowserEnv
+from iad_envs.webshop.env import WebShopEnv
 from tests.iad_envs.browsers import living
 
 LIMIT_S = 1.0

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from browsers import missing
 
-from iad_envs.selenium_browser import SeleniumBrowser
-from iad_envs.webshop import WebShopEnv
-from webshop_server.serving import Server, host_shop
+from iad_envs.browser.selenium import SeleniumBrowser
+from iad_envs.webshop.env import WebShopEnv
+from webshop_server.site.serving import Server, host_shop
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 PAGES = ("index", "results", "item", "sub_page", "done")

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
-from iad_envs.sketch2code.images import decoded
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.images import decoded
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tasks import load_assets, load_tasks

@@ -11,8 +11,8 @@ import pytest
 from sketch_pages import make_folder
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.core import IADEnv
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
 from tests.contract.environments import EnvironmentContract, Subject
 
 

@@ -13,12 +13,12 @@ import pytest
 from sketch_pages import TITLES, make_folder
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.errors import BrowserNotFound
+from iad_envs.browser.images import encoded
 from iad_envs.errors import DataNotFound, UnknownTask
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.sketch2code.env import Sketch2CodeEnv
-from iad_envs.sketch2code.errors import BrowserNotFound
-from iad_envs.sketch2code.images import encoded
-from iad_envs.sketch2code.users import COMPLETE, PointingUser, Turn
+from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, Turn
 from iad_policy import IADPolicyWrapper
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"

@@ -18,14 +18,14 @@ from browsers import living, missing
 from shop_walks import walk_together
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.browser.errors import BrowserGone, BrowserNotFound
 from iad_envs.errors import UnknownTask
-from iad_envs.sketch2code.errors import BrowserGone, BrowserNotFound
-from iad_envs.webshop import WebShopEnv
-from iad_envs.webshop_browser import WebShopBrowserEnv
-from iad_envs.webshop_visit import PageMismatch
+from iad_envs.webshop.browser_env import WebShopBrowserEnv
+from iad_envs.webshop.env import WebShopEnv
+from iad_envs.webshop.visit import PageMismatch
 from tests.contract.environments import same
 from tests.contract.shopping import gold_purchase
-from webshop_server.serving import host_shop
+from webshop_server.site.serving import host_shop
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 TOKEN = "known to this test alone"

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import DataNotFound, UnknownTask
-from iad_envs.webshop import WebShopEnv, load_store
+from iad_envs.webshop.env import WebShopEnv, load_store
 from tests.contract.shopping import gold_purchase
 from webshop_server.goals import GoalError
-from webshop_server.json_files import CatalogError
 from webshop_server.reward import COLOURS
+from webshop_server.storage.json_files import CatalogError
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from iad_envs.errors import UnknownTask
-from iad_envs.webshop import WebShopEnv, load_store
+from iad_envs.webshop.env import WebShopEnv, load_store
 from webshop_server.goals import load_goals
-from webshop_server.indexes import Indexes, IndexNotFound
-from webshop_server.stock import open_products
+from webshop_server.storage.indexes import Indexes, IndexNotFound
+from webshop_server.storage.loading import open_products
 
 
 @pytest.fixture(scope="module")

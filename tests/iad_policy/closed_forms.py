@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iad_policy.agents.instruments import Instrument, feedback_responsive, noisy_oracle, over_reflector, stubborn
+from iad_policy.agents.synthetic import Instrument, feedback_responsive, noisy_oracle, over_reflector, stubborn
 from iad_policy.types import Verifier
 from iad_policy.verifiers.corrupted import NoisyVerifier, SparseVerifier
 from tests.iad_policy.quiz import N_ANSWERS, Examiner, Quiz, answer, n_solved, other_answer

@@ -7,11 +7,11 @@ from typing import Any
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
-from iad_policy.cast import Cast
 from iad_policy.errors import ModelError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
 from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.components import Cast
 from iad_policy.types import Candidate, State, Usage, Verdict
 
 N_DIALS = 3

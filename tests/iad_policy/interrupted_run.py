@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from iad_policy.call import current_call
+from iad_policy.commands.terminal_run import run_session
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.session import run_session
+from iad_policy.models.call_context import current_call
 from iad_policy.types import Candidate, State, Usage
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config
 

@@ -9,7 +9,7 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
-from iad_policy.agents.instruments import Instrument
+from iad_policy.agents.synthetic import Instrument
 from iad_policy.types import Information
 
 N_ANSWERS = 20

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from iad_policy.evaluation.agentboard import write_agentboard
+from iad_policy.analysis.agentboard import write_agentboard
 from iad_policy.evaluation.config import FREE
-from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.trace import RunTraces
+from iad_policy.recording.run_folder import RunFolder
+from iad_policy.recording.trace import RunTraces
 from tests.iad_policy.evaluation_toy import runner
 
 

@@ -19,8 +19,8 @@ from iad_policy.agents.plan_solve import PlanSolveAgent, steps_of
 from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
-from iad_policy.models.answers import read_parts
 from iad_policy.models.litellm import LiteLLMModel
+from iad_policy.models.parsing import read_parts
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import Prompts
 from iad_policy.requests import Asking, Commit, Propose, Simulate

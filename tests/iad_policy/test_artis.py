@@ -10,11 +10,11 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
-from iad_policy.attempts import REAL, evaluation_of, passes, plan_of, steps, summary_of
 from iad_policy.errors import BudgetExhausted
 from iad_policy.strategies import load_strategy
+from iad_policy.strategies.building_blocks.attempts import REAL, evaluation_of, passes, plan_of, steps, summary_of
 from iad_policy.types import Move, Turn
 
 START = State("start", {}, id="start")

@@ -12,9 +12,9 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents.replay import Replay
-from iad_policy.call import Call, making
-from iad_policy.verifiers.bird import QueryVerifier
-from iad_policy.voting import majority
+from iad_policy.domains.bird.verifier import QueryVerifier
+from iad_policy.models.call_context import Call, making
+from iad_policy.strategies.building_blocks.voting import majority
 from tests.iad_envs.small_bird import make_folder
 
 RIGHT = "SELECT COUNT(*) FROM shop JOIN city ON shop.city_id = city.id WHERE city.name = 'Bern'"

@@ -7,13 +7,13 @@ import pytest
 
 from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
 from iad_policy.errors import UnknownName
-from iad_policy.evaluation.api import evaluate
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluate import evaluate
+from iad_policy.evaluation.components import load_cast
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.runner import Runner
-from iad_policy.models.roles import ModelRoles
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import AssignedRoles, TemplateRoles, load_roles, player_of
+from iad_policy.roles.language_model import ModelRoles
 from tests.contract.players import Hunch, Wanderer
 from tests.contract.toy import Digger
 

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from iad_policy.evaluation.collector import without_collector
+from iad_policy.recording.gc_pause import without_collector
 
 
 def test_the_collector_rests_inside_and_works_again_after_also_after_an_error() -> None:

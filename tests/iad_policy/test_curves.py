@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from iad_policy.evaluation.curves import Curve, Point, area, common_range, compared, crossings, curves, spent_on
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.statistics import Interval
+from iad_policy.analysis.curves import Curve, Point, area, common_range, compared, crossings, curves, spent_on
+from iad_policy.analysis.statistics import Interval
+from iad_policy.recording.episode_record import EpisodeRecord
 
 
 def line(name: str, *points: tuple[float, float]) -> Curve:

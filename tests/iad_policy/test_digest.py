@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from iad_policy.digest import decode, digest, dumps, encode, seed_of
+from iad_policy.hashing import decode, digest, dumps, encode, seed_of
 from iad_policy.types import Candidate, Usage, Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ def test_different_values_have_different_names(one: list[Any], other: list[Any])
 
 
 def test_a_name_is_the_same_in_every_process() -> None:
-    code = "from iad_policy.digest import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
+    code = "from iad_policy.hashing import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
     seen = set()
     for salt in ("1", "2"):
         environ = {**os.environ, "PYTHONHASHSEED": salt}

@@ -15,12 +15,12 @@ import pytest
 from packaging.requirements import Requirement
 from rich.console import Console
 
-from iad_policy.evaluation.doctor.environments import check_data_folder, check_environments
-from iad_policy.evaluation.doctor.findings import Deadline, Finding, Group
-from iad_policy.evaluation.doctor.installed import check_extras, check_installation, extras_of
-from iad_policy.evaluation.doctor.machine import Machine, pip_command, project_words
-from iad_policy.evaluation.doctor.models import check_models, without_password
-from iad_policy.evaluation.doctor.page import as_json, print_groups
+from iad_policy.commands.doctor.environments import check_data_folder, check_environments
+from iad_policy.commands.doctor.findings import Deadline, Finding, Group
+from iad_policy.commands.doctor.installed import check_extras, check_installation, extras_of
+from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
+from iad_policy.commands.doctor.models import check_models, without_password
+from iad_policy.commands.doctor.page import as_json, print_groups
 from tests.iad_policy.openai_server import serving
 
 CHROMIUM = {"apt-get": "chromium fonts-liberation", "ubuntu": "chromium-browser", "brew": "--cask chromium"}

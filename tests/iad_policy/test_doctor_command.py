@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from iad_envs import ENVIRONMENTS
-from iad_policy.evaluation.casting import CACHE_VARIABLE
+from iad_policy.evaluation.components import CACHE_VARIABLE
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
 from tests.iad_envs.browsers import living
@@ -138,8 +138,8 @@ def test_a_browser_that_hangs_does_not_hang_the_doctor_and_is_ended(plain: dict[
 def test_an_environment_of_your_own_brings_its_part(plain: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "oil.py").write_text(
         "import gymnasium as gym\n"
-        "from iad_envs.parts import Missing, Part\n"
-        "from iad_envs.webshop import WebShopEnv\n"
+        "from iad_envs.requirements import Missing, Part\n"
+        "from iad_envs.webshop.env import WebShopEnv\n"
         "def look(limit_s):\n"
         "    raise Missing({'command': 'fetch oil'}, 'no oil')\n"
         "class Own(WebShopEnv):\n"

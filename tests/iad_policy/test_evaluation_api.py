@@ -10,9 +10,9 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Propose, State, evaluate, per_step
+from iad_policy.analysis.results import read_results
 from iad_policy.errors import UnknownName
-from iad_policy.evaluation.folder import RunFolderError
-from iad_policy.evaluation.results import read_results
+from iad_policy.recording.run_folder import RunFolderError
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker
 
 SHOP = "IAD/WebShop-v0"

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.answering import Cast
-from iad_policy.digest import seed_of
+from iad_policy.analysis.results import Results
 from iad_policy.evaluation.config import FREE
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.results import Results
 from iad_policy.evaluation.runner import Runner
+from iad_policy.hashing import seed_of
 from iad_policy.models.litellm import LiteLLMModel
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.answerer import Cast
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config
 from tests.iad_policy.openai_server import OpenAIServer, Reply, serving
 

@@ -11,13 +11,13 @@ import pytest
 from rich.console import Console
 
 from iad_policy.budget import Meter
+from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import StorageError
-from iad_policy.evaluation.desk import Desk, RunStopped
-from iad_policy.evaluation.episodes import EpisodeRecord, read_episodes
-from iad_policy.evaluation.folder import RunFolder, RunFolderError
-from iad_policy.evaluation.session import run_session
-from iad_policy.lines import LineFile
-from iad_policy.log import AnswerLog, Line
+from iad_policy.evaluation.journal import Desk, RunStopped
+from iad_policy.recording.answer_log import AnswerLog, Line
+from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
+from iad_policy.recording.jsonl import LineFile
+from iad_policy.recording.run_folder import RunFolder, RunFolderError
 from iad_policy.types import Usage
 from tests.iad_policy.evaluation_toy import Guesser, runner
 

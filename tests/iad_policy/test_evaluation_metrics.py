@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from iad_policy.analysis.metrics import differences, progress_curve, summarise
+from iad_policy.analysis.results import Figures, Heading
+from iad_policy.analysis.table import Board
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord, number
-from iad_policy.evaluation.metrics import differences, progress_curve, summarise
-from iad_policy.evaluation.results import Figures, Heading
-from iad_policy.evaluation.table import Board
+from iad_policy.recording.episode_record import EpisodeRecord, number
 
 
 def episode(task: str, success: float | None = 1.0, **changes: Any) -> EpisodeRecord:

@@ -6,14 +6,14 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from iad_policy.analysis.results import Heading, Results
 from iad_policy.errors import ModelError
-from iad_policy.evaluation.casting import CACHE_VARIABLE, load_cast
+from iad_policy.evaluation.components import CACHE_VARIABLE, load_cast
 from iad_policy.evaluation.config import FREE, RunConfig
-from iad_policy.evaluation.desk import RunStopped
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import RunFolder, RunFolderError
-from iad_policy.evaluation.results import Heading, Results
+from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.run_folder import RunFolder, RunFolderError
 from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
 from tests.iad_policy.openai_server import serving
 

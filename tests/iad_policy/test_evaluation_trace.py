@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from iad_policy.evaluation.config import FREE
-from iad_policy.evaluation.folder import RunFolder, RunFolderError
-from iad_policy.evaluation.trace import RunTraces
+from iad_policy.recording.run_folder import RunFolder, RunFolderError
+from iad_policy.recording.trace import RunTraces
 from tests.iad_policy.evaluation_toy import Guesser, runner
 
 

@@ -7,11 +7,11 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers the shop)
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.components import load_cast
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.runner import Runner
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.run_folder import RunFolder
 
 SHOP = "IAD/WebShop-v0"
 

@@ -17,17 +17,17 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.answering import Cast
-from iad_policy.evaluation.casting import CACHE_VARIABLE, load_cast
+from iad_policy.evaluation.components import CACHE_VARIABLE, load_cast
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.crew import Crew
-from iad_policy.evaluation.desk import RunStopped
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import RunFolder
+from iad_policy.evaluation.engines.thread_pool import Crew
+from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.answerer import Cast
 from iad_policy.types import Candidate, State, Usage
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config
 

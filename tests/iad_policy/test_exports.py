@@ -14,16 +14,16 @@ import pytest
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
-from iad_policy.cast import Cast
+from iad_policy.analysis.exports import FORMATS, export_runs
+from iad_policy.analysis.exports.pairs import preferences
 from iad_policy.errors import MissingExtra, UnknownName
 from iad_policy.evaluation.config import FREE
-from iad_policy.evaluation.exports import FORMATS, export_runs
-from iad_policy.evaluation.exports.pairs import preferences
-from iad_policy.evaluation.folder import RunFolder
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.trace import Proposed, RunTraces, Seen, Step
 from iad_policy.models import Completion, Messages
+from iad_policy.recording.run_folder import RunFolder
+from iad_policy.recording.trace import Proposed, RunTraces, Seen, Step
 from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.components import Cast
 from iad_policy.types import Candidate, State, Verdict
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
 

@@ -6,10 +6,17 @@ import pytest
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
-from iad_policy.feedback import CHARS_PER_TOKEN, FORMS, SHOWN_TOKENS, load_feedback, told, truncated
 from iad_policy.requests import Ask
 from iad_policy.roles import ROLES, TemplateRoles
-from iad_policy.strategies.stop import load_stop
+from iad_policy.strategies.building_blocks.feedback import (
+    CHARS_PER_TOKEN,
+    FORMS,
+    SHOWN_TOKENS,
+    load_feedback,
+    told,
+    truncated,
+)
+from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import Candidate, Feedback, State, Turn, Verdict
 from iad_policy.verifiers import load_verifier
 from tests.contract.toy import Digger

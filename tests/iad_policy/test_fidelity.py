@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.encoding import HashedNgrams
-from iad_policy.evaluation.fidelity import Fidelity, fidelity
+from iad_policy.analysis.fidelity import Fidelity, fidelity
+from iad_policy.simulators.embedding import HashedNgrams
 from iad_policy.simulators.noisy import NoisySimulator
-from iad_policy.simulators.recording import record
+from iad_policy.simulators.recorded import record
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from tests.contract.players import TAXI, Wanderer
 from tests.contract.toy import LANDMARKS, Digger, SlipperyDigger

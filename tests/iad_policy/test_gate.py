@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from iad_policy.call import Call, making, pause
 from iad_policy.errors import Interrupted
-from iad_policy.models.gate import Gate
+from iad_policy.models.call_context import Call, making, pause
 from iad_policy.models.litellm import LiteLLMModel
+from iad_policy.models.rate_limit import Gate
 from tests.iad_policy.openai_server import Reply, serving
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
-from iad_policy.agents.linker import Linker
-from iad_policy.defaults import defaults_of
+from iad_policy.domains.bird.agent import Linker
+from iad_policy.domains.bird.query import Query, joined, read_query
+from iad_policy.domains.bird.question import Join, read_question, schema_of, stem
+from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import GoldError
-from iad_policy.reading.linking.query import Query, joined, read_query
-from iad_policy.reading.linking.question import Join, read_question, schema_of, stem
 from iad_policy.types import PublicInfo, Turn
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "bird"

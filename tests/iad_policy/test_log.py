@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from iad_policy.lines import read_lines
-from iad_policy.log import ANSWERS, AnswerLog, Line
-from iad_policy.records import (
+from iad_policy.recording.answer_log import ANSWERS, AnswerLog, Line
+from iad_policy.recording.codec import (
     candidate_of,
     candidate_record,
     get_observation,
@@ -21,6 +20,7 @@ from iad_policy.records import (
     verdict_of,
     verdict_record,
 )
+from iad_policy.recording.jsonl import read_lines
 from iad_policy.types import Candidate, Feedback, Outcome, Usage, Verdict
 
 

@@ -7,8 +7,8 @@ import gymnasium as gym
 import pytest
 
 from iad_policy import IADPolicyWrapper
-from iad_policy.defaults import DEFAULTS
-from iad_policy.digest import digest
+from iad_policy.env_defaults import DEFAULTS
+from iad_policy.hashing import digest
 from iad_policy.strategies import STRATEGIES, declaration_of
 from tests.contract.keyless import KEYLESS, made
 from tests.contract.players import SMALL

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iad_policy.call import Call, making
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, load_model
-from iad_policy.models.answers import read_action, read_choice, read_critique, read_integer, read_score
 from iad_policy.models.cache import CachedModel
+from iad_policy.models.call_context import Call, making
+from iad_policy.models.parsing import read_action, read_choice, read_critique, read_integer, read_score
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.types import Usage
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from iad_policy.call import Call, making
 from iad_policy.errors import ModelError
 from iad_policy.models import LanguageModel, load_model
+from iad_policy.models.call_context import Call, making
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.types import Usage
 from tests.iad_policy.openai_server import OpenAIServer, Reply, completion, serving

@@ -15,7 +15,7 @@ from iad_policy.agents import load_agent
 from iad_policy.cli import app
 from iad_policy.errors import UnknownName
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.names import signed
+from iad_policy.registry import signed
 from iad_policy.strategies import find_strategy, load_strategy, options_of
 from iad_policy.types import State
 from iad_policy.verifiers import load_verifier

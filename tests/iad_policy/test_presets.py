@@ -15,11 +15,11 @@ import iad_envs
 from iad_policy.agents import AGENTS, asks_a_model
 from iad_policy.agents.language import OPTIONS
 from iad_policy.cli import app
-from iad_policy.defaults import DEFAULTS
+from iad_policy.env_defaults import DEFAULTS
 from iad_policy.errors import UnknownName
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.papers import PRESETS
 from iad_policy.presets import MAPPINGS, Preset, applied, find_preset
+from iad_policy.presets.papers import PRESETS
 from iad_policy.strategies import STRATEGIES, find_strategy, options_of
 
 LONG = ("IAD/Sketch2Code-v0", "IAD/InterCodeBash-v0")

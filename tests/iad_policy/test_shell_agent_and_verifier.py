@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from iad_envs.bash.facts import NOTHING
-from iad_policy.agents.patterns import plans_for
-from iad_policy.agents.scripter import Scripter
-from iad_policy.reading.shell import read_errand
+from iad_policy.domains.bash.agent import Scripter
+from iad_policy.domains.bash.patterns import plans_for
+from iad_policy.domains.bash.reading import read_errand
+from iad_policy.domains.bash.verifier import CommandVerifier
 from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn
-from iad_policy.verifiers.bash import CommandVerifier
 
 COUNT = "How many .log files are there under /a/logs?"
 DELETE = "Delete all .tmp files under /a/b."

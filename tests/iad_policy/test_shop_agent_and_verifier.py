@@ -9,10 +9,10 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State, Verdict
-from iad_policy.agents.shopper import Shopper
-from iad_policy.reading.shopping import price_fits, read_instruction, wanted_values
+from iad_policy.domains.webshop.agent import Shopper
+from iad_policy.domains.webshop.reading import price_fits, read_instruction, wanted_values
+from iad_policy.domains.webshop.verifier import INVALID, InstructionVerifier
 from iad_policy.types import PublicInfo
-from iad_policy.verifiers.webshop import INVALID, InstructionVerifier
 
 INSTRUCTION = "i need a waterproof women's hiking boot in forest green, size 8.5, and price lower than 60.00 dollars"
 ITEM = {

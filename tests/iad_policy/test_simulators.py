@@ -16,19 +16,19 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.core import IADEnv
 from iad_envs.errors import GuardError
 from iad_policy import IADPolicyWrapper, Outcome, State
-from iad_policy.adapters import World, adapt
-from iad_policy.digest import decode, digest, encode
 from iad_policy.errors import ModelError, SimulationError, UnknownName
+from iad_policy.hashing import decode, digest, encode
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.simulators import Simulator, load_simulator
-from iad_policy.simulators.garbling import garbled
 from iad_policy.simulators.llm import LanguageSimulator, read_prediction
 from iad_policy.simulators.noisy import NoisySimulator
-from iad_policy.simulators.outcomes import type_of
+from iad_policy.simulators.outcome_types import type_of
 from iad_policy.simulators.perfect import PerfectSimulator
-from iad_policy.simulators.recording import Recorded, read, record, write
+from iad_policy.simulators.recorded import Recorded, read, record, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
+from iad_policy.simulators.typos import garbled
 from iad_policy.types import PublicInfo
+from iad_policy.world import World, adapt
 from tests.contract.players import TAXI, Hunch, Wanderer
 from tests.contract.toy import LANDMARKS, Digger
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from iad_policy.agents.sketch_language import SketchLanguageAgent
+from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of
+from iad_policy.domains.sketch2code.language_agent import SketchLanguageAgent
+from iad_policy.domains.sketch2code.verifier import PageJudge, ReferenceVerifier, SketchVerifier
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.prompts import Prompts
-from iad_policy.reading.sketching import agreement, image_part, ink_of
 from iad_policy.types import Candidate, Feedback, State
-from iad_policy.verifiers.sketch2code import PageJudge, ReferenceVerifier, SketchVerifier
 
 SKETCH = np.full((400, 300, 3), 250, dtype=np.uint8)
 SKETCH[100:104, 50:250] = 20

@@ -15,15 +15,15 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import ModelError, UnknownName
-from iad_policy.evaluation.casting import load_cast
+from iad_policy.evaluation.components import load_cast
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.engines.stations import Content, Lines, Order, Piece, RelayedLog, Station
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.evaluation.folder import RunFolder
-from iad_policy.evaluation.making import env_of
+from iad_policy.evaluation.engines.remote_worker import Content, Lines, Order, Piece, RelayedLog, Station
+from iad_policy.evaluation.resolve import env_of
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.worker import Post
-from iad_policy.log import AnswerLog, EpisodeLog, Line, blobs_named
+from iad_policy.recording.answer_log import AnswerLog, EpisodeLog, Line, blobs_named
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.run_folder import RunFolder
 from iad_policy.types import Candidate, State
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, cast, config
 

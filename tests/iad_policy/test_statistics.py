@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iad_policy.evaluation.statistics import (
+from iad_policy.analysis.statistics import (
     MANY,
     bootstrap_mean,
     by_cluster,

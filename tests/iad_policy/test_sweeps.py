@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
+from iad_policy.analysis.paper_figures import FIGURES, LEVELS, SDS, Sweep, sweep_figures
 from iad_policy.errors import UnknownName
-from iad_policy.evaluation.sweeps import FIGURES, LEVELS, SDS, Sweep, sweep_figures
 
 SHOP = "IAD/WebShop-v0"
 

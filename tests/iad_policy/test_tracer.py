@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from iad_policy import Candidate, Feedback, State
-from iad_policy.agents.tracer import FRAMES, Tracer, frame_fits
-from iad_policy.reading.strokes import Block, Taste
-from iad_policy.reading.tracing import Reading, read_sketch
-from iad_policy.reading.wireframes import blocks_of, near, without, written
+from iad_policy.domains.sketch2code.agent import FRAMES, Tracer, frame_fits
+from iad_policy.domains.sketch2code.html import blocks_of, near, without, written
+from iad_policy.domains.sketch2code.reading import Reading, read_sketch
+from iad_policy.domains.sketch2code.strokes import Block, Taste
 from iad_policy.types import PublicInfo
 
 BUNDLED = Path(__file__).resolve().parents[2] / "data" / "sketch2code"

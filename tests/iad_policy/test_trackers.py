@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 
 from iad_policy import evaluate
-from iad_policy.cast import Cast
+from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import ModelError, UnknownName
-from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.session import run_session
 from iad_policy.evaluation.trackers import TRACKERS, MakeTracker, TrackerError, flat, labels_of, load_tracker
+from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.components import Cast
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
 
 

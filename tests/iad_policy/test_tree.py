@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from iad_policy import Ask, Propose, State, Verify
 from iad_policy.errors import ContractError
 from iad_policy.strategies import load_strategy
-from iad_policy.tree import Edge, Node, Tree, back_up, preference_pairs, selected, ucb1, uct
-from iad_policy.tree_search import ranked
+from iad_policy.strategies.building_blocks.expansion import ranked
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, back_up, preference_pairs, selected, ucb1, uct
 from tests.iad_policy.two_letters import TwoLetters, letter, visits
 
 WORTH = {"a": 0.6, "b": 0.4, "aa": 0.2, "ab": 0.5, "ba": 0.6, "bb": 0.3}

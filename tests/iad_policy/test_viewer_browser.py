@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.selenium_browser import SeleniumBrowser
+from iad_envs.browser.selenium import SeleniumBrowser
 from iad_policy import evaluate
-from iad_policy.evaluation.results import read_results
-from iad_policy.evaluation.trace import RunTraces
-from iad_policy.evaluation.viewer.report import write_report
-from iad_policy.evaluation.viewer.server import create_app
+from iad_policy.analysis.results import read_results
+from iad_policy.analysis.viewer.report import write_report
+from iad_policy.analysis.viewer.server import create_app
+from iad_policy.recording.trace import RunTraces
 from tests.iad_envs.browsers import missing
-from webshop_server.serving import Server
+from webshop_server.site.serving import Server
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 SHOP = "IAD/WebShop-v0"

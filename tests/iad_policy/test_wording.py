@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from iad_policy import Candidate, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
-from iad_policy.call import Call, making
-from iad_policy.defaults import DEFAULTS
+from iad_policy.env_defaults import DEFAULTS
 from iad_policy.errors import GoldError
-from iad_policy.paraphrasing import ANYWHERE, OPENINGS, paraphrase
+from iad_policy.models.call_context import Call, making
 from iad_policy.roles import TemplateRoles
+from iad_policy.roles.paraphrase_check import as_told, differences, parted
+from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
 from iad_policy.types import PublicInfo, Turn
 from iad_policy.verifiers import load_verifier
-from iad_policy.wording import as_told, differences, parted
 from tests.contract.keyless import KEYLESS, made
 from tests.contract.toy import Digger
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from html_witness import Witness
 
-from iad_envs.sketch2code.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
 
 
 @pytest.fixture(scope="session")

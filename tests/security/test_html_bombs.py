@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from iad_envs.sketch2code.errors import BrowserNotFound
+from iad_envs.browser.errors import BrowserNotFound
 from iad_envs.sketch2code.page import Limits, Page, score_pages
 from iad_envs.sketch2code.renderer import Renderer
 

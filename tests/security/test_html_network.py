@@ -7,7 +7,7 @@ import pytest
 from html_pages import LEAVING, ROUTES
 from html_witness import Witness
 
-from iad_envs.sketch2code.devtools import Browser
+from iad_envs.browser.devtools import Browser
 from iad_envs.sketch2code.renderer import Renderer
 
 LEAK_S = 0.15

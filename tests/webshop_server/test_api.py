@@ -7,12 +7,12 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webshop_server.api import create_api
-from webshop_server.app import Site, create_app
 from webshop_server.engine import ShopState
 from webshop_server.progress import Progress
+from webshop_server.remote.api import create_api
+from webshop_server.remote.wire import assessment_from_json, sight_from_json, state_from_json, state_to_json
+from webshop_server.site.app import Site, create_app
 from webshop_server.storefront import LocalStorefront
-from webshop_server.wire import assessment_from_json, sight_from_json, state_from_json, state_to_json
 
 TOKEN = "a token that nobody guesses"
 KNOWS = {"Authorization": f"Bearer {TOKEN}"}

@@ -5,7 +5,7 @@ import pytest
 from small_shop import RECORDS, record, write_folder
 
 from webshop_server.catalog import Catalog, index_text, load_catalog
-from webshop_server.json_files import CatalogError
+from webshop_server.storage.json_files import CatalogError
 
 
 def test_products_keep_the_order_of_the_file_and_are_found_by_id(catalog: Catalog) -> None:

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from small_shop import record, write_folder
 
-from webshop_server.indexes import CATALOG, Indexes, IndexNotFound, index_home
-from webshop_server.json_files import CatalogError
-from webshop_server.stock import open_products, open_stock
+from webshop_server.storage.indexes import CATALOG, Indexes, IndexNotFound, index_home
+from webshop_server.storage.json_files import CatalogError
+from webshop_server.storage.loading import open_products, open_stock
 
 ROOT = Path(__file__).parents[2]
 BUILD_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from webshop_server.indexes import Indexes
+from webshop_server.storage.indexes import Indexes
 def report(doing, done, total):
     if doing == sys.argv[3]:
         os.kill(os.getpid(), signal.SIGKILL)

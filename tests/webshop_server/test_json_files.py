@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webshop_server.json_files import CatalogError, read_items, read_pairs
+from webshop_server.storage.json_files import CatalogError, read_items, read_pairs
 
 texts = st.text(max_size=8)
 values = st.recursive(

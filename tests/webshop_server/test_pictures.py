@@ -8,7 +8,7 @@ import pytest
 from small_shop import RECORDS, record, write_folder
 
 from webshop_server.catalog import load_catalog
-from webshop_server.pictures import _drawings, picture, shape_of
+from webshop_server.site.pictures import _drawings, picture, shape_of
 
 
 def products(tmp_path: Path, **fields: str) -> list[object]:

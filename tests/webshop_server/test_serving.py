@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from webshop_server.app import Site, create_app
 from webshop_server.engine import Shop
-from webshop_server.serving import Server, host_shop, new_token, open_site
+from webshop_server.site.app import Site, create_app
+from webshop_server.site.serving import Server, host_shop, new_token, open_site
 from webshop_server.storefront import LocalStorefront, Task
 
 

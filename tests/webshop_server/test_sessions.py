@@ -3,7 +3,7 @@
 import pytest
 
 from webshop_server.engine import ShopState
-from webshop_server.sessions import Sessions
+from webshop_server.site.sessions import Sessions
 
 STATE = ShopState("buy")
 

@@ -11,8 +11,8 @@ from small_shop import ANNOTATIONS, SharedWords, record, write_folder
 
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import Shop
-from webshop_server.json_files import CatalogError
-from webshop_server.shelf import open_shelf, write_shelf
+from webshop_server.storage.disk_catalog import open_shelf, write_shelf
+from webshop_server.storage.json_files import CatalogError
 
 
 @pytest.fixture

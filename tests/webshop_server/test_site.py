@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from site_pages import SeenPage, read_page
 from small_shop import ANNOTATIONS, RECORDS, SharedWords, record, write_folder
 
-from webshop_server.addresses import escaped, path_of, unescaped
-from webshop_server.app import Site, create_app
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import Shop, ShopState
 from webshop_server.pages import render_text
-from webshop_server.sessions import Sessions
+from webshop_server.site.addresses import escaped, path_of, unescaped
+from webshop_server.site.app import Site, create_app
+from webshop_server.site.sessions import Sessions
 from webshop_server.storefront import Task
 
 TASKS = [Task(f"t{n}", "test", "", 1.0, f"Find me thing {n} & <more>") for n in range(4)]

@@ -9,10 +9,10 @@ import pytest
 
 from webshop_server.catalog import Catalog, index_text, load_catalog
 from webshop_server.goals import Goals, load_goals
-from webshop_server.lexicon import FUNCTION_WORDS
 from webshop_server.reward import Scorer
 from webshop_server.search.analyzer import analyze
-from webshop_server.synth import FILES, write_catalog
+from webshop_server.synthetic.lexicon import FUNCTION_WORDS
+from webshop_server.synthetic.synth import FILES, write_catalog
 from webshop_server.tagger import LightTagger
 
 N_PRODUCTS = 3000

@@ -8,10 +8,10 @@ from typing import Protocol, TypeAlias
 
 from iad_policy.errors import IADError
 from iad_policy.evaluation.config import THREADS
-from iad_policy.evaluation.desk import Desk
-from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.journal import Desk
 from iad_policy.evaluation.worker import Job, Post
-from iad_policy.names import load_object, load_own
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.registry import load_object, load_own
 
 ENGINES: Mapping[str, str] = {
     THREADS: "iad_policy.evaluation.engines.threads:Threads",

@@ -13,16 +13,16 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.digest import dumps
 from iad_policy.errors import Interrupted
-from iad_policy.evaluation.desk import Desk, RunStopped
 from iad_policy.evaluation.engines import EngineError
 from iad_policy.evaluation.engines.ray_cluster import connected, load_ray
-from iad_policy.evaluation.engines.stations import Content, Lines, Order, Piece, Station
-from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.engines.remote_worker import Content, Lines, Order, Piece, Station
+from iad_policy.evaluation.journal import Desk, RunStopped
 from iad_policy.evaluation.worker import Job, Post, identified
-from iad_policy.log import blobs_named
-from iad_policy.log_index import Answers, take_in
+from iad_policy.hashing import dumps
+from iad_policy.recording.answer_log import blobs_named
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.index import Answers, take_in
 
 N_LIVES = 3
 """Workers that an episode may lose before it is given up, and workers that may fail to start one after another."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from iad_policy.errors import Interrupted
-from iad_policy.evaluation.crew import Crew
-from iad_policy.evaluation.desk import Desk
-from iad_policy.evaluation.episodes import EpisodeRecord
+from iad_policy.evaluation.engines.thread_pool import Crew
+from iad_policy.evaluation.journal import Desk
 from iad_policy.evaluation.worker import Job, Post, Worker
+from iad_policy.recording.episode_record import EpisodeRecord
 
 
 class Threads:

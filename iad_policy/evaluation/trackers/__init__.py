@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from iad_policy.errors import IADError, MissingExtra, UnknownName
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.episodes import EpisodeRecord
-from iad_policy.names import load_object
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.registry import load_object
 
 TRACKERS: Mapping[str, str] = {
     "mlflow": "iad_policy.evaluation.trackers.mlflow:MLflowTracker",

@@ -8,8 +8,8 @@ from time import time
 from typing import Any
 
 from iad_policy.errors import MissingExtra
-from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.trackers import PROJECT, final_figures, flat, labels_of
+from iad_policy.recording.episode_record import EpisodeRecord
 
 EXPERIMENT_VARIABLE = "MLFLOW_EXPERIMENT_NAME"
 NOT_IN_A_NAME = re.compile(r"[^\w\-. /]")

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import MissingExtra
-from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.trackers import final_figures, labels_of
+from iad_policy.recording.episode_record import EpisodeRecord
 
 FOLDER = "tensorboard"
 

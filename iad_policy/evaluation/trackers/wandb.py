@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import MissingExtra
-from iad_policy.evaluation.episodes import EpisodeRecord
 from iad_policy.evaluation.trackers import PROJECT, final_figures, flat, labels_of
+from iad_policy.recording.episode_record import EpisodeRecord
 
 STEP = "n_episodes"
 

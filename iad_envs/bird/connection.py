@@ -1,0 +1,58 @@
+"""What an environment has open on one database, in one dialect or the other."""
+
+from typing import NamedTuple
+
+from iad_envs.bird.data import BirdData
+from iad_envs.bird.database import SCORING, Database, Dialect, Limits, Queried
+from iad_envs.bird.findings import Values, values_of
+from iad_envs.bird.schema import Schema, schema_of
+from iad_envs.bird.scoring import Scorer
+
+
+class Server(NamedTuple):
+    """How a PostgreSQL database is reached; see `postgres.PostgresDatabase`."""
+
+    dsn: str
+    guard_dsn: str | None
+
+
+class Desk(NamedTuple):
+    """What is open on one database."""
+
+    db_id: str
+    dialect: Dialect
+    database: Queried
+    scorer: Scorer
+    schema: Schema
+    values: Values
+
+    def close(self) -> None:
+        """End the workers and sessions."""
+        self.scorer.close()
+        self.database.close()
+
+
+def open_desk(data: BirdData, db_id: str, limits: Limits, score_limit_s: float) -> Desk:
+    """Open a database's file."""
+    schema = schema_of(data, db_id)
+    path = data.database(db_id)
+    database = Database(path, limits)
+    scorer = Scorer(path, database=database, timeout_s=score_limit_s)
+    return Desk(db_id, "sqlite", database, scorer, schema, values_of(database))
+
+
+def open_postgres_desk(data: BirdData, db_id: str, limits: Limits, score_limit_s: float, *, server: Server) -> Desk:
+    """Open a database on a server."""
+    from iad_envs.bird.postgres import PostgresDatabase
+    from iad_envs.bird.postgres_schema import postgres_schema
+
+    database, roomy = (
+        PostgresDatabase(server.dsn, db_id, each, guard_dsn=server.guard_dsn) for each in (limits, SCORING)
+    )
+    try:
+        schema = postgres_schema(database, data, db_id)
+    except BaseException:
+        database.close()
+        raise
+    scorer = Scorer(None, database=database, roomy=roomy, timeout_s=score_limit_s)
+    return Desk(db_id, "postgresql", database, scorer, schema, values_of(database, "postgresql"))

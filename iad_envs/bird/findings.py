@@ -1,0 +1,265 @@
+"""What can be said of a query without gold: findings as data, for verifiers, judges and tests.
+
+From the text, the schema, the database's values and the query's own result; never from a gold query.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from threading import Lock
+from typing import Any, Literal, NamedTuple
+
+from rapidfuzz import fuzz, process
+
+from iad_envs.bird.data import Question
+from iad_envs.bird.database import Dialect, Queried, Result
+from iad_envs.bird.reading import Compared, Reading, is_declared
+from iad_envs.bird.schema import Schema, quoted
+from iad_envs.bird.sql import first_word, refusal
+from iad_envs.bird.strict_match import tie_query
+
+Severity = Literal["error", "warning", "note"]
+MAX_VALUES = 20_000
+VALUES_LIMIT_S = 1.0
+NEAR_SCORE = 65.0
+N_NEAR = 3
+N_SEARCHED = 3
+"""Literals of a query for which near values are searched; further ones are only said."""
+NEAR_CHARS = 100
+READ_CHARS = 10_000
+"""Of a query whose text is looked at: the agent wrote it, so it may be made to take long."""
+MANY_ROWS = 100
+COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
+GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
+QUOTED = re.compile(r"'([^']{2,})'")
+UNKNOWN = (
+    ("unknown_column", re.compile(r"no such column: (?:\w+\.)?(.+)")),
+    ("unknown_column", re.compile(r'column (?:\w+\.)?"?(.+?)"? does not exist')),
+    ("unknown_table", re.compile(r"no such table: (?:\w+\.)?(.+)")),
+    ("unknown_table", re.compile(r'relation "(?:\w+\.)?(.+?)" does not exist')),
+    ("unknown_function", re.compile(r"no such function: (.+)")),
+    ("unknown_function", re.compile(r"function (.+?)\(.*\) does not exist")),
+    ("ambiguous_column", re.compile(r"ambiguous column name: (.+)")),
+    ("ambiguous_column", re.compile(r'column reference "(.+?)" is ambiguous')),
+)
+"""SQLite's words, and PostgreSQL's."""
+SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unterminated")
+TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'"}
+
+
+class Finding(NamedTuple):
+    """One thing to know of a query.
+
+    Attributes:
+        code: Names the kind of finding.
+        severity: `error` (there is no result), `warning` (often a sign of a wrong query), `note`.
+        message: In words an agent can use.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+
+
+class Values:
+    """The distinct texts of a database's columns, read through its worker when first asked for. Thread-safe.
+
+    Args:
+        run: Executes a query within so many seconds.
+        dialect: `sqlite` or `postgresql`.
+    """
+
+    def __init__(self, run: Callable[[str, float], Result], dialect: Dialect = "sqlite") -> None:
+        self.run = run
+        self.dialect = dialect
+        self._known: dict[tuple[str, str], frozenset[str] | None] = {}
+        self._lock = Lock()
+
+    def of(self, table: str, column: str) -> frozenset[str] | None:
+        """Return a column's texts; None where there are too many, or none."""
+        key = (table, column)
+        with self._lock:
+            if key not in self._known:
+                name = quoted(column)
+                is_text = TEXT_TESTS[self.dialect].format(name)
+                sql = f"SELECT DISTINCT {name} FROM {quoted(table)} WHERE {is_text} LIMIT {MAX_VALUES + 1}"
+                result = self.run(sql, VALUES_LIMIT_S)
+                is_known = result.status == "ok" and not result.is_cut and 0 < len(result.rows) <= MAX_VALUES
+                self._known[key] = frozenset(row[0] for row in result.rows) if is_known else None
+            return self._known[key]
+
+
+def values_of(database: Queried, dialect: Dialect = "sqlite") -> Values:
+    """Return the values of a database, read through its worker."""
+    return Values(database.run, dialect)
+
+
+def findings(sql: str, result: Result, question: Question, schema: Schema, values: Values) -> tuple[Finding, ...]:
+    """Return all findings about a query that was executed."""
+    if result.status != "ok" or refusal(sql):
+        return (_failure(sql, result, schema),)
+    if len(sql) > READ_CHARS:
+        return tuple(_of_result(result, question))
+    reading = Reading(sql, schema)
+    return (
+        *_of_result(result, question),
+        *_of_literals(reading, values),
+        *_of_evidence(reading, sql, question),
+        *_of_text(reading, values.dialect),
+        *_of_ties(sql, result, values),
+    )
+
+
+def _failure(sql: str, result: Result, schema: Schema) -> Finding:
+    refused = refusal(sql)
+    if refused or result.status == "rejected":
+        return Finding("rejected", "error", refused or f"{result.message}; only one reading query is")
+    if result.status == "timeout":
+        return Finding("timeout", "error", "timed out")
+    if result.status == "limit":
+        return Finding("limit", "error", f"over a limit: {result.message}")
+    for code, pattern in UNKNOWN:
+        if match := pattern.search(result.message):
+            return Finding(code, "error", f"{result.message}{_near_name(code, match[1], schema)}")
+    is_syntax = any(said in result.message for said in SYNTAX) or not first_word(sql)
+    return Finding("syntax" if is_syntax else "error", "error", result.message)
+
+
+def _near_name(code: str, name: str, schema: Schema) -> str:
+    if code == "unknown_column":
+        known = {f"{table.name}.{column.name}": column.name for table in schema.tables for column in table.columns}
+    elif code == "unknown_table":
+        known = {table.name: table.name for table in schema.tables}
+    else:
+        return ""
+    near = process.extract(name, known, scorer=fuzz.WRatio, limit=N_NEAR, score_cutoff=NEAR_SCORE)
+    return f"; near: {', '.join(key for _, _, key in near)}" if near else ""
+
+
+def _of_result(result: Result, question: Question) -> Iterator[Finding]:
+    rows = result.rows
+    if not rows:
+        yield Finding("empty", "warning", "the result has no rows")
+        return
+    nulls = [cell is None for row in rows for cell in row]
+    if all(nulls):
+        yield Finding("all_null", "warning", "the result holds only NULL")
+    elif any(nulls):
+        yield Finding("some_null", "warning", "some cells of the result are NULL")
+    if len(rows) == 1 and rows[0] in ((0,), (0.0,)):
+        yield Finding("single_zero", "warning", "the result is a single zero")
+    if len(set(rows)) < len(rows):
+        yield Finding("duplicates", "note", "some rows come more than once")
+    if len(rows) > MANY_ROWS:
+        yield Finding("many_rows", "note", f"the result has over {MANY_ROWS} rows")
+    if COUNTING.search(question.question) and not GROUPING.search(question.question):
+        is_number = len(rows) == 1 and any(isinstance(cell, int | float | Decimal) for cell in rows[0])
+        if not is_number:
+            yield Finding("shape", "warning", "the question asks for a number, and the result is not one")
+
+
+def _of_literals(reading: Reading, values: Values) -> Iterator[Finding]:
+    n_missing = 0
+    for compared in dict.fromkeys(reading.comparisons()):
+        table, column = compared.reference.table.name, compared.reference.column.name
+        if compared.literal.kind == "number":
+            if "TEXT" in compared.reference.column.type.upper() and compared.operator in ("<", ">", "<=", ">="):
+                message = f"{table}.{column} is text, so {compared.operator} {compared.literal.text} compares as text"
+                yield Finding("text_as_number", "warning", message)
+            continue
+        if compared.operator not in ("=", "==", "IN", "LIKE"):
+            continue
+        known = values.of(table, column)
+        if known is not None and not _occurs(compared, known):
+            n_missing += 1
+            offered = _near_values(compared.literal.value, known) if n_missing <= N_SEARCHED else ""
+            message = f"{compared.literal.text} is no value of {table}.{column}{offered}"
+            yield Finding("literal_not_found", "warning", message)
+    for text in dict.fromkeys(reading.quoted_unknown()):
+        yield Finding("quoted_literal", "note", f'"{text}" names nothing, so it is taken for a text')
+
+
+def _near_values(literal: str, known: frozenset[str]) -> str:
+    if len(literal) > NEAR_CHARS:
+        return ""
+    short = [value for value in known if len(value) <= NEAR_CHARS]
+    near = process.extract(literal.strip("%"), sorted(short), scorer=fuzz.WRatio, limit=N_NEAR, score_cutoff=NEAR_SCORE)
+    return f"; near: {', '.join(repr(value) for value, _, _ in near)}" if near else ""
+
+
+def _occurs(compared: Compared, known: frozenset[str]) -> bool:
+    literal = compared.literal.value
+    if compared.operator != "LIKE":
+        return literal in known or "NOCASE" in compared.reference.table.ddl.upper()
+    middle = literal.strip("%")
+    if "%" in middle or "_" in middle:
+        return True  # a pattern, and matching those can be made to take long
+    return any(_is_like(value.lower(), literal.lower(), middle.lower()) for value in known)
+
+
+def _is_like(value: str, literal: str, middle: str) -> bool:
+    """Match LIKE with `%` at the ends only, both in lower case."""
+    if literal[:1] == "%" and literal[-1:] == "%":
+        return middle in value
+    if literal[:1] == "%":
+        return value.endswith(middle)
+    return value.startswith(middle) if literal[-1:] == "%" else value == middle
+
+
+def _of_evidence(reading: Reading, sql: str, question: Question) -> Iterator[Finding]:
+    if not question.evidence:
+        return
+    names = reading.names()
+    for table in reading.schema.tables:
+        for column in table.columns:
+            name = column.name
+            if name.lower() not in names and _is_named(name, question.evidence):
+                yield Finding("evidence_unused", "warning", f"the evidence names {name}, and the query does not")
+    lowered = sql.lower()
+    for literal in dict.fromkeys(QUOTED.findall(question.evidence)):
+        if literal.lower().strip("%") not in lowered.replace("''", "'"):
+            yield Finding("evidence_literal_unused", "warning", f"the evidence has '{literal}', the query has not")
+
+
+def _is_named(name: str, evidence: str) -> bool:
+    """Say whether evidence means a column: a name that is no plain word, or one that is compared there."""
+    if not re.search(rf"(?<![\w']){re.escape(name)}(?![\w'])", evidence):
+        return False
+    is_plain_word = name.isalpha() and (name.islower() or name.istitle())
+    return not is_plain_word or re.search(rf"(?<![\w']){re.escape(name)}\s*(?:[=<>!]|LIKE\b)", evidence) is not None
+
+
+def _of_text(reading: Reading, dialect: Dialect) -> Iterator[Finding]:
+    for left, right in dict.fromkeys(reading.joins()):
+        if reading.schema.foreign_keys and not is_declared(reading.schema, left, right):
+            message = (
+                f"{left.table.name}.{left.column.name} = {right.table.name}.{right.column.name} is no declared key: "
+                "the join may multiply rows"
+            )
+            yield Finding("fan_out", "warning", message)
+    words = [part.value for part in reading.parts if part.kind == "word"]
+    if _divides_integers(reading):
+        yield Finding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
+    sorts_null_first = ("DESC" in words) == (dialect == "postgresql")
+    if "ORDER" in words and "LIMIT" in words and sorts_null_first and "NULL" not in words and "NULLS" not in words:
+        yield Finding("order_nulls", "note", "ORDER BY puts NULL first, and the query does not leave it out")
+
+
+def _of_ties(sql: str, result: Result, values: Values) -> Iterator[Finding]:
+    query, places, limit = tie_query(sql, result.columns)
+    if not query or len(result.rows) < limit:
+        return
+    more = values.run(query, VALUES_LIMIT_S)
+    if more.status == "ok" and len(more.rows) > limit:
+        last, first_out = ([row[place] for place in places] for row in more.rows[limit - 1 : limit + 1])
+        if last == first_out:
+            yield Finding("tied_limit", "warning", f"LIMIT {limit} drops rows that tie with the last one it shows")
+
+
+def _divides_integers(reading: Reading) -> bool:
+    parts: Sequence[Any] = reading.parts
+    if not any(part.text == "/" for part in parts):
+        return False
+    said = {part.value for part in parts if part.kind == "word"}
+    has_real = any(part.kind == "number" and "." in part.text for part in parts)
+    return not (said & {"CAST", "REAL", "FLOAT", "AVG", "JULIANDAY", "TOTAL"}) and not has_real

@@ -1,0 +1,248 @@
+"""A Chromium, and the DevTools protocol to it over two pipes.
+
+Pipes need no port that other processes could reach, and no package; and when this process dies, however it dies, the
+browser reads the end of its pipe and ends too.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from typing import Any
+
+from iad_envs.browser.errors import BrowserGone, BrowserNotFound, PageTimeout, ProtocolError
+
+CHROMIUM_VARIABLE = "IAD_CHROMIUM"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "chrome-headless-shell")
+FLAGS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-breakpad",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--force-color-profile=srgb",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
+    "--js-flags=--max-old-space-size=512",
+    "--remote-debugging-pipe",
+)
+NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND"
+READ_BYTES = 1 << 16
+START_S = 30.0
+MAX_FOLDER = 40
+"""Characters of the temporary folder's path."""
+# The browser wants its pipes as 3 and 4. The shell that puts them there removes the profile's folder after the
+# browser's end, even when the parent is dead by then.
+LAUNCHER = 'exec 3<&0 4>&1 </dev/null >/dev/null; "$@"; rm -rf "$IAD_PROFILE"'
+
+Listener = Callable[[str, dict[str, Any]], None]
+
+
+def find_chromium(chromium: str | None = None) -> str:
+    """Return the path of a Chromium.
+
+    Args:
+        chromium: Its path or name; by default `$IAD_CHROMIUM`, else the usual names on the path.
+
+    Raises:
+        BrowserNotFound: There is none; says what to install.
+    """
+    asked = chromium or os.environ.get(CHROMIUM_VARIABLE)
+    for name in [asked] if asked else NAMES:
+        found = shutil.which(name)
+        if found:
+            return found
+    where = f"at {asked!r}" if asked else f"on the path ({', '.join(NAMES)})"
+    raise BrowserNotFound(
+        f"expected a Chromium {where}, found none; install one (Debian and Ubuntu: apt-get install chromium "
+        f"fonts-liberation) or name it with chromium= or {CHROMIUM_VARIABLE}"
+    )
+
+
+class Browser:
+    """One running Chromium. Commands may come from any thread.
+
+    Args:
+        executable: Its path.
+        flags: Added to `FLAGS`; by default the rule that resolves no host name.
+        start_s: Seconds within which it has to answer.
+
+    Attributes:
+        version: As the browser names itself.
+    """
+
+    def __init__(self, executable: str, *, flags: tuple[str, ...] = (NO_NETWORK,), start_s: float = START_S) -> None:
+        # Chromium makes a socket in it, and the path of a socket must be short.
+        folder = tempfile.gettempdir()
+        self._profile = tempfile.mkdtemp(prefix="iad-chromium-", dir=folder if len(folder) <= MAX_FOLDER else "/tmp")
+        self._pending: dict[int, tuple[str, Future[dict[str, Any]]]] = {}
+        self._listeners: dict[str, Listener] = {}
+        self._lock = threading.Lock()
+        self._next_id = 0
+        self._gone = ""
+        self._launch(executable, flags)
+        self._reader = threading.Thread(target=self._read, name="iad-chromium", daemon=True)
+        self._reader.start()
+        try:
+            self.version: str = self.send("Browser.getVersion", timeout_s=start_s)["product"]
+            self.send("Browser.setDownloadBehavior", {"behavior": "deny"})
+        except (PageTimeout, BrowserGone) as error:
+            self._stderr.seek(0)
+            said = self._stderr.read()[-500:].decode(errors="replace").strip()
+            self.close()
+            raise BrowserGone(
+                f"expected {executable} to start, it did not ({error}): {said}; check that it runs in a terminal"
+            ) from error
+
+    def _launch(self, executable: str, flags: tuple[str, ...]) -> None:
+        to_read, self._to = os.pipe()
+        self._from, to_write = os.pipe()
+        # Root can't use the sandbox; anybody else keeps it.
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        command = [executable, *FLAGS, *sandbox, *flags, f"--user-data-dir={self._profile}"]
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", LAUNCHER, "iad", *command],
+            stdin=to_read,
+            stdout=to_write,
+            stderr=self._stderr,
+            env={**os.environ, "IAD_PROFILE": self._profile, "TMPDIR": self._profile},
+            start_new_session=True,
+        )
+        os.close(to_read)
+        os.close(to_write)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still answers."""
+        return not self._gone
+
+    @property
+    def process_group(self) -> int:
+        """The process group that holds all its processes."""
+        return self._process.pid
+
+    def send(
+        self, method: str, params: Mapping[str, Any] | None = None, *, session: str = "", timeout_s: float = 10.0
+    ) -> dict[str, Any]:
+        """Call a method and return its result.
+
+        Raises:
+            PageTimeout: No answer in time.
+            ProtocolError: The browser refused.
+            BrowserGone: The browser, or the session's page, is no more.
+        """
+        answer = self.post(method, params, session=session)
+        try:
+            return answer.result(timeout_s)
+        except FutureTimeout:
+            raise PageTimeout(f"expected an answer to {method} within {timeout_s:g} s, got none") from None
+
+    def post(
+        self, method: str, params: Mapping[str, Any] | None = None, *, session: str = ""
+    ) -> "Future[dict[str, Any]]":
+        """Call a method without waiting."""
+        answer: Future[dict[str, Any]] = Future()
+        message: dict[str, Any] = {"method": method, "params": params or {}}
+        if session:
+            message["sessionId"] = session
+        with self._lock:
+            if self._gone:
+                answer.set_exception(BrowserGone(self._gone))
+                return answer
+            self._next_id += 1
+            message["id"] = self._next_id
+            self._pending[self._next_id] = (session, answer)
+            data = memoryview(json.dumps(message).encode() + b"\0")
+            try:
+                while data:
+                    data = data[os.write(self._to, data) :]
+            except OSError as error:
+                answer.set_exception(BrowserGone(f"the browser is gone: {error}"))
+        return answer
+
+    def listen(self, session: str, listener: Listener | None) -> None:
+        """Call `listener` with each event of a session, on the reading thread: it must not wait. None ends it."""
+        if listener is None:
+            self._listeners.pop(session, None)
+        else:
+            self._listeners[session] = listener
+
+    def abandon(self, session: str, reason: str) -> None:
+        """Fail what a dead page will never answer."""
+        with self._lock:
+            lost = [number for number, (owner, _) in self._pending.items() if owner == session]
+            answers = [self._pending.pop(number)[1] for number in lost]
+        for answer in answers:
+            if not answer.done():
+                answer.set_exception(BrowserGone(reason))
+
+    def close(self) -> None:
+        """End all its processes and remove its profile; closing twice is harmless."""
+        self._fail("the browser was closed")
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        if self._reader is not threading.current_thread():
+            self._reader.join()
+        with self._lock:
+            for end in (self._to, self._from):
+                if end >= 0:
+                    os.close(end)
+            self._to = self._from = -1
+            self._stderr.close()
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+    def _read(self) -> None:
+        buffer = bytearray()
+        while data := os.read(self._from, READ_BYTES):
+            buffer += data
+            if b"\0" in data:
+                *messages, rest = bytes(buffer).split(b"\0")
+                buffer = bytearray(rest)
+                for message in messages:
+                    self._receive(json.loads(message))
+        self._fail("the browser ended by itself")
+
+    def _receive(self, message: dict[str, Any]) -> None:
+        if "id" not in message:
+            listener = self._listeners.get(message.get("sessionId", ""))
+            if listener is not None:
+                listener(message["method"], message["params"])
+            return
+        with self._lock:
+            _, answer = self._pending.pop(message["id"], ("", None))
+        if answer is None or answer.done():
+            return
+        if "error" in message:
+            answer.set_exception(ProtocolError(f"the browser refused: {message['error'].get('message', '')}"))
+        else:
+            answer.set_result(message["result"])
+
+    def _fail(self, reason: str) -> None:
+        with self._lock:
+            self._gone = self._gone or reason
+            answers = [answer for _, answer in self._pending.values()]
+            self._pending.clear()
+        for answer in answers:
+            if not answer.done():
+                answer.set_exception(BrowserGone(reason))

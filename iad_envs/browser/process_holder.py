@@ -1,0 +1,36 @@
+"""Runs a driver and its browser in a process group of their own, for as long as its standard input stays open.
+
+A program by itself, started by `iad_envs.browser.selenium` with the profile's folder and the driver's command: when the process
+that holds the other end of its input dies, however it dies, this one ends the group and removes the folder.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+
+REMOVED_WITHIN_S = 5.0
+
+
+def main(profile: str, *command: str) -> None:
+    """Run a command, say on standard output which process group it is and when it ended by itself."""
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    print(f"group {child.pid}", flush=True)
+    threading.Thread(target=lambda: print(f"ended with status {child.wait()}", flush=True), daemon=True).start()
+    sys.stdin.buffer.read()
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    until = time.monotonic() + REMOVED_WITHIN_S
+    while os.path.exists(profile) and time.monotonic() < until:  # noqa: PTH110 (a program that starts fast)
+        shutil.rmtree(profile, ignore_errors=True)
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

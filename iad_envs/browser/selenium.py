@@ -1,0 +1,181 @@
+"""A Chromium that Selenium drives: started in a process group of its own, with nothing left when it is closed.
+
+Selenium talks to chromedriver, which talks to the browser by pipes. `process_holder` holds the group, and ends it when
+this process does, however it ends. Nothing is downloaded: both programs have to be on this machine.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from iad_envs.browser.devtools import FLAGS, MAX_FOLDER, find_chromium
+from iad_envs.browser.errors import BrowserGone, BrowserNotFound
+
+CHROMEDRIVER_VARIABLE = "IAD_CHROMEDRIVER"
+START_S = 30.0
+END_S = 10.0
+ANSWER_S = 60
+PAGE_S = 30
+POLL_S = 0.005
+# No name is resolved but this machine's, no proxy is asked, and nothing looks different under a pointer.
+MORE_FLAGS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--no-proxy-server",
+    "--blink-settings=primaryHoverType=1,availableHoverTypes=1",
+)
+HOLDER = Path(__file__).with_name("process_holder.py")
+_GROUP = re.compile(rb"^group (\d+)$", re.MULTILINE)
+_STARTED = re.compile(rb"started successfully on port (\d+)")
+_ENDED = b"ended with status"
+
+
+def find_chromedriver(chromedriver: str | None = None) -> str:
+    """Return the path of a chromedriver.
+
+    Args:
+        chromedriver: Its path or name; by default `$IAD_CHROMEDRIVER`, else `chromedriver` on the path.
+
+    Raises:
+        BrowserNotFound: There is none; says what to install.
+    """
+    asked = chromedriver or os.environ.get(CHROMEDRIVER_VARIABLE) or "chromedriver"
+    found = shutil.which(asked)
+    if found is None:
+        raise BrowserNotFound(
+            f"expected a chromedriver at {asked!r}, found none; install the one of your Chromium (Debian and Ubuntu: "
+            f"apt-get install chromium-driver) or name it with chromedriver= or {CHROMEDRIVER_VARIABLE}"
+        )
+    return found
+
+
+def require_selenium() -> None:
+    """Refuse to go on without Selenium.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; says how to.
+    """
+    try:
+        import selenium  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "expected Selenium to drive a browser, found none; install it with: pip install -e '.[browser]'"
+        ) from error
+
+
+class SeleniumBrowser:
+    """One running Chromium with one window.
+
+    Args:
+        chromium: Path or name of the browser; see `find_chromium`.
+        chromedriver: Path or name of its driver; see `find_chromedriver`.
+        size: Of the page in pixels: width, height.
+
+    Attributes:
+        driver: Selenium's WebDriver.
+
+    Raises:
+        BrowserNotFound: One of the programs is not on this machine.
+        BrowserGone: They did not start.
+    """
+
+    def __init__(
+        self, *, chromium: str | None = None, chromedriver: str | None = None, size: tuple[int, int] = (1280, 1280)
+    ) -> None:
+        require_selenium()
+        executable, driver = find_chromium(chromium), find_chromedriver(chromedriver)
+        # Chromium makes a socket in it, and the path of a socket must be short.
+        folder = tempfile.gettempdir()
+        self.profile = tempfile.mkdtemp(prefix="iad-browser-", dir=folder if len(folder) <= MAX_FOLDER else "/tmp")
+        self._owner = os.getpid()
+        self._log = Path(self.profile) / "chromedriver.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(HOLDER), self.profile, driver, "--port=0"],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "TMPDIR": self.profile},
+                start_new_session=True,
+            )
+        self.driver: Any = None
+        try:
+            self.driver = _driver(f"http://127.0.0.1:{self._port()}", executable, self.profile, size)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, BrowserGone) or not isinstance(error, Exception):
+                raise
+            raise BrowserGone(
+                f"expected {executable} to start, it did not ({str(error).strip():.300}); check that it runs in a "
+                "terminal, and that chromedriver is of the same version"
+            ) from error
+
+    @property
+    def process_group(self) -> int:
+        """The process group that holds the browser and its driver; 0 before there is one."""
+        found = _GROUP.search(self._said())
+        return int(found[1]) if found else 0
+
+    def close(self) -> None:
+        """End all its processes and remove its profile; closing twice is harmless."""
+        if os.getpid() != self._owner:
+            return  # a forked copy: the parent's browser is not ours to end
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self.driver is not None:
+            self.driver.command_executor.close()
+
+    def _port(self) -> int:
+        """Wait for chromedriver to name the port that it found free."""
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
+            said = self._said()
+            started = _STARTED.search(said)
+            if started:
+                return int(started[1])
+            if _ENDED in said or self._process.poll() is not None:
+                break
+            time.sleep(POLL_S)
+        given = self._said()[-300:].decode(errors="replace").strip()
+        raise BrowserGone(f"expected chromedriver to start, it did not: {given}; check that it runs in a terminal")
+
+    def _said(self) -> bytes:
+        try:
+            return self._log.read_bytes()
+        except FileNotFoundError:
+            return b""
+
+
+def _driver(server: str, executable: str, profile: str, size: tuple[int, int]) -> Any:
+    from selenium.webdriver import Remote
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chromium.remote_connection import ChromiumRemoteConnection
+    from selenium.webdriver.remote.client_config import ClientConfig
+
+    options = Options()
+    options.binary_location = executable
+    # Root can't use the sandbox; anybody else keeps it.
+    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    for flag in (*FLAGS, *MORE_FLAGS, *sandbox, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    width, height = size
+    # A window has a smallest width; what is emulated has none, and is exactly as large as asked for.
+    metrics = {"width": width, "height": height, "pixelRatio": 1, "mobile": False, "touch": False}
+    options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
+    options.set_capability("timeouts", {"pageLoad": 1000 * PAGE_S, "script": 1000 * PAGE_S})
+    # A browser that dies at once is waited for by chromedriver, not by us.
+    config = ClientConfig(server, timeout=int(START_S))
+    connection = ChromiumRemoteConnection(server, "goog", "chrome", ignore_proxy=True, client_config=config)
+    driver = Remote(command_executor=connection, options=options)
+    config.timeout = ANSWER_S
+    return driver

@@ -1,0 +1,56 @@
+"""The browser that pages are rendered in, and OpenCV, which reads its pictures."""
+
+import os
+import shutil
+import time
+
+from iad_envs.requirements import Missing, Part
+
+CHROMIUM = {
+    "apt-get": "chromium fonts-liberation",
+    "ubuntu": "chromium-browser fonts-liberation",
+    "dnf": "chromium liberation-fonts",
+    "pacman": "chromium ttf-liberation",
+    "zypper": "chromium liberation-fonts",
+    "brew --cask": "chromium",
+}
+
+
+def _browser(limit_s: float) -> str:
+    from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+    from iad_envs.browser.errors import BrowserGone, BrowserNotFound, PageTimeout
+
+    try:
+        executable = find_chromium()
+    except BrowserNotFound as error:
+        asked = os.environ.get(CHROMIUM_VARIABLE)
+        if not asked:
+            raise Missing(CHROMIUM) from error
+        rest = {} if any(map(shutil.which, NAMES)) else CHROMIUM
+        raise Missing(
+            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={asked} is no program"
+        ) from error
+    began = time.monotonic()
+    try:
+        browser = Browser(executable, start_s=limit_s)
+    except BrowserGone as error:
+        if isinstance(error.__cause__, PageTimeout):
+            raise TimeoutError(f"{executable} does not answer within {limit_s:g} s") from error
+        raise
+    try:
+        return f"{browser.version}, {executable}, starts in {time.monotonic() - began:.1f} s"
+    finally:
+        browser.close()
+
+
+def _opencv(limit_s: float) -> str:
+    from iad_envs.browser.images import opencv
+
+    try:
+        return f"{opencv().__version__}"
+    except ModuleNotFoundError as error:
+        raise Missing({"extra": "sketch2code"}) from error
+
+
+BROWSER = Part("browser", _browser)
+OPENCV = Part("OpenCV", _opencv)

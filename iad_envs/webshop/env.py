@@ -1,0 +1,291 @@
+"""`IAD/WebShop-v0`: an online shop, as text."""
+
+import inspect
+import math
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.data import DataVersion, data_folder, data_version
+from iad_envs.errors import UnknownTask
+from iad_envs.requirements import Part
+from iad_envs.requirements.java import JAVA
+from iad_envs.spaces import UnicodeText
+from webshop_server.catalog import Catalog
+from webshop_server.engine import Shop, ShopState, parse_action
+from webshop_server.goals import Goals, load_goals
+from webshop_server.pages import RENDERERS
+from webshop_server.progress import Progress
+from webshop_server.remote.hosted import TOKEN_VARIABLE, HostedStorefront
+from webshop_server.reward import Scorer
+from webshop_server.search import SearchEngine
+from webshop_server.storage.loading import PLACES, open_stock
+from webshop_server.storefront import PROGRESS_MODES, LocalStorefront, ProgressMode, Sight, Storefront, Task
+from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
+
+MAX_ACTION_CHARS = 1 << 20
+MAX_OBSERVATION_CHARS = 1 << 20
+DATA_FILES = ("items_*.json", "goals.jsonl")
+PARTS = (
+    "r_type",
+    "r_att",
+    "r_option",
+    "r_price",
+    "w_att",
+    "w_option",
+    "w_price",
+    "query_match",
+    "category_match",
+    "title_score",
+)
+TAGGERS: Mapping[str, Callable[[], Tagger]] = {"light": LightTagger, "spacy": SpacyTagger}
+NO_PARTS: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
+
+
+class Store(NamedTuple):
+    """What all environments on the same data share: read-only after loading."""
+
+    catalog: Catalog
+    goals: Goals
+    engine: SearchEngine
+    scorer: Scorer
+
+
+@lru_cache(maxsize=8)
+def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, catalog: str = "auto") -> Store:
+    """Load a data folder once per process."""
+    products, engine = open_stock(folder, search, catalog=catalog)
+    return Store(products, load_goals(folder, products, goals), engine, Scorer(TAGGERS[tagger]()))
+
+
+@lru_cache(maxsize=8)
+def _hosted(server: str, token: str) -> HostedStorefront:
+    """Open a hosted shop once per process."""
+    return HostedStorefront(server, token)
+
+
+class WebShopEnv(IADEnv[str, ShopState]):
+    """An agent reads an instruction, searches a shop, and buys a product with the right options.
+
+    ## Description
+    The online shop of WebShop (Yao et al., 2022): a search page, result pages, product pages with options and tabs. The
+    pages, actions and the reward are the original's, quirks included; see docs/webshop.md for every difference.
+
+    ## Action Space
+    Text: `search[keywords]` or `click[button]`, where a button is a clickable of the page: a product id, an option's
+    value, `next >`, `< prev`, `back to search`, `description`, `features`, `reviews`, `buy now`. The argument is
+    lower-cased. Anything else changes nothing, counts as a step, and is answered in words.
+
+    ## Observation Space
+    Text: the page, as `text` (strings joined by " [SEP] "), `text_rich` (lines with marked buttons) or `url`.
+
+    ## Rewards
+    0 until `click[buy now]`, then 0-1: how well product, attributes, options and price fit the instruction. Success is
+    a reward of exactly 1.
+
+    ## Starting State
+    The search page, with an instruction.
+
+    ## Episode End
+    Terminated by `click[buy now]`; truncated after `max_steps` actions.
+
+    ## Information
+    Every key is in docs/webshop.md. `page` is the page as data. Gold, from `step` and `reset` only: `progress`
+    (AgentBoard's, of this episode), `success`, `reward_parts`.
+
+    ## Arguments
+        data_dir: Folder with the official files (or in their format); default `$IAD_DATA/webshop`, else the bundled.
+        split: `test`, `dev`, `train`, or None for all goals.
+        goals: `synthetic` or `human` builds goals from official files; None takes `goals.jsonl`, else synthetic.
+        observation_mode: `text`, `text_rich` or `url`.
+        max_steps: Actions per episode.
+        page_size: Products on a results page (AgentBoard: 3).
+        progress: `maximum`; `agentboard` keeps AgentBoard's running-best bug; `off` reports NaN.
+        published: The original's silence on invalid actions, and its done page, which shows the score.
+        search: Search engine: `bm25`, or `lucene`, `dense`, `hybrid` with their extras (docs/search-engines.md).
+        catalog: Where products are: `memory`, `disk` (see `iad index build`), or `auto`, by their number.
+        tagger: `light`, or `spacy` (the original's; needs the extra).
+        search_anywhere: Searches on every page, as the original; False only on the first, as AgentBoard.
+        max_pages: Results pages that can be reached (AgentBoard: 6); None for no limit.
+        show_attributes: A tab with the product's attributes, an aid that the original has off.
+        special_queries: `<r> <a> <c> <q>` queries, an unintended shortcut of the original.
+        server: Address of a shop that `iad serve --api` hosts, in place of one in this process. Data and rules of the
+            shop (`data_dir goals search tagger catalog page_size search_anywhere max_pages show_attributes
+            special_queries`) are then the server's.
+        token: The server's; default `$IAD_SHOP_TOKEN`, which keeps it out of specs and run folders.
+        render_mode: `ansi` or None.
+
+    ## Version History
+    * v0: First version.
+    """
+
+    OPTIONS: ClassVar[tuple[Part, ...]] = (JAVA,)
+
+    def __init__(
+        self,
+        *,
+        data_dir: str | Path | None = None,
+        split: str | None = "test",
+        goals: str | None = None,
+        observation_mode: Literal["text", "text_rich", "url"] = "text",
+        max_steps: int = 15,
+        page_size: int = 10,
+        progress: ProgressMode = "maximum",
+        published: bool = False,
+        search: str = "bm25",
+        catalog: Literal["auto", "memory", "disk"] = "auto",
+        tagger: str = "light",
+        search_anywhere: bool = True,
+        max_pages: int | None = None,
+        show_attributes: bool = False,
+        special_queries: bool = False,
+        server: str | None = None,
+        token: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(max_steps=max_steps, render_mode=render_mode)
+        require_known("observation_mode", observation_mode, RENDERERS)
+        require_known("progress", progress, PROGRESS_MODES)
+        shop: dict[str, Any] = {
+            "page_size": page_size,
+            "search_anywhere": search_anywhere,
+            "max_pages": max_pages,
+            "show_attributes": show_attributes,
+            "special_queries": special_queries,
+        }
+        data = {"data_dir": data_dir, "goals": goals, "search": search, "tagger": tagger, "catalog": catalog}
+        self._folder: Path | None = None
+        if server is None:
+            require_known("tagger", tagger, TAGGERS)
+            require_known("catalog", catalog, PLACES)
+            self._folder = data_folder("webshop", data_dir).resolve()
+            store = load_store(self._folder, goals, search, tagger, catalog=catalog)
+            self.storefront: Storefront = LocalStorefront(
+                Shop(store.catalog, store.engine, **shop), store.goals, store.scorer
+            )
+        else:
+            _require_defaults({**data, **shop})
+            self.storefront = _hosted(server, _token(token))
+        tasks = self.storefront.tasks
+        require_known("split", split, (*dict.fromkeys(task.split for task in tasks), None))
+        self.split = split
+        self._task_ids = [task.task_id for task in tasks if split in (None, task.split)]
+        self._mode = observation_mode
+        self._progress = progress
+        self._published = published
+        self.action_space = UnicodeText(MAX_ACTION_CHARS)
+        self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
+
+    @property
+    def task_ids(self) -> Sequence[str]:
+        """The ids of the split's goals, in order."""
+        return self._task_ids
+
+    @property
+    def data(self) -> DataVersion:
+        """Which data this environment runs on."""
+        if self._folder is not None:
+            return data_version(self._folder, DATA_FILES)
+        assert isinstance(self.storefront, HostedStorefront)
+        about = self.storefront.data
+        return DataVersion(about["name"], about["digest"], self.storefront.server)
+
+    def difficulty(self, task_id: str) -> str:
+        """Return `easy`, `hard`, or "" where the data does not say."""
+        return self._task(task_id).difficulty
+
+    def action_key(self, action: str) -> str:
+        """Return `name[argument]` as the shop reads it: the argument in lower case, what follows left out."""
+        name, argument = parse_action(action)
+        return f"{name}[{argument}]" if name else action.strip()
+
+    def irreversible(self, action: str) -> bool:
+        """Say whether the action buys."""
+        return parse_action(action) == ("click", "buy now")
+
+    def close(self) -> None:
+        """Close the connection to a hosted shop; using the environment again opens another."""
+        if isinstance(self.storefront, HostedStorefront):
+            self.storefront.close()
+
+    def _task(self, task_id: str) -> Task:
+        try:
+            return self.storefront.task(task_id)
+        except KeyError:
+            raise UnknownTask("task_id", task_id, self._task_ids) from None
+
+    def _task_id(self, task: Task) -> str:
+        return task.task_id
+
+    def _instruction(self, task: Task) -> str:
+        return task.instruction
+
+    def _start(self, task: Task) -> ShopState:
+        return ShopState(task.instruction)
+
+    def _transition(self, state: ShopState, action: str, rng: np.random.Generator | None) -> Transition:
+        after, complaint = self.storefront.act(state, action, self._mode)
+        return Transition(after, complaint, after.kind == "done")
+
+    def _view(self, state: ShopState, complaint: str) -> View:
+        sight = self.storefront.look(state, self._mode)
+        observation = sight.observation
+        if complaint and not self._published:
+            observation = self._with_complaint(observation, complaint)
+        return View(observation, _actions(sight), {"complaint": complaint}, sight.page)
+
+    def _with_complaint(self, observation: str, complaint: str) -> str:
+        if self._mode == "text":
+            return f"{observation} [SEP] Invalid action: {complaint}"
+        return f"{observation}\nInvalid action: {complaint}\n" if self._mode == "text_rich" else observation
+
+    def _score(self, task: Task, now: Snapshot, memory: Progress | None) -> Score:
+        mode = self._progress
+        found = self.storefront.assess(task.task_id, now.state, memory or Progress(), mode)
+        seen = math.nan if mode == "off" else found.progress.best
+        parts = {**NO_PARTS, **found.parts}
+        return Score(found.reward, seen, found.reward == 1.0 and bool(found.parts), parts, found.progress)
+
+    def _reveal(self, view: View, score: Score) -> str:
+        if not self._published or self._mode == "url" or self._now is None:
+            return str(view.observation)
+        return self.storefront.look(self._now.state, self._mode, score.reward).observation
+
+    def _reference(self, task: Task) -> dict[str, Any]:
+        return self.storefront.reference(task.task_id)
+
+    def _result_key(self, state: ShopState, view: View) -> Hashable:
+        if state.kind == "results":
+            return ("results", tuple(product["asin"] for product in view.page["products"]))
+        return (state.kind, state.asin, tuple(sorted(state.options)))
+
+
+def _actions(sight: Sight) -> tuple[str, ...]:
+    clicks = tuple(f"click[{name}]" for name in sight.clickables if name != "search")
+    return (*clicks, "search[...]") if sight.takes_search else clicks
+
+
+def _token(given: str | None) -> str:
+    token = given or os.environ.get(TOKEN_VARIABLE, "")
+    if not token:
+        raise ValueError(f"expected the token of the hosted shop, got none; pass token= or set {TOKEN_VARIABLE}")
+    return token
+
+
+def _require_defaults(given: Mapping[str, object]) -> None:
+    """Refuse what a hosted shop decides by itself."""
+    parameters = inspect.signature(WebShopEnv).parameters
+    for name, value in given.items():
+        if value != parameters[name].default:
+            raise ValueError(f"expected {name} to be the server's, got {value!r} beside server=; pass it to iad serve")
+
+
+def require_known(argument: str, given: object, known: Sequence[object] | Mapping[str, object]) -> None:
+    """Refuse an argument that is not among the known ones."""
+    if given not in known:
+        raise UnknownTask(argument, given, known)

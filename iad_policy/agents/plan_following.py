@@ -1,0 +1,50 @@
+"""Any agent as one that heeds a plan: what keyless agents need to profit from a summary, as they read no notes."""
+
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.agents import load_agent
+from iad_policy.env_defaults import defaults_of
+from iad_policy.strategies.building_blocks.attempts import plan_of
+from iad_policy.types import Agent, Candidate, Feedback, State
+
+
+class Heeding:
+    """An agent that follows the plan in its notes as long as it can, and is another agent otherwise.
+
+    A plan is left where what was done is not what it says, or where its last action was not accepted.
+
+    Args:
+        env: The environment.
+        agent: The other agent's name; by default the environment's keyless one.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], agent: str | Agent | None = None) -> None:
+        name = agent if agent is not None else defaults_of(env).agent
+        self._agent = load_agent(name, env)
+        inner = getattr(self._agent, "identity", "") or (name if isinstance(name, str) else type(name).__name__)
+        self.identity = f"heeding {inner}"
+        if hasattr(self._agent, "model"):
+            self.model = self._agent.model
+        if hasattr(self._agent, "information"):
+            self.information = self._agent.information  # one that knows gold knows it here too
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Return the plan's next action, else what the other agent proposes."""
+        planned = None if feedback is not None else _next_step(state)
+        if planned is not None:
+            return Candidate(planned, thought="As planned.")
+        return self._agent.propose(state, feedback=feedback, temperature=temperature, rng=rng)
+
+
+def _next_step(state: State) -> Any:
+    plan = plan_of(state.notes)
+    if plan is None:
+        return None
+    done = [turn.action for turn in state.history[plan.n_before :]]
+    is_left = done != list(plan.actions[: len(done)]) or (done and state.info.get("invalid_action"))
+    if is_left or len(done) >= len(plan.actions):
+        return None
+    return plan.actions[len(done)]

@@ -1,0 +1,245 @@
+"""Test instruments: agents that know the right action, and err and mend as often as they are told to.
+
+With them what a strategy is worth can be worked out by hand and held against what it does. They are labelled `oracle`,
+as a verifier that reads gold is: the driver shows them gold, every table says so, and none is a result.
+"""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from iad_policy.agents.random import RandomAgent
+from iad_policy.env_defaults import env_id
+from iad_policy.errors import UnknownName
+from iad_policy.roles import NO_COMPLAINT
+from iad_policy.types import Candidate, Feedback, Information, State
+
+MAX_TRIES = 100
+
+Gold = Callable[[State], Any]
+"""The right action in a state."""
+Mistakes = Callable[[State, Random], Any]
+"""A wrong action in a state."""
+
+
+class Rates(NamedTuple):
+    """How often an instrument does what; all in [0, 1].
+
+    Attributes:
+        epsilon: A plain proposal is a mistake.
+        tau: A mistake is drawn afresh; otherwise it is the one that is usual in the state.
+        sigma: Shown its mistake as Best, it finds the right action.
+        rho: The same where judge text names the error.
+        beta: Shown its right action with a review, it gives it up.
+    """
+
+    epsilon: float = 0.5
+    tau: float = 1.0
+    sigma: float = 0.0
+    rho: float = 0.0
+    beta: float = 0.0
+
+
+class Instrument:
+    """An agent that knows gold.
+
+    Args:
+        env: Where it acts; needed unless both functions are given.
+        rates: How often it does what.
+        ignores_feedback: Every proposal is a plain one.
+        is_stubborn: Whether plain proposals err is drawn once per state, not once per proposal.
+        gold: The right action; by default what the environment's reference says.
+        mistakes: Wrong ones; by default other available actions of the right one's kind, or that kind with words of the
+            instruction in it.
+    """
+
+    information: Information = "oracle"
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any] | None,
+        rates: Rates,
+        *,
+        ignores_feedback: bool = False,
+        is_stubborn: bool = False,
+        gold: Gold | None = None,
+        mistakes: Mistakes | None = None,
+    ) -> None:
+        self.rates = rates
+        self.takes_feedback = not ignores_feedback
+        self._is_stubborn = is_stubborn
+        self._gold = gold or reference_action(env)
+        self._mistakes = mistakes or _Confusion(env, self._gold)
+        inner: Any = None if env is None else env.unwrapped
+        self._key: Callable[[Any], Any] = getattr(inner, "action_key", str)
+
+    @property
+    def identity(self) -> str:
+        """Names all that its answers depend on."""
+        kind = "stubborn" if self._is_stubborn else "mending" if self.takes_feedback else "noisy"
+        return f"{kind} instrument, {', '.join(f'{name}={rate:g}' for name, rate in self.rates._asdict().items())}"
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Return the right action or a mistake, as the rates have it."""
+        right = self._gold(state)
+        told = feedback if self.takes_feedback else None
+        if told is None or told.best is None:
+            draws = Random(f"{state.id} errs") if self._is_stubborn else rng
+            is_right = draws.random() >= self.rates.epsilon
+        elif self._key(told.best.action) == self._key(right):
+            is_right = not (told.critique and rng.random() < self.rates.beta)
+        else:
+            names_error = told.critique not in ("", NO_COMPLAINT)
+            is_right = rng.random() < (self.rates.rho if names_error else self.rates.sigma)
+        return Candidate(right if is_right else self._mistake(state, right, rng))
+
+    def _mistake(self, state: State, right: Any, rng: Random) -> Any:
+        draws = rng if rng.random() < self.rates.tau else Random(f"{state.id} usual mistake")
+        for _ in range(MAX_TRIES):
+            action = self._mistakes(state, draws)
+            if self._key(action) != self._key(right):
+                return action
+        raise ValueError(
+            f"expected a mistake that is not the right action {right!r:.100}, got none in {MAX_TRIES} draws; pass "
+            "mistakes=..."
+        )
+
+
+def noisy_oracle(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+    """Oracle instrument: right with probability 1 - epsilon whatever it is told, its mistakes as various as tau says.
+
+    Args:
+        env: See `Instrument`.
+        rates: Such as `"epsilon=0.4:tau=0.5"`.
+        given: `gold` and `mistakes`, see `Instrument`.
+    """
+    return Instrument(env, _rates(rates, Rates()), ignores_feedback=True, **given)
+
+
+def feedback_responsive(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+    """Oracle instrument: mends a mistake with probability sigma shown it as Best, rho if judge text names the error.
+
+    Arguments are as for `noisy_oracle`.
+    """
+    return Instrument(env, _rates(rates, Rates(sigma=0.3, rho=0.6)), **given)
+
+
+def stubborn(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+    """Oracle instrument: repeats the same right or wrong answer until feedback shakes it.
+
+    Arguments are as for `noisy_oracle`.
+    """
+    return Instrument(env, _rates(rates, Rates(tau=0.0, sigma=0.3, rho=0.6)), is_stubborn=True, **given)
+
+
+def over_reflector(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+    """Oracle instrument: mends mistakes, and breaks a right answer with probability beta when it is reviewed.
+
+    Arguments are as for `noisy_oracle`.
+    """
+    return Instrument(env, _rates(rates, Rates(sigma=0.3, rho=0.6, beta=0.5)), **given)
+
+
+def _rates(text: str, default: Rates) -> Rates:
+    """Read `name=value` pairs.
+
+    Raises:
+        UnknownName: No such rate.
+        ValueError: A rate that is no number in [0, 1].
+    """
+    rates = default
+    for pair in filter(None, text.split(":")):
+        name, _, value = (part.strip() for part in pair.partition("="))
+        if name not in Rates._fields:
+            raise UnknownName("rate", name, Rates._fields)
+        try:
+            rate = float(value)
+        except ValueError:
+            rate = -1.0
+        if not 0.0 <= rate <= 1.0:
+            raise ValueError(f"expected a rate from 0 to 1, got {pair.strip()!r}; write it as {name}=0.5")
+        rates = rates._replace(**{name: rate})
+    return rates
+
+
+def reference_action(env: gym.Env[Any, Any] | None) -> Gold:
+    """Return what reads the right action off the gold in a state that the driver shows.
+
+    Raises:
+        UnknownName: Not known how for this environment.
+    """
+    name = "none" if env is None else env_id(env)
+    if name not in SOLUTIONS:
+        raise UnknownName("environment with a known right action (or gold=...)", name, SOLUTIONS)
+    solve = SOLUTIONS[name]
+
+    def right(state: State) -> Any:
+        if state.gold is None:
+            raise ValueError("expected a state with gold, got none; the driver shows it to an agent labelled 'oracle'")
+        return solve(state, state.gold["reference"])
+
+    return right
+
+
+def _purchase(state: State, reference: Mapping[str, Any]) -> str:
+    """Search for the title, turn pages, open the product, choose its options, buy."""
+    page, clickable = state.info["page"], state.info["available_actions"]
+    wanted = f"click[{reference['asin'].lower()}]"
+    if page["kind"] == "item" and page["asin"].lower() == reference["asin"].lower():
+        chosen = {str(value).lower() for value in page["selected"].values()}
+        missing = [value for value in reference["options"] if value.lower() not in chosen]
+        return f"click[{missing[0]}]" if missing else "click[buy now]"
+    if wanted in clickable:
+        return wanted
+    if page["kind"] == "results" and page["query"].lower().split() == _words(reference["title"]).lower().split():
+        return "click[next >]"
+    return f"search[{_words(reference['title'])}]"
+
+
+def _words(title: str) -> str:
+    """A title as a query: brackets would end the action early."""
+    return title.translate({ord("["): " ", ord("]"): " "})
+
+
+def _command(state: State, reference: Mapping[str, Any]) -> str:
+    """Run the gold command, then submit."""
+    is_run = bool(state.history) and state.history[-1].action == reference["gold"]
+    return "submit" if is_run else str(reference["gold"])
+
+
+SOLUTIONS: Mapping[str, Callable[[State, Any], Any]] = {
+    "IAD/WebShop-v0": _purchase,
+    "IAD/WebShopBrowser-v0": _purchase,
+    "IAD/InterCodeBash-v0": _command,
+    "IAD/BIRD-v0": lambda state, reference: f"submit[{reference['sql']}]",
+    "IAD/Sketch2Code-v0": lambda state, reference: reference["html"],
+}
+"""Environment -> the right action, of a state and the oracle's reference."""
+
+
+class _Confusion:
+    """Wrong actions of the right one's kind.
+
+    Args:
+        env: Where they are taken.
+        gold: What they are mistaken for.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any] | None, gold: Gold) -> None:
+        if env is None:
+            raise ValueError("expected an environment to draw mistakes in, got none; pass env or mistakes=...")
+        self._gold = gold
+        self._any = RandomAgent(env)
+
+    def __call__(self, state: State, rng: Random) -> Any:
+        verb, bracket, _ = str(self._gold(state)).partition("[")
+        alike = [one for one in state.info.get("available_actions", ()) if str(one).startswith(f"{verb}[")]
+        closed = [one for one in alike if not one.endswith("[...]")]
+        if closed:
+            return rng.choice(closed)
+        if bracket and alike:
+            words = str(state.info["instruction"]).split()
+            return f"{verb}[{' '.join(rng.sample(words, min(len(words), 3)))}]"
+        return self._any.propose(state, feedback=None, temperature=None, rng=rng).action

@@ -1,0 +1,1 @@
+"""Explains runs: statistics, tables, curves, the viewer and the exports."""

@@ -1,0 +1,72 @@
+"""Runs as data that other tools read: `datasets`, pandas, and TRL's trainers. To add a form: its file, and a line here.
+
+Everything is made from the traces of run folders and nothing else; docs/exports.md describes every column.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from iad_policy.analysis.exports.decisions import DECISIONS, EPISODES
+from iad_policy.analysis.exports.files import PARQUET, write_packs
+from iad_policy.analysis.exports.kto import KTO
+from iad_policy.analysis.exports.packing import chunks_of, packs
+from iad_policy.analysis.exports.preference import PREFERENCE
+from iad_policy.analysis.exports.prompting import Prompter
+from iad_policy.analysis.exports.sft import SFT
+from iad_policy.analysis.exports.tables import Source, Table
+from iad_policy.errors import UnknownName
+from iad_policy.recording.trace import RunTraces
+
+FORMATS: Mapping[str, tuple[Table, ...]] = {
+    "jsonl": (DECISIONS, EPISODES),
+    "parquet": (DECISIONS, EPISODES),
+    "sft": (SFT,),
+    "preference": (PREFERENCE,),
+    "kto": (KTO,),
+}
+"""Name -> what is written; each table into a file of its own."""
+
+
+def export_runs(
+    runs: Sequence[RunTraces],
+    form: str,
+    out: Path,
+    *,
+    is_successful_only: bool = False,
+    min_margin: float = 0.0,
+    workers: int = 1,
+) -> dict[Path, int]:
+    """Write the finished episodes of runs; returns the files with their numbers of rows.
+
+    Args:
+        runs: One or more; the rows say which they are from.
+        form: A name in `FORMATS`.
+        out: The file. One that ends in `.parquet` is parquet, any other JSON lines.
+        is_successful_only: Whether episodes without success are left out.
+        min_margin: Least margin of a preference that a verifier gave.
+        workers: Processes that make rows side by side; the files are the same. A script that asks for several has to
+            guard what it does by `if __name__ == "__main__":`, as `multiprocessing` has it.
+
+    Raises:
+        UnknownName: No such form.
+        ValueError: The file's name says something else than the form, or there is nothing to write.
+        MissingExtra: Parquet without pyarrow.
+        StorageError: A file can't be written.
+    """
+    if form not in FORMATS:
+        raise UnknownName("format", form, FORMATS)
+    if form in ("jsonl", "parquet") and (out.suffix == PARQUET) != (form == "parquet"):
+        raise ValueError(f"expected a file that ends in .{form} for the format {form}, got {out}; name another one")
+    sources = [Source(run, run.folder.resolve().name, Prompter(run.config), min_margin) for run in runs]
+    written: dict[Path, int] = {}
+    for table in FORMATS[form]:
+        path = out.with_name(f"{out.stem}{table.suffix}{out.suffix}")
+        chunks = list(chunks_of(sources, table, is_successful_only=is_successful_only))
+        n_processes = min(workers, len(chunks)) or 1
+        made = packs(table, sources, chunks, is_parquet=path.suffix == PARQUET, n_processes=n_processes)
+        written[path] = write_packs(path, made, table.kinds)
+        if not written[path]:
+            names = ", ".join(str(run.folder) for run in runs)
+            only = " of episodes with success" if is_successful_only else ""
+            raise ValueError(f"expected {table.absent}{only} in {names}, got none; name other runs")
+    return written

@@ -1,0 +1,149 @@
+"""Every decision with all its candidates, and every episode: what happened, as data."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from iad_policy.analysis.exports.pairs import score_of
+from iad_policy.analysis.exports.tables import Kind, Row, Source, Table
+from iad_policy.hashing import encode
+from iad_policy.prompts.rendering import shown
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.trace import Proposed, Seen, Step
+
+EVERYTHING = 2**31
+"""Characters of an observation that are kept: all."""
+
+CANDIDATE: Kind = {
+    "id": str,
+    "action": str,
+    "thought": str,
+    "error": str,
+    "feedback": str,
+    "is_committed": bool,
+    "is_here": bool,
+    "score": float,
+    "passed": bool,
+    "critique": str,
+    "preview": str,
+    "preview_done": bool,
+    "logprobs": [float],
+    "prompt_tokens": int,
+    "completion_tokens": int,
+}
+
+
+def _episode(source: Source, record: EpisodeRecord) -> Iterator[Row]:
+    spent = record.spent
+    yield {
+        **source.head(record),
+        "n_steps": record.n_steps,
+        "grounding": record.grounding,
+        "difficulty": record.difficulty,
+        "stop_reason": record.stop_reason,
+        "cut": record.cut,
+        "error_kind": record.error_kind,
+        "error": record.error,
+        "proposals": spent.proposals,
+        "verifications": spent.verifications,
+        "simulations": spent.simulations,
+        "tokens": spent.tokens,
+        "usd": spent.usd,
+        "wall_s": record.wall_s,
+        "progress_by_step": list(record.progress_by_step),
+        "actions": [action if isinstance(action, str) else json.dumps(action) for action in record.actions],
+    }
+
+
+def _decisions(source: Source, record: EpisodeRecord) -> Iterator[Row]:
+    head = source.head(record)
+    for step in source.steps(record):
+        before, after = step.before, step.after
+        info = {} if before is None else before.info
+        yield {
+            **head,
+            "step": step.index,
+            "instruction": str(info.get("instruction", "")),
+            "observation": _text(before),
+            "available_actions": [str(action) for action in info.get("available_actions", ())],
+            "action": "" if step.action is None else _action(step.action),
+            "reward": step.reward,
+            "done": after is not None and after.done,
+            "next_observation": _text(after),
+            "cut": step.cut,
+            "candidates": [_candidate(step, one) for one in step.candidates],
+            "asked": [{"role": said.role, "text": said.text, "source": said.source} for said in step.asked],
+        }
+
+
+def _candidate(step: Step, one: Proposed) -> Row:
+    verdict, preview = one.verdict, one.preview
+    return {
+        "id": one.id,
+        "action": "" if one.action is None else _action(one.action),
+        "thought": one.thought,
+        "error": one.error,
+        "feedback": one.feedback,
+        "is_committed": one.id == step.committed,
+        "is_here": step.before is not None and one.at == step.before.state,
+        "score": score_of(one),
+        "passed": None if verdict is None else verdict.passed,
+        "critique": "" if verdict is None else verdict.critique,
+        "preview": _text(preview),
+        "preview_done": None if preview is None else preview.done,
+        "logprobs": None if one.logprobs is None else list(one.logprobs),
+        "prompt_tokens": one.usage.prompt_tokens,
+        "completion_tokens": one.usage.completion_tokens,
+    }
+
+
+def _action(action: Any) -> str:
+    return action if isinstance(action, str) else json.dumps(encode(action))
+
+
+def _text(seen: Seen | None) -> str:
+    if seen is None:
+        return ""
+    return seen.observation if isinstance(seen.observation, str) else shown(seen.observation, EVERYTHING)
+
+
+EPISODES = Table(
+    {
+        "n_steps": int,
+        "grounding": float,
+        "difficulty": str,
+        "stop_reason": str,
+        "cut": str,
+        "error_kind": str,
+        "error": str,
+        "proposals": int,
+        "verifications": int,
+        "simulations": int,
+        "tokens": int,
+        "usd": float,
+        "wall_s": float,
+        "progress_by_step": [float],
+        "actions": [str],
+    },
+    _episode,
+    suffix=".episodes",
+    is_scored_only=False,
+)
+DECISIONS = Table(
+    {
+        "step": int,
+        "instruction": str,
+        "observation": str,
+        "available_actions": [str],
+        "action": str,
+        "reward": float,
+        "done": bool,
+        "next_observation": str,
+        "cut": str,
+        "candidates": [CANDIDATE],
+        "asked": [{"role": str, "text": str, "source": str}],
+    },
+    _decisions,
+    is_scored_only=False,
+    absent="decisions",
+)

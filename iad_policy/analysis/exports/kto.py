@@ -1,0 +1,52 @@
+"""Single candidates with a label, in the form that TRL trains KTO on (unpaired preferences)."""
+
+from collections.abc import Iterator
+
+from iad_policy.analysis.exports.pairs import Preference, preferences, score_of
+from iad_policy.analysis.exports.tables import MESSAGES, Row, Source, Table
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.trace import Proposed
+
+
+def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
+    prompter, steps = source.prompter, source.steps(record)
+    for place, step in enumerate(steps):
+        for candidate, label, pair in _labelled(list(preferences(step, source.min_margin))):
+            yield {
+                **source.head(record),
+                "step": step.index,
+                "prompt": prompter.messages(record.agent, steps, place),
+                "completion": prompter.completion(record.agent, candidate),
+                "label": label,
+                "preferred_by": pair.by,
+                "margin": pair.margin,
+                "score": score_of(candidate),
+                "feedback": candidate.feedback,
+                "logprob": None if candidate.logprobs is None else sum(candidate.logprobs),
+            }
+
+
+def _labelled(pairs: list[Preference]) -> Iterator[tuple[Proposed, bool, Preference]]:
+    """Yield the committed candidate once, with the clearest of its pairs, and what was rejected for it."""
+    if pairs:
+        clearest = max(pairs, key=lambda pair: (pair.by == "verifier", pair.margin or 0.0))
+        yield clearest.chosen, True, clearest
+    for pair in pairs:
+        yield pair.rejected, False, pair
+
+
+KTO = Table(
+    {
+        "step": int,
+        "prompt": MESSAGES,
+        "completion": MESSAGES,
+        "label": bool,
+        "preferred_by": str,
+        "margin": float,
+        "score": float,
+        "feedback": str,
+        "logprob": float,
+    },
+    _rows,
+    absent="decisions with a committed and a rejected candidate",
+)

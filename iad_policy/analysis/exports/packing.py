@@ -1,0 +1,143 @@
+"""Rows made from episodes and packed as bytes, here or in processes side by side; the bytes are the same."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from iad_policy.analysis.exports.tables import Kind, Row, Source, Table
+from iad_policy.errors import MissingExtra
+from iad_policy.recording.gc_pause import without_collector
+
+N_EPISODES = 200
+"""Episodes whose rows are packed together."""
+
+
+class Chunk(NamedTuple):
+    """Episodes of one source: its place, and their keys."""
+
+    source: int
+    keys: tuple[str, ...]
+
+
+class Pack(NamedTuple):
+    """Rows as bytes: lines of JSON, or a stream of Arrow."""
+
+    content: bytes
+    n_rows: int
+
+
+def packs(
+    table: Table, sources: Sequence[Source], chunks: Iterable[Chunk], *, is_parquet: bool, n_processes: int
+) -> Iterator[Pack]:
+    """Yield the rows of chunks, in their order.
+
+    Args:
+        table: Makes the rows.
+        sources: The runs.
+        chunks: Of their episodes.
+        is_parquet: Whether they are packed for parquet.
+        n_processes: How many work side by side; 1 for none but this.
+
+    Raises:
+        MissingExtra: Parquet without pyarrow.
+    """
+    if is_parquet:
+        load_pyarrow()
+    make = partial(_pack, table, is_parquet=is_parquet)
+    if n_processes == 1:
+        yield from (make(chunk, sources=sources) for chunk in chunks)
+        return
+    # New processes, not forks: this one may have threads.
+    with ProcessPoolExecutor(n_processes, get_context("spawn"), _begin, (sources,)) as pool:
+        yield from pool.map(make, chunks)
+
+
+def chunks_of(sources: Sequence[Source], table: Table, *, is_successful_only: bool) -> Iterator[Chunk]:
+    """Yield the episodes that a table has rows of, a chunk at a time."""
+    for place, source in enumerate(sources):
+        wanted = iter(
+            record.key
+            for record in list(source.run.records.values())
+            if (record.success == 1.0 or not is_successful_only) and (record.is_scored or not table.is_scored_only)
+        )
+        while keys := tuple(islice(wanted, N_EPISODES)):
+            yield Chunk(place, keys)
+
+
+def schema_of(kinds: Mapping[str, Kind]) -> Any:
+    """Return the columns as Arrow has them."""
+    return load_pyarrow().schema([(name, _type(kind)) for name, kind in kinds.items()])
+
+
+def load_pyarrow() -> Any:
+    """Return the package.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtra("pyarrow", "export") from None
+    return pyarrow
+
+
+_sources: Sequence[Source] = ()
+"""Of a process that packs; set once, when it begins."""
+
+
+def _begin(sources: Sequence[Source]) -> None:
+    global _sources
+    _sources = sources
+
+
+def _pack(table: Table, chunk: Chunk, *, is_parquet: bool, sources: Sequence[Source] | None = None) -> Pack:
+    source = (_sources if sources is None else sources)[chunk.source]
+    with without_collector():
+        rows = [row for key in chunk.keys for row in table.rows(source, source.run.records[key])]
+        return Pack(_arrow(rows, table.kinds) if is_parquet else _lines(rows), len(rows))
+
+
+def _lines(rows: Sequence[Row]) -> bytes:
+    lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) for row in rows)
+    return b"".join(f"{line}\n".encode(errors="replace") for line in lines)  # readers refuse lone surrogates
+
+
+def _arrow(rows: Sequence[Row], kinds: Mapping[str, Kind]) -> bytes:
+    pyarrow = load_pyarrow()
+    from pyarrow import ipc
+
+    schema = schema_of(kinds)
+    try:
+        table = pyarrow.Table.from_pylist(rows, schema)
+    except UnicodeEncodeError:
+        table = pyarrow.Table.from_pylist([_encodable(row) for row in rows], schema)
+    sink = pyarrow.BufferOutputStream()
+    # The same page stands in many rows: packed it is a tenth, on its way to another process.
+    with ipc.new_stream(sink, schema, options=ipc.IpcWriteOptions(compression="lz4")) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _type(kind: Kind) -> Any:
+    pyarrow = load_pyarrow()
+    if isinstance(kind, list):
+        return pyarrow.list_(_type(kind[0]))
+    if isinstance(kind, dict):
+        return pyarrow.struct([(name, _type(part)) for name, part in kind.items()])
+    return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}[kind]
+
+
+def _encodable(value: Any) -> Any:
+    """Return a value whose texts have no lone surrogates."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, list):
+        return [_encodable(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _encodable(part) for name, part in value.items()}
+    return value

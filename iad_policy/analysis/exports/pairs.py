@@ -1,0 +1,69 @@
+"""What a decision says of its candidates: which was preferred to which, by how much, and who says so."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from iad_policy.recording.trace import Proposed, Step
+
+By = Literal["verifier", "strategy", "format"]
+
+
+class Preference(NamedTuple):
+    """The committed candidate and a rejected one.
+
+    Attributes:
+        chosen: The committed one.
+        rejected: The other.
+        by: `verifier` where both have a score; `format` where the other is no action; else `strategy`: a vote, say.
+        margin: By how much the committed one scored higher; None where the scores don't say.
+        n_chosen: How many proposals of the decision were equal to the committed one: its votes.
+        n_rejected: Likewise.
+    """
+
+    chosen: Proposed
+    rejected: Proposed
+    by: By
+    margin: float | None
+    n_chosen: int
+    n_rejected: int
+
+
+def preferences(step: Step, min_margin: float = 0.0) -> Iterator[Preference]:
+    """Yield what was preferred where a decision was made; each different action once, as it was proposed first.
+
+    Candidates for simulated states are left out. Where both were verified it is the scores that count: a pair whose
+    margin is 0, negative (a vote against the verifier) or less than `min_margin` is left out.
+
+    Args:
+        step: Of a trace.
+        min_margin: Least margin of a verifier's preference (theta of Agent Q, arXiv 2408.07199, eq. 10).
+    """
+    here = [one for one in step.candidates if step.before is not None and one.at == step.before.state]
+    chosen = next((one for one in here if one.id == step.committed and not one.error), None)
+    if chosen is None:
+        return
+    votes = Counter(one.key for one in here if not one.error)
+    told = {chosen.key}
+    for one in here:
+        name = one.key if not one.error else f"{one.thought} {one.error}"
+        if name in told or (one.error and not (one.thought or one.action)):
+            continue
+        told.add(name)
+        by, margin = _said(chosen, one)
+        if by != "verifier" or (margin is not None and margin > 0 and margin >= min_margin):
+            yield Preference(chosen, one, by, margin, votes[chosen.key], votes[one.key])
+
+
+def score_of(candidate: Proposed) -> float | None:
+    """Return a candidate's score; None where it was not verified, or the verifier failed."""
+    score = math.nan if candidate.verdict is None else candidate.verdict.score
+    return score if math.isfinite(score) else None
+
+
+def _said(chosen: Proposed, rejected: Proposed) -> tuple[By, float | None]:
+    if rejected.error:
+        return "format", None
+    high, low = score_of(chosen), score_of(rejected)
+    return ("strategy", None) if high is None or low is None else ("verifier", high - low)

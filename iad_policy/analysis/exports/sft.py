@@ -1,0 +1,32 @@
+"""Committed actions as conversations, in the form that TRL's supervised fine-tuning takes: a row per step."""
+
+from collections.abc import Iterator
+
+from iad_policy.analysis.exports.pairs import score_of
+from iad_policy.analysis.exports.tables import MESSAGES, Row, Source, Table
+from iad_policy.recording.episode_record import EpisodeRecord
+
+
+def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
+    prompter, steps = source.prompter, source.steps(record)
+    for place, step in enumerate(steps):
+        committed = next((one for one in step.candidates if one.id == step.committed), None)
+        if committed is None or committed.error or step.before is None:
+            continue  # what stood in for an answer that is none was nobody's answer
+        asked = prompter.messages(record.agent, steps, place)
+        yield {
+            **source.head(record),
+            "step": step.index,
+            "messages": [*asked, *prompter.completion(record.agent, committed)],
+            "reward": step.reward,
+            "score": score_of(committed),
+            "feedback": committed.feedback,
+            "logprob": None if committed.logprobs is None else sum(committed.logprobs),
+        }
+
+
+SFT = Table(
+    {"step": int, "messages": MESSAGES, "reward": float, "score": float, "feedback": str, "logprob": float},
+    _rows,
+    absent="committed answers",
+)

@@ -1,0 +1,339 @@
+"""From episodes to a summary: means with intervals per strategy, and paired differences to a baseline.
+
+Episodes that failed, or that the budget of the whole run ended, are counted beside the score and left out of every
+mean. An episode that its own budget ended counts, with the progress it made.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from iad_policy.analysis.statistics import (
+    N_RESAMPLES,
+    Interval,
+    bootstrap_mean,
+    by_cluster,
+    discordance,
+    holm,
+    mcnemar_exact,
+    minimum_detectable_effect,
+    sign_flip,
+    wilson,
+)
+from iad_policy.recording.episode_record import EpisodeRecord
+
+EASY = ("easy", "simple")
+HARD = ("hard", "challenging")
+"""What environments call their easiest and hardest tasks."""
+SPENT = ("proposals", "verifications", "simulations", "asks", "tokens", "usd", "n_unpriced")
+
+
+@dataclass(frozen=True, slots=True)
+class StrategySummary:
+    """One strategy's row: means over its scored episodes; intervals are 95 %; None where there is nothing to average.
+
+    Attributes:
+        n_episodes: Scored episodes.
+        n_errored: Episodes that failed; left out of the means.
+        errors: How many of each kind of error.
+        n_budget: Episodes that a budget ended.
+        success: Rate, with Wilson's interval; a bootstrap over tasks where tasks were run with several seeds.
+        progress: Mean, with a bootstrap interval over tasks.
+        reward: Likewise.
+        grounding: Mean share of accepted steps (AgentBoard).
+        success_easy: Rate over easy tasks; so `success_hard`, `progress_easy`, `progress_hard`.
+        spent: Means per episode of proposals, verifications, simulations, asks, tokens, dollars (of calls whose price
+            is known) and calls whose price is not.
+        by_role: Means per episode of what each role spent, by axis.
+        evaluation_pass_rate: Share of evaluations of simulated attempts that say `pass`; None without any.
+        n_steps: Mean of committed actions.
+        seconds: Mean time inside calls, replayed ones at their recorded time.
+        wall_s: Mean time from reset to end as it was run.
+        n_failed_verdicts: In all, over scored episodes.
+        progress_by_step: Mean curve, each episode's last value carried forward.
+    """
+
+    n_episodes: int
+    n_errored: int
+    errors: Mapping[str, int]
+    n_budget: int
+    success: float | None
+    success_95: Interval | None
+    progress: float | None
+    progress_95: Interval | None
+    reward: float | None
+    reward_95: Interval | None
+    grounding: float | None
+    n_easy: int
+    n_hard: int
+    success_easy: float | None
+    success_hard: float | None
+    progress_easy: float | None
+    progress_hard: float | None
+    spent: Mapping[str, float]
+    by_role: Mapping[str, Mapping[str, float]]
+    evaluation_pass_rate: float | None
+    n_steps: float | None
+    seconds: float | None
+    wall_s: float | None
+    n_failed_verdicts: int
+    progress_by_step: tuple[float, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the summary with what was spent on the same level as the scores."""
+        plain = asdict(self)
+        spent = plain.pop("spent")
+        return {**plain, **spent}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A strategy minus the baseline, over the tasks that both have a scored episode of.
+
+    Attributes:
+        baseline: What is subtracted.
+        n_pairs: Common tasks.
+        success: Difference of success rates, with a paired bootstrap interval over tasks.
+        progress: Likewise of progress.
+        reward: Likewise of reward.
+        won: Tasks that only the strategy solved, once per seed.
+        lost: Tasks that only the baseline solved.
+        p_mcnemar: Exact McNemar test on success; None where tasks were run with several seeds, whose outcomes are no
+            independent pairs.
+        p_sign_flip: Sign-flip test on success, tasks as wholes.
+        p_progress: Sign-flip test on progress.
+        p_holm: `p_mcnemar`, or where there is none `p_sign_flip`, adjusted for the number of strategies compared.
+        detectable_success: Smallest true difference that n_pairs tasks would show with 80 % power.
+        detectable_progress: Likewise.
+    """
+
+    baseline: str
+    n_pairs: int
+    success: float | None = None
+    success_95: Interval | None = None
+    progress: float | None = None
+    progress_95: Interval | None = None
+    reward: float | None = None
+    reward_95: Interval | None = None
+    won: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    p_mcnemar: float | None = None
+    p_sign_flip: float | None = None
+    p_progress: float | None = None
+    p_holm: float | None = None
+    detectable_success: float | None = None
+    detectable_progress: float | None = None
+
+    @property
+    def n_better(self) -> int:
+        """Pairs that only the strategy solved."""
+        return len(self.won)
+
+    @property
+    def n_worse(self) -> int:
+        """Pairs that only the baseline solved."""
+        return len(self.lost)
+
+    @property
+    def p_success(self) -> float | None:
+        """The test on success that suits the pairs."""
+        return self.p_sign_flip if self.p_mcnemar is None else self.p_mcnemar
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the difference as it stands in `summary.json`."""
+        return {**asdict(self), "n_better": self.n_better, "n_worse": self.n_worse}
+
+
+def summarise(
+    records: Iterable[EpisodeRecord], *, seed: int = 0, n_resamples: int = N_RESAMPLES, n_steps: int = 0
+) -> StrategySummary:
+    """Return one strategy's summary.
+
+    Args:
+        records: Its episodes.
+        seed: Of the bootstrap.
+        n_resamples: Of the bootstrap.
+        n_steps: Length to which progress curves are carried forward; at least the longest episode's.
+    """
+    every = list(records)
+    scored = [record for record in every if record.is_scored]
+    easy = [record for record in scored if record.difficulty in EASY]
+    hard = [record for record in scored if record.difficulty in HARD]
+    successes = _known(scored, "success")
+    progress, rewards = _known(scored, "progress"), [record.reward for record in scored]
+    by_role = _by_role(scored)
+    is_rate = bool(successes) and set(successes) <= {0.0, 1.0}
+    is_single = len({record.task_id for record in scored}) == len(scored)
+
+    def interval(name: str) -> Interval | None:
+        known = [record for record in scored if getattr(record, name) is not None]
+        tasks = [record.task_id for record in known]
+        values = _known(known, name)
+        return bootstrap_mean(values, clusters=tasks, seed=seed, n_resamples=n_resamples) if values else None
+
+    return StrategySummary(
+        n_episodes=len(scored),
+        n_errored=sum(record.error_kind != "" for record in every),
+        errors=dict(Counter(sorted(record.error_kind for record in every if record.error_kind))),
+        n_budget=sum(record.stop_reason == "budget" for record in every),
+        success=_mean(successes),
+        success_95=(wilson(int(sum(successes)), len(successes)) if is_single else interval("success"))
+        if is_rate
+        else None,
+        progress=_mean(progress),
+        progress_95=interval("progress"),
+        reward=_mean(rewards),
+        reward_95=interval("reward"),
+        grounding=_mean([record.grounding for record in scored]),
+        n_easy=len(easy),
+        n_hard=len(hard),
+        success_easy=_mean(_known(easy, "success")),
+        success_hard=_mean(_known(hard, "success")),
+        progress_easy=_mean(_known(easy, "progress")),
+        progress_hard=_mean(_known(hard, "progress")),
+        spent={axis: _of_all_roles(by_role, axis) for axis in SPENT},
+        by_role=by_role,
+        evaluation_pass_rate=_pass_rate(scored),
+        n_steps=_mean([float(record.n_steps) for record in scored]),
+        seconds=_of_all_roles(by_role, "seconds") if scored else None,
+        wall_s=_mean([record.wall_s for record in scored]),
+        n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
+        progress_by_step=progress_curve(scored, n_steps),
+    )
+
+
+def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
+    totals: dict[str, dict[str, float]] = {}
+    for record in records:
+        for role, axes in record.usage.items():
+            spent = totals.setdefault(role, {})
+            for axis, value in axes.items():
+                spent[axis] = spent.get(axis, 0.0) + value
+    return {role: {axis: total / len(records) for axis, total in spent.items()} for role, spent in totals.items()}
+
+
+def _of_all_roles(by_role: Mapping[str, Mapping[str, float]], axis: str) -> float:
+    parts = ("prompt_tokens", "completion_tokens") if axis == "tokens" else (axis,)
+    return sum(spent.get(part, 0.0) for spent in by_role.values() for part in parts)
+
+
+def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[float, ...]:
+    """Return mean progress after the reset and after each step, each episode's last value carried forward."""
+    curves = [[value for value in record.progress_by_step if value is not None] for record in records]
+    curves = [curve for curve in curves if curve]
+    if not curves:
+        return ()
+    length = max(n_steps + 1, *map(len, curves))
+    total = np.zeros(length)
+    for size in set(map(len, curves)):
+        alike = np.sum([curve for curve in curves if len(curve) == size], axis=0)
+        total[:size] += alike
+        total[size:] += alike[-1]
+    return tuple(float(value) for value in total / len(curves))
+
+
+def differences(
+    records: Mapping[str, Sequence[EpisodeRecord]],
+    baselines: Mapping[str, str],
+    *,
+    seed: int = 0,
+    n_resamples: int = N_RESAMPLES,
+) -> dict[str, Difference]:
+    """Return the difference of each row to its baseline, with p-values adjusted over all of them.
+
+    Args:
+        records: Episodes by row.
+        baselines: Row -> row that it is compared with.
+        seed: Of the bootstrap.
+        n_resamples: Of the bootstrap.
+    """
+    found = {
+        name: _difference(baseline, _pairs(records[name], records[baseline]), seed=seed, n_resamples=n_resamples)
+        for name, baseline in baselines.items()
+    }
+    tested = [name for name, one in found.items() if one.p_success is not None]
+    adjusted = holm([found[name].p_success or 0.0 for name in tested])
+    for name, p_holm in zip(tested, adjusted, strict=True):
+        found[name] = replace(found[name], p_holm=p_holm)
+    return found
+
+
+def _pairs(own: Sequence[EpisodeRecord], others: Sequence[EpisodeRecord]) -> list[tuple[EpisodeRecord, EpisodeRecord]]:
+    base = {(record.task_id, record.seed): record for record in others if record.is_scored}
+    return [
+        (record, base[record.task_id, record.seed])
+        for record in own
+        if record.is_scored and (record.task_id, record.seed) in base
+    ]
+
+
+def _difference(
+    baseline: str, pairs: list[tuple[EpisodeRecord, EpisodeRecord]], *, seed: int, n_resamples: int
+) -> Difference:
+    values: dict[str, Any] = {"baseline": baseline, "n_pairs": len(pairs)}
+    apart: dict[str, list[float]] = {}
+    for name in ("success", "progress", "reward"):
+        known = _known_pairs(pairs, name)
+        if not known:
+            continue
+        value = attrgetter(name)
+        tasks = [a.task_id for a, _ in known]
+        own = apart[name] = [value(a) - value(b) for a, b in known]
+        values[name] = _mean(own)
+        values[f"{name}_95"] = bootstrap_mean(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
+        if name != "reward":
+            p_name = "p_sign_flip" if name == "success" else "p_progress"
+            values[p_name] = sign_flip(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
+    if "success" in apart:
+        values |= _won_and_lost(pairs)
+    if "progress" in apart:
+        tasks = [a.task_id for a, _ in _known_pairs(pairs, "progress")]
+        values["detectable_progress"] = _detectable(apart["progress"], tasks)
+    return Difference(**values)
+
+
+def _known_pairs(
+    pairs: list[tuple[EpisodeRecord, EpisodeRecord]], name: str
+) -> list[tuple[EpisodeRecord, EpisodeRecord]]:
+    value = attrgetter(name)
+    return [pair for pair in pairs if value(pair[0]) is not None and value(pair[1]) is not None]
+
+
+def _detectable(differences: Sequence[float], tasks: Sequence[str]) -> float | None:
+    """Return the smallest true mean that so many tasks show; None for one task, which says nothing of its variance."""
+    sums, sizes = by_cluster(differences, tasks)
+    if sums.size < 2:
+        return None
+    return minimum_detectable_effect(float(np.var(sums / sizes, ddof=1)), sums.size)
+
+
+def _won_and_lost(pairs: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str, Any]:
+    known = _known_pairs(pairs, "success")
+    won = tuple(a.task_id for a, b in known if (a.success or 0) > (b.success or 0))
+    lost = tuple(a.task_id for a, b in known if (a.success or 0) < (b.success or 0))
+    found: dict[str, Any] = {"won": won, "lost": lost}
+    if len({a.task_id for a, _ in known}) == len(known):
+        variance = discordance(len(won) + len(lost), len(known))
+        found["p_mcnemar"] = mcnemar_exact(len(won), len(lost))
+        found["detectable_success"] = minimum_detectable_effect(variance, len(known))
+    else:
+        apart = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
+        found["detectable_success"] = _detectable(apart, [a.task_id for a, _ in known])
+    return found
+
+
+def _pass_rate(records: Sequence[EpisodeRecord]) -> float | None:
+    n = sum(record.n_evaluations for record in records)
+    return sum(record.n_passed for record in records) / n if n else None
+
+
+def _known(records: Sequence[EpisodeRecord], name: str) -> list[float]:
+    return [value for record in records if (value := getattr(record, name)) is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None

@@ -1,0 +1,297 @@
+"""The figures of *On the Role of Feedback in Test-Time Scaling* (arXiv 2504.01931 v2), drawn for our runs.
+
+A figure is a few panels of lines. Each point is a run of `evaluate`, kept in a folder of its own below the sweep's, so
+a sweep that was stopped goes on. What selects sees a corrupted score where a panel says so; what is drawn is always the
+environment's own score.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from iad_policy.analysis.curves import METRICS, spent_on
+from iad_policy.analysis.results import LABELS, Results
+from iad_policy.analysis.statistics import Interval, bootstrap_mean
+from iad_policy.errors import UnknownName
+from iad_policy.evaluate import evaluate
+from iad_policy.hashing import digest
+from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.verifiers.corrupted import LEVELS
+
+NS = (1, 2, 4, 6)
+LOW_TEMPERATURES = (0.1, 0.05, 0.0)
+SDS = (0.0, 0.1, 0.2, 0.4, 0.8)
+FORMS = ("none", "scalar", "best-worst", "judge", "best-worst-judge")
+N_OF_FIGURE_7 = 2
+SUBSET = 0.2
+"""Of the tasks, for the weak agent of figure 8."""
+
+
+class Mark(NamedTuple):
+    """A point: where, the mean of the metric, its 95 % bootstrap interval over tasks, and of how many episodes."""
+
+    x: float
+    value: float
+    interval: Interval
+    n_episodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One set of axes.
+
+    Attributes:
+        title: What is drawn.
+        x: The horizontal axis.
+        y: The metric.
+        lines: Name -> points.
+        information: The verifier's label, "" without one.
+        ticks: Names for places on the horizontal axis, where they are no numbers.
+    """
+
+    title: str
+    x: str
+    y: str
+    lines: Mapping[str, Sequence[Mark]]
+    information: str = ""
+    ticks: Mapping[float, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a figure is drawn for.
+
+    Attributes:
+        env: The environment's id.
+        out: The folder.
+        tasks: How many.
+        metric: `success`, `progress` or `reward`.
+        agent: The agent's name; None for the environment's own.
+        weak: A weaker one, for figures 3, 5 and 8; None leaves their panels out.
+        verifier: The verifier's name; None for the environment's proxy.
+        ns: Proposals per decision.
+        parts: Parts of the reward: drawn in figure 3 beside the metric, and the verifiers of figure 5.
+        options: Further options of `evaluate`.
+    """
+
+    env: str
+    out: Path
+    tasks: int = 100
+    metric: str = "success"
+    agent: str | None = None
+    weak: str | None = None
+    verifier: str | None = None
+    ns: tuple[int, ...] = NS
+    parts: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, strategies: Sequence[str], **changes: Any) -> Results:
+        """Return the results of strategies, with what a figure changes."""
+        asked: dict[str, Any] = {"n": self.ns, "agent": self.agent, "verifier": self.verifier, "tasks": self.tasks}
+        asked |= {**self.options, **changes}
+        folder = self.out / f"{'-'.join(strategies)}-{digest(self.env, strategies, asked)[:8]}"
+        return evaluate(self.env, list(strategies), out=folder, **asked)
+
+
+Draw = Callable[[Sweep], list[Panel]]
+
+
+def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
+    """Run, draw and write figures, and yield the files as they are there.
+
+    Raises:
+        UnknownName: No such figure or metric; nothing was run.
+        ValueError: Figure 5 without parts of the reward, likewise.
+    """
+    for name in names:
+        if name not in FIGURES:
+            raise UnknownName("figure", name, FIGURES)
+    if sweep.metric not in METRICS:
+        raise UnknownName("metric", sweep.metric, METRICS)
+    if "5" in names and not sweep.parts:
+        raise ValueError("expected parts of the reward for figure 5, whose verifiers they are, got none; pass --parts")
+    for name in names:
+        yield from write_figure(name, FIGURES[name](sweep), sweep)
+
+
+def figure_3(sweep: Sweep) -> list[Panel]:
+    """Score against n, for the metric and each part of the reward; then again with the weaker agent."""
+    results = sweep.run(["single", "bon", "iad"])
+    panels = [_by_n(sweep, results, metric) for metric in (sweep.metric, *sweep.parts)]
+    if sweep.weak is not None:
+        weak = sweep.run(["single", "bon", "iad"], agent=sweep.weak)
+        panels.append(_by_n(sweep, weak, sweep.metric, f"agent {sweep.weak}"))
+    return panels
+
+
+def figure_5(sweep: Sweep) -> list[Panel]:
+    """As figure 3, with the (weaker) agent, and a part of the reward as the verifier: an oracle, said in the title."""
+    agent = {} if sweep.weak is None else {"agent": sweep.weak}
+    panels = []
+    for part in sweep.parts:
+        results = sweep.run(["single", "bon", "iad"], verifier=f"oracle:{part}", **agent)
+        panels += [
+            _by_n(sweep, results, metric, f"verifier oracle:{part}") for metric in dict.fromkeys((sweep.metric, part))
+        ]
+    return panels
+
+
+def figure_6(sweep: Sweep) -> list[Panel]:
+    """Score against n at low temperatures, where independent proposals are hardly different."""
+    panels = []
+    for temperature in LOW_TEMPERATURES:
+        results = sweep.run(["single", "bon", "iad"], temperature=temperature)
+        panels.append(_by_n(sweep, results, sweep.metric, f"temperature {temperature:g}"))
+    return panels
+
+
+def figure_7(sweep: Sweep) -> list[Panel]:
+    """At n = 2 against sparsity and against noise; self-refine over its rounds; iad told the scalar score."""
+    inner = sweep.verifier or "proxy"
+    sparse, noisy = (
+        {
+            place: sweep.run(["bon", "iad"], n=N_OF_FIGURE_7, verifier=f"{kind}:{level}:{inner}")
+            for place, level in places
+        }
+        for kind, places in (("sparse", list(enumerate(LEVELS))), ("noisy", [(sd, f"{sd:g}") for sd in SDS]))
+    )
+    refined = sweep.run(["self-refine"])
+    told = sweep.run(["iad"], feedback="scalar")
+    return [
+        _by_setting(sweep, sparse, f"n = {N_OF_FIGURE_7}, sparse scores", "sparsity", dict(enumerate(LEVELS))),
+        _by_setting(sweep, noisy, f"n = {N_OF_FIGURE_7}, noise on scores", "noise sd"),
+        _by_n(sweep, refined, sweep.metric, "no verifier", x="rounds"),
+        _by_n(sweep, told, sweep.metric, "told the scalar score"),
+    ]
+
+
+def figure_8(sweep: Sweep) -> list[Panel]:
+    """Success against the proposals that were made; progress against n, with the weak agent on a fifth of the tasks."""
+    results = sweep.run(["single", "bon", "iad"])
+    panels = [_by_spending(results, "success")]
+    if sweep.weak is not None:
+        n_tasks = max(1, round(SUBSET * sweep.tasks))
+        weak = sweep.run(["bon-sc", "iad"], agent=sweep.weak, tasks=n_tasks)
+        panels.append(_by_n(sweep, weak, "progress", f"agent {sweep.weak}, {n_tasks} tasks"))
+    return panels
+
+
+def figure_14(sweep: Sweep) -> list[Panel]:
+    """Score against n, a line for each level of sparsity."""
+    inner = sweep.verifier or "proxy"
+    by_level = {level: sweep.run(["bon", "iad"], verifier=f"sparse:{level}:{inner}") for level in LEVELS}
+    return [
+        Panel(
+            f"{strategy}, sparse scores",
+            "n",
+            sweep.metric,
+            {f"sparsity {level}": _line(results, strategy, sweep.metric) for level, results in by_level.items()},
+            by_level["none"].heading.information,
+        )
+        for strategy in ("bon", "iad")
+    ]
+
+
+def feedback_forms(sweep: Sweep) -> list[Panel]:
+    """Score of iad against n, a line for each form of feedback; not a figure of the paper."""
+    by_form = {form: sweep.run(["iad"], feedback=form) for form in FORMS}
+    lines = {form: _line(results, "iad", sweep.metric) for form, results in by_form.items()}
+    information = by_form["none"].heading.information
+    return [Panel("iad by form of feedback", "n", sweep.metric, lines, information)]
+
+
+FIGURES: Mapping[str, Draw] = {
+    "3": figure_3,
+    "5": figure_5,
+    "6": figure_6,
+    "7": figure_7,
+    "8": figure_8,
+    "14": figure_14,
+    "feedback": feedback_forms,
+}
+"""The paper's number, or a name of our own -> what draws it."""
+
+
+def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> Mark | None:
+    known = [
+        (record.task_id, value)
+        for record in records
+        if record.is_scored and (value := _value(record, metric)) is not None
+    ]
+    if not known:
+        return None
+    values = [value for _, value in known]
+    interval = bootstrap_mean(values, clusters=[task for task, _ in known])
+    return Mark(x, sum(values) / len(values), interval, len(values))
+
+
+def _value(record: EpisodeRecord, metric: str) -> float | None:
+    value: float | None = getattr(record, metric) if metric in METRICS else record.reward_parts.get(metric)
+    return value
+
+
+def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
+    """Return a strategy's points by n; one without n is drawn level over all of them."""
+    config, records = results.heading.config, results.records
+    arms = [arm for arm in config.arms if arm.strategy == strategy]
+    if config.has_n(strategy):
+        marks = [_mark(arm.n, records[config.label(arm)], metric) for arm in arms]
+    else:
+        marks = [_mark(n, records[config.label(arms[0])], metric) for n in config.ns]
+    return [mark for mark in marks if mark is not None]
+
+
+def _by_n(sweep: Sweep, results: Results, metric: str, said: str = "", *, x: str = "n") -> Panel:
+    config = results.heading.config
+    title = said or f"verifier {config.verifier or 'none'}"
+    lines = {name: _line(results, name, metric) for name in config.strategies}
+    return Panel(title, x, metric, lines, results.heading.information)
+
+
+def _by_setting(
+    sweep: Sweep, runs: Mapping[float, Results], title: str, x: str, ticks: Mapping[float, str] | None = None
+) -> Panel:
+    lines: dict[str, list[Mark]] = {}
+    for place, results in runs.items():
+        for label, own in results.records.items():
+            mark = _mark(place, own, sweep.metric)
+            if mark is not None:
+                lines.setdefault(label, []).append(mark)
+    information = next(iter(runs.values())).heading.information
+    return Panel(title, x, sweep.metric, lines, information, ticks or {})
+
+
+def _by_spending(results: Results, metric: str) -> Panel:
+    config, lines = results.heading.config, dict[str, list[Mark]]()
+    for arm in config.arms:
+        own = results.records[config.label(arm)]
+        scored = [spent_on(record, "proposals") for record in own if record.is_scored]
+        mark = _mark(sum(scored) / len(scored), own, metric) if scored else None
+        if mark is not None:
+            lines.setdefault(arm.strategy, []).append(mark)
+    return Panel("against the proposals made", "proposals per episode", metric, lines, results.heading.information)
+
+
+def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:
+    """Write a figure as PNG, SVG and JSON; returns the files."""
+    from iad_policy.analysis.plots import draw
+
+    stem = f"figure-{name}"
+    labels = dict.fromkeys(LABELS[panel.information] for panel in panels)
+    title = f"{sweep.env}, {sweep.tasks} tasks at most; {'; '.join(labels)}"
+    written = [sweep.out / f"{stem}.json", *draw(panels, title, sweep.out / stem)]
+    points = [
+        {
+            "title": panel.title,
+            "x": panel.x,
+            "y": panel.y,
+            "information": panel.information,
+            "lines": {line: [mark._asdict() for mark in marks] for line, marks in panel.lines.items()},
+            "ticks": {str(place): tick for place, tick in panel.ticks.items()},
+        }
+        for panel in panels
+    ]
+    written[0].write_text(json.dumps({"title": title, "panels": points}, indent=2), encoding="utf-8")
+    return written

@@ -1,0 +1,67 @@
+"""Panels of lines as PNG and SVG, by matplotlib (the extra `plots`)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iad_policy.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from iad_policy.analysis.paper_figures import Panel
+
+WIDTH, HEIGHT = 4.4, 3.4
+"""Of a panel, in inches."""
+COLUMNS = 3
+MARKERS = "osD^vP*X"
+
+
+def draw(panels: "Sequence[Panel]", title: str, stem: Path) -> list[Path]:
+    """Write the panels side by side, each point with its interval, and return the two files.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "plots") from None
+    n_columns = max(1, min(COLUMNS, len(panels)))
+    n_rows = max(1, -(-len(panels) // n_columns))
+    figure = Figure(figsize=(WIDTH * n_columns, HEIGHT * n_rows + 0.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, fontsize=9, wrap=True)
+    axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
+    for panel, ax in zip(panels, axes, strict=False):
+        _panel(ax, panel)
+    for ax in axes[len(panels) :]:
+        ax.set_axis_off()
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    written = [stem.with_suffix(suffix) for suffix in (".png", ".svg")]
+    for path in written:
+        figure.savefig(path, dpi=140)
+    return written
+
+
+def _panel(ax: Any, panel: "Panel") -> None:
+    for place, (name, marks) in enumerate(panel.lines.items()):
+        xs, ys = [mark.x for mark in marks], [mark.value for mark in marks]
+        apart = [
+            [max(0.0, mark.value - mark.interval.low) for mark in marks],
+            [max(0.0, mark.interval.high - mark.value) for mark in marks],
+        ]
+        ax.errorbar(
+            xs, ys, yerr=apart, label=name, marker=MARKERS[place % len(MARKERS)], capsize=2, linewidth=1.4, markersize=4
+        )
+    ax.set_title(panel.title, fontsize=9)
+    ax.set_xlabel(panel.x, fontsize=8)
+    ax.set_ylabel(panel.y, fontsize=8)
+    places = sorted({mark.x for marks in panel.lines.values() for mark in marks})
+    if panel.x in ("n", "rounds"):
+        ax.set_xticks(places)
+    if panel.ticks:
+        ax.set_xticks(list(panel.ticks), list(panel.ticks.values()))
+    ax.tick_params(labelsize=8)
+    ax.grid(alpha=0.3)
+    if panel.lines:
+        ax.legend(fontsize=7, frameon=False)

@@ -1,0 +1,213 @@
+"""What the episodes of a run come to."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from iad_policy.analysis.curves import AXES, METRICS, Comparison, Curve, compared, curves
+from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.analysis.statistics import N_RESAMPLES
+from iad_policy.errors import MissingExtra, UnknownName
+from iad_policy.evaluation.config import RunConfig
+from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
+from iad_policy.recording.gc_pause import without_collector
+
+CONFIG = "config.json"
+LABELS = {
+    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
+    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
+    "self": "self verifier: a language model judges, seeing what the agent sees",
+    "learned": "learned verifier: a trained value model",
+    "": "no verifier",
+}
+INSTRUMENT = "oracle agent: knows the right action of each step; an instrument, not a result"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above the table.
+
+    Attributes:
+        config: The run's configuration.
+        information: The verifier's label, "" without one.
+        n_tasks: Tasks that are run.
+        data: Name and digest of the data, if the environment has any.
+        instruments: The agents that know gold.
+    """
+
+    config: RunConfig
+    information: str
+    n_tasks: int
+    data: Mapping[str, str]
+    instruments: tuple[str, ...] = ()
+
+
+class Figures(NamedTuple):
+    """What the episodes come to."""
+
+    summaries: dict[str, StrategySummary]
+    differences: dict[str, Difference]
+    curves: tuple[Curve, ...] = ()
+
+    def comparisons(self, metric: str) -> list[Comparison]:
+        """Return what the curves of a metric come to, for each axis on which they can be compared."""
+        found = [compared([one for one in self.curves if (one.metric, one.axis) == (metric, axis)]) for axis in AXES]
+        return [one for one in found if one is not None]
+
+
+class Results:
+    """The episodes so far, and their figures.
+
+    Args:
+        heading: What the run is.
+    """
+
+    def __init__(self, heading: Heading) -> None:
+        self.heading = heading
+        arms = heading.config.arms
+        self._labels = {arm: heading.config.label(arm) for arm in arms}
+        self._baselines = {
+            self._labels[arm]: self._labels[baseline]
+            for arm in arms
+            if (baseline := heading.config.baseline_of(arm)) is not None
+        }
+        self._records: dict[str, list[EpisodeRecord]] = {label: [] for label in self._labels.values()}
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Take in an episode."""
+        self._records[self._labels[record.arm]].append(record)
+
+    @property
+    def records(self) -> dict[str, list[EpisodeRecord]]:
+        """The episodes by row, in an order that does not depend on which ended first."""
+        return {label: sorted(own, key=lambda one: (one.seed, one.task_id)) for label, own in self._records.items()}
+
+    @property
+    def n_episodes(self) -> int:
+        """Episodes so far."""
+        return sum(map(len, self._records.values()))
+
+    @property
+    def n_expected(self) -> int:
+        """Episodes of the whole run."""
+        return self.heading.n_tasks * len(self._records) * len(self.heading.config.seeds)
+
+    @without_collector()
+    def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
+        """Return every strategy's row, and every other one's difference to the baseline."""
+        records, seed = self.records, self.heading.config.seeds[0]
+        return Figures(
+            {label: summarise(own, seed=seed, n_resamples=n_resamples) for label, own in records.items()},
+            differences(records, self._baselines, seed=seed, n_resamples=n_resamples),
+            tuple(self._curves(records, seed=seed, n_resamples=n_resamples)),
+        )
+
+    def _curves(
+        self, records: Mapping[str, Sequence[EpisodeRecord]], *, seed: int, n_resamples: int
+    ) -> Iterator[Curve]:
+        """Yield a curve per strategy and agent for each metric and axis, where n was varied."""
+        config = self.heading.config
+        by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
+        for arm in config.arms:
+            name = arm.strategy if len(config.agents) == 1 else f"{arm.strategy} {arm.agent}"
+            by_line.setdefault(name, {})[arm.n] = records[config.label(arm)]
+        if max(map(len, by_line.values())) < 2:
+            return
+        for name, own in by_line.items():
+            for metric in METRICS:
+                yield from curves(name, own, metric=metric, seed=seed, n_resamples=n_resamples)
+
+    def compare(self, one: str, other: str) -> Difference:
+        """Return one row minus another, over the tasks and seeds that both have a scored episode of.
+
+        Args:
+            one: A row's name as in the table, such as `iad`, or `iad n=3` where several n were run.
+            other: Likewise.
+
+        Raises:
+            UnknownName: No such row.
+        """
+        records = self.records
+        for name in (one, other):
+            if name not in records:
+                raise UnknownName("row of the table", name, records)
+        return differences(records, {one: other}, seed=self.heading.config.seeds[0])[one]
+
+    def table(self, width: int = 100) -> str:
+        """Return the table as `iad compare` prints it."""
+        from rich.console import Console
+
+        from iad_policy.analysis.table import Board
+
+        console = Console(width=width, file=StringIO(), record=True)
+        console.print(Board(self.heading, self.figures()))
+        return console.export_text()
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a line per episode: its record, its row, and what it spent on each axis.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "pandas") from None
+        lines = [
+            {"row": label, **record.as_json(), **record.spent._asdict(), "tokens": record.spent.tokens}
+            for label, own in self.records.items()
+            for record in own
+        ]
+        return pandas.DataFrame(lines)
+
+    def as_json(self, figures: Figures) -> dict[str, Any]:
+        """Return the content of `summary.json`."""
+        config = self.heading.config
+        return {
+            "env": config.env,
+            "split": config.split,
+            "seed": config.seed,
+            "n_tasks": self.heading.n_tasks,
+            "data": dict(self.heading.data),
+            "agent": config.agent,
+            "instruments": self.heading.instruments,
+            "instrument_label": INSTRUMENT,
+            "verifier": config.verifier,
+            "roles": dict(config.roles),
+            "simulator": config.simulator,
+            "information": self.heading.information,
+            "label": LABELS[self.heading.information],
+            "equal_on": config.equal_on(),
+            "baseline": config.compared_with,
+            "is_complete": self.n_episodes == self.n_expected,
+            "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
+            "differences": {name: one.as_json() for name, one in figures.differences.items()},
+        }
+
+
+def read_results(folder: Path | str) -> Results:
+    """Return the results that a run folder holds.
+
+    Raises:
+        FileNotFoundError: There is no run.
+    """
+    path = Path(folder) / CONFIG
+    if not path.exists():
+        raise FileNotFoundError(f"expected the folder of a run, got {folder} without {CONFIG}; name another folder")
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    return results_of(recorded, list(read_episodes(folder).values()))
+
+
+def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
+    """Return the results of a run, given the content of its `config.json` and its episodes so far."""
+    config, identity = RunConfig.of(recorded), recorded["identity"]
+    information = identity[config.agents[0]]["information"]
+    n_tasks = len({record.task_id for record in records})
+    instruments = tuple(agent for agent in config.agents if "agent_information" in identity[agent])
+    results = Results(Heading(config, information, n_tasks, recorded["data"], instruments))
+    for record in records:
+        results.add(record)
+    return results

@@ -1,0 +1,267 @@
+"""The table of a run: what it is, strategy by strategy what was reached and spent, and the differences."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from iad_policy.analysis.metrics import Difference, StrategySummary
+from iad_policy.analysis.results import INSTRUMENT, LABELS, Figures, Heading
+from iad_policy.analysis.statistics import Interval
+from iad_policy.evaluation.config import RunConfig
+
+NOTHING = "-"
+T = TypeVar("T")
+Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
+"""A heading and how a row fills it, per column."""
+
+
+class Board:
+    """The figures as they are drawn: scores and spending side by side where the terminal is wide enough.
+
+    Args:
+        heading: What the run is.
+        figures: Of its episodes.
+    """
+
+    def __init__(self, heading: Heading, figures: Figures) -> None:
+        self._heading = heading
+        self._figures = figures
+        self._summaries, self._differences = figures.summaries, figures.differences
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        fitting = partial(_fitting, width=options.max_width, console=console)
+        yield _heading(self._heading)
+        yield ""
+        scores = _score_columns(list(self._summaries.values()))
+        roles = _roles(self._summaries)
+        spent = [*SPENT, USD] if roles else SPENT
+        together = fitting("", [*scores, *spent], self._summaries)
+        if len(together) == 1:
+            yield from together
+        else:
+            yield from fitting("", scores, self._summaries)
+            yield from fitting("Spent, mean per episode", spent, self._summaries)
+        if roles:
+            yield from fitting("Spent by role, mean per episode", LEDGER, roles)
+        if self._differences:
+            title = f"Difference to {self._heading.config.compared_with} on the same tasks"
+            yield from fitting(title, DIFFERENCE, self._differences)
+        yield from _curves(self._figures)
+        yield from _warnings(self._summaries)
+
+
+def _fitting(
+    title: str, columns: Columns[T], rows: Mapping[str, T], *, width: int, console: Console
+) -> list[RenderableType]:
+    """Return as many tables as it takes for every column to be shown whole, each with a blank line after it."""
+    groups: list[list[tuple[str, Callable[[T], str]]]] = [[]]
+    for column in columns:
+        if groups[-1] and _width(_table("", [*groups[-1], column], rows), console) > width:
+            groups.append([])
+        groups[-1].append(column)
+    return [Group(_table(title if not place else "", group, rows), "") for place, group in enumerate(groups)]
+
+
+def _width(table: Table, console: Console) -> int:
+    return Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+
+
+def _heading(heading: Heading) -> RenderableType:
+    config = heading.config
+    data = f", {heading.data['name']} data {heading.data['digest']}" if heading.data else ""
+    split = f", split {config.split}" if config.split else ""
+    lines = [
+        Text.assemble(
+            (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
+        ),
+        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}{_others(config)}"),
+        *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
+        _label(heading.information),
+        Text(f"Budget: {config.equal_on()}"),
+        *map(Text, config.notes),
+    ]
+    return Group(*lines)
+
+
+def _others(config: RunConfig) -> str:
+    """Say who plays which role, where that was asked for, and who simulates."""
+    roles = "".join(f"; {role} {player}" for role, player in config.roles.items())
+    return f"{roles}; simulator {config.simulator}"
+
+
+def _label(information: str) -> Text:
+    if information == "oracle":
+        return _alarm(LABELS[information])
+    return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
+
+
+def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
+    columns: list[tuple[str, Callable[[StrategySummary], str]]] = [
+        ("success", lambda one: _with_interval(one.success, one.success_95)),
+        ("progress", lambda one: _with_interval(one.progress, one.progress_95)),
+        ("reward", lambda one: _with_interval(one.reward, one.reward_95)),
+        ("grounding\naccuracy", lambda one: _figure(one.grounding, 3)),
+    ]
+    if any(one.n_easy or one.n_hard for one in summaries):
+        columns.append(
+            ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
+        )
+    if any(one.evaluation_pass_rate is not None for one in summaries):
+        columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
+    columns.append(("n", lambda one: str(one.n_episodes)))
+    if any(one.n_errored for one in summaries):
+        columns.append(("errored", lambda one: str(one.n_errored)))
+    if any(one.n_budget for one in summaries):
+        columns.append(("budget\nspent", lambda one: str(one.n_budget)))
+    return columns
+
+
+SPENT: Columns[StrategySummary] = [
+    ("proposals", lambda one: _figure(one.spent["proposals"], 1)),
+    ("verifications", lambda one: _figure(one.spent["verifications"], 1)),
+    ("simulations", lambda one: _figure(one.spent["simulations"], 1)),
+    ("tokens", lambda one: f"{one.spent['tokens']:,.0f}"),
+    ("steps", lambda one: _figure(one.n_steps, 1)),
+    ("seconds", lambda one: _seconds(one.wall_s)),
+]
+
+USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
+
+LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
+    ("prompt\ntokens", lambda one: f"{one.get('prompt_tokens', 0):,.0f}"),
+    ("completion\ntokens", lambda one: f"{one.get('completion_tokens', 0):,.0f}"),
+    ("usd", lambda one: _usd(one)),
+    ("seconds", lambda one: _seconds(one.get("seconds", 0.0))),
+]
+
+DIFFERENCE: Columns[Difference] = [
+    ("success", lambda one: _with_interval(one.success, one.success_95, signed=True)),
+    ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
+    ("p (Holm)", lambda one: _p_value(one.p_holm)),
+    ("MDE", lambda one: _figure(one.detectable_success, 3)),
+    ("progress", lambda one: _with_interval(one.progress, one.progress_95, signed=True)),
+    ("MDE", lambda one: _figure(one.detectable_progress, 3)),
+    ("pairs", lambda one: str(one.n_pairs)),
+]
+
+
+def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
+    table = _empty(title, [name for name, _ in columns])
+    for name, one in rows.items():
+        table.add_row(name, *(cell(one) for _, cell in columns))
+    return table
+
+
+def _curves(figures: Figures) -> Iterable[RenderableType]:
+    """Say how high the curves over n are at equal spending, and where they cross."""
+    has_success = any(one.success is not None for one in figures.summaries.values())
+    metric = "success" if has_success else "reward"
+    comparisons = figures.comparisons(metric)
+    if not comparisons:
+        return
+    yield Text(f"Mean {metric} over the budgets that all curves reach, per episode", style="bold")
+    for one in comparisons:
+        heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
+        crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)
+        yield Text(f"{one.axis} {one.low:.3g} to {one.high:.3g}: {heights}{f'; {crossed}' if crossed else ''}")
+    yield ""
+
+
+def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
+    """Return what was spent by each role that was asked, and by agent and verifier where they are language models."""
+    return {
+        f"{name}: {role}": axes
+        for name, one in summaries.items()
+        for role, axes in one.by_role.items()
+        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
+    }
+
+
+def _usd(spent: Mapping[str, float]) -> str:
+    """Return dollars; a price that is not known is no price of 0."""
+    usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
+    if is_unpriced:
+        return f"{usd:.4f} + unpriced" if usd else "unpriced"
+    return f"{usd:.4f}"
+
+
+def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
+    errored = {name: one.errors for name, one in summaries.items() if one.n_errored}
+    if errored:
+        said = ", ".join(
+            f"{sum(kinds.values())} of {name} ({', '.join(f'{n} {kind}' for kind, n in kinds.items())})"
+            for name, kinds in errored.items()
+        )
+        yield Text(
+            f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. The same command tries them again.", style="bold red"
+        )
+    failed = {name: one.n_failed_verdicts for name, one in summaries.items() if one.n_failed_verdicts}
+    if failed:
+        said = ", ".join(f"{n} in {name}" for name, n in failed.items())
+        yield Text(
+            f"VERDICTS ARE MISSING because the verifier failed: {said}. Each says why, in the report.", style="bold red"
+        )
+    yield Text(
+        "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success "
+        "(several seeds: sign-flip over tasks). MDE: the smallest true difference that so many tasks show with 80 % "
+        "power.",
+        style="dim",
+    )
+
+
+def _empty(title: str, columns: Sequence[str]) -> Table:
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("strategy", overflow="fold", style="bold", vertical="bottom")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
+    return table
+
+
+def _with_interval(value: float | None, interval: Interval | None, *, signed: bool = False) -> str:
+    if value is None or interval is None:
+        return _figure(value, 3)
+    sign = "+" if signed else ""
+    return f"{value:{sign}.3f} [{_bound(interval.low, sign)},{_bound(interval.high, sign)}]"
+
+
+def _bound(value: float, sign: str) -> str:
+    """Return two digits, without the zero that all of them would begin with."""
+    return f"{value:{sign}.2f}".replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:{sign}.2f}"
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _p_value(value: float | None) -> str:
+    return "<0.001" if value is not None and value < 0.001 else _figure(value, 3)
+
+
+def _seconds(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def _named(noun: str, values: Sequence[object]) -> str:
+    return f"{noun}{'s' if len(values) > 1 else ''} {', '.join(map(str, values))}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

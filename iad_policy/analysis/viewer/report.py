@@ -1,0 +1,76 @@
+"""`report.html`: a run as one page that needs nothing else, to be opened, sent and kept."""
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from iad_policy.analysis.viewer.shown import Table, episode_json, run_json
+from iad_policy.recording.run_folder import REPORT
+from iad_policy.recording.trace import RunTraces
+
+MAX_EPISODES = 2000
+"""Episodes whose steps are in the page; `iad view` shows those of any run."""
+EPISODES_PER_CHUNK = 24
+"""Episodes of neighbouring tasks and all strategies see the same pages, so together they are small."""
+_HERE = Path(__file__).parent
+
+
+def write_report(folder: Path | str, *, max_episodes: int = MAX_EPISODES) -> Path:
+    """Write a run folder's `report.html` and return its path.
+
+    Args:
+        folder: The run folder.
+        max_episodes: The steps of so many episodes are put in, task by task; the others are listed without them.
+
+    Raises:
+        RunFolderError: It holds no run.
+    """
+    run = RunTraces(folder)
+    head = run_json(run)
+    keys = [one["key"] for one in head["episodes"][:max_episodes]]
+    head["n_with_steps"] = len(keys)
+    chunks = [_packed(chunk) for chunk in _chunks(run, keys)]
+    places = {key: place // EPISODES_PER_CHUNK for place, key in enumerate(keys)}
+    html = page("report", {"run": _packed(head), "chunks": chunks, "places": _packed(places)})
+    path = run.folder / REPORT
+    part = path.with_name(f"{REPORT}.part")
+    part.write_text(html, encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def page(kind: str, data: dict[str, Any]) -> str:
+    """Return the page, with its style, its script and the data in it."""
+    html = asset("page.html")
+    for name, text in (
+        ("{{style}}", asset("viewer.css")),
+        ("{{charts}}", asset("charts.js")),
+        ("{{script}}", asset("viewer.js")),
+        ("{{kind}}", kind),
+        ("{{data}}", json.dumps(data).replace("<", "\\u003c")),
+    ):
+        html = html.replace(name, text)
+    return html
+
+
+def asset(name: str) -> str:
+    """Return the text of one of the page's files."""
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _chunks(run: RunTraces, keys: list[str]) -> Iterator[dict[str, Any]]:
+    left = iter(keys)
+    while part := list(islice(left, EPISODES_PER_CHUNK)):
+        table = Table()
+        episodes = {key: episode_json(run, key, table) for key in part}
+        yield {"episodes": episodes, "texts": table.texts}
+
+
+def _packed(value: Any) -> str:
+    """Return JSON, deflated, in base 64: what a browser unpacks by itself."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

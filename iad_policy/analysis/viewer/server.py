@@ -1,0 +1,110 @@
+"""The page over HTTP, for several runs at once and for runs that go on: what `iad view` serves.
+
+It only reads the run folders. Whoever reaches it sees all that is in them, so it belongs on loopback.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from flask import Flask, Response, abort, jsonify
+from flask.json.provider import DefaultJSONProvider
+
+from iad_policy.analysis.viewer.report import page
+from iad_policy.analysis.viewer.shown import Table, episode_json, run_json
+from iad_policy.hashing import digest
+from iad_policy.recording.trace import RunTraces
+
+EVERY_S = 2.0
+"""How often a page asks whether a run went on."""
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+class _InOrder(DefaultJSONProvider):
+    """Leaves rows in the order of the command, as the report has them."""
+
+    sort_keys = False
+
+
+def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Flask:
+    """Return the application.
+
+    Args:
+        folders: Run folders, in the order in which they are shown.
+        every_s: How often a page asks whether a run went on.
+
+    Raises:
+        RunFolderError: One of them holds no run.
+    """
+    app = Flask(__name__, static_folder=None)
+    app.json = _InOrder(app)
+    shelf = _Shelf([RunTraces(folder) for folder in folders])
+
+    @app.get("/")
+    def start() -> Response:
+        return Response(page("server", {"every_s": every_s}), mimetype="text/html")
+
+    @app.get("/api/runs")
+    def runs() -> Response:
+        return jsonify(shelf.heads())
+
+    @app.get("/api/episode/<int:run>/<key>")
+    def episode(run: int, key: str) -> Response:
+        shown = shelf.episode(run, key)
+        if shown is None:
+            abort(404, f"expected an episode of the runs shown, got run {run}, {key}")
+        return jsonify(shown)
+
+    @app.get("/api/version")
+    def version() -> Response:
+        return jsonify({"version": shelf.version()})
+
+    @app.after_request
+    def close_up(response: Response) -> Response:
+        response.headers.update(HEADERS)
+        return response
+
+    return app
+
+
+class _Shelf:
+    """The runs that are shown, and their heads as long as nothing was added."""
+
+    def __init__(self, runs: list[RunTraces]) -> None:
+        self._runs = runs
+        self._heads: list[dict[str, Any] | None] = [None for _ in runs]
+        self._lock = Lock()
+
+    def version(self) -> str:
+        """Return a name of all that is on disk now."""
+        with self._lock:
+            self._refresh()
+            return digest([run.size for run in self._runs])
+
+    def heads(self) -> list[dict[str, Any]]:
+        with self._lock:
+            self._refresh()
+            made = [known or run_json(run) for known, run in zip(self._heads, self._runs, strict=True)]
+            self._heads = list(made)
+            return made
+
+    def episode(self, run: int, key: str) -> dict[str, Any] | None:
+        if not 0 <= run < len(self._runs):
+            return None
+        table = Table()
+        with self._lock:
+            if key not in self._runs[run].records:
+                return None
+            shown = episode_json(self._runs[run], key, table)
+        return {**shown, "texts": table.texts}
+
+    def _refresh(self) -> None:
+        for place, run in enumerate(self._runs):
+            if run.refresh():
+                self._heads[place] = None

@@ -1,0 +1,112 @@
+"""What is installed: Python, this project with the packages that it needs, and its extras, as its metadata has them."""
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import metadata
+
+from packaging.requirements import Requirement
+
+from iad_policy.commands.doctor.findings import Finding, Group
+from iad_policy.commands.doctor.machine import DISTRIBUTION, ROOT, Machine
+
+LEAST_PYTHON = (3, 11)
+Version = Callable[[str], str]
+
+
+def check_installation(
+    machine: Machine, requirements: Iterable[str] | None = None, version: Version = metadata.version
+) -> Group:
+    """Return whether the base install is complete.
+
+    Args:
+        machine: Writes the commands.
+        requirements: Of the project, by default those that are installed with it.
+        version: Returns a package's version, or raises `PackageNotFoundError`.
+    """
+    python = Finding(
+        "Python",
+        "ok" if sys.version_info >= LEAST_PYTHON else "broken",
+        f"{platform.python_version()}, {sys.executable}; {_system()}",
+        is_needed=True,
+    )
+    fix = f"{machine.pip} {machine.with_extras(())}"
+    try:
+        ours = version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return Group("Installation", (python, Finding("iad", "missing", f"not installed, {ROOT}", fix, is_needed=True)))
+    needed = [one for one in _parsed(requirements) if one.marker is None or one.marker.evaluate({"extra": ""})]
+    wrong = [said for said in (_wrong(one, version) for one in needed) if said]
+    if wrong:
+        found = Finding("iad", "broken", f"{ours}: {'; '.join(wrong)}", fix, is_needed=True)
+    else:
+        found = Finding("iad", "ok", f"{ours} with the {len(needed)} packages it needs, {ROOT}", is_needed=True)
+    return Group("Installation", (python, found))
+
+
+def check_extras(
+    machine: Machine, requirements: Iterable[str] | None = None, version: Version = metadata.version
+) -> Group:
+    """Return which extras are complete, and the command for the others; see `check_installation`."""
+    by_extra = extras_of(_parsed(requirements))
+    missing = [name for name, needed in by_extra.items() if any(_wrong(one, version) for one in needed)]
+    complete = [name for name in by_extra if name not in missing]
+    findings = []
+    if complete:
+        findings.append(Finding("installed", "ok", ", ".join(complete)))
+    if missing:
+        fix = f"{machine.pip} {machine.with_extras(missing)}"
+        findings.append(Finding("not installed", "missing", f"{', '.join(missing)}; name those you want", fix))
+    return Group("Extras", tuple(findings))
+
+
+def extras_of(requirements: Iterable[Requirement]) -> Mapping[str, list[Requirement]]:
+    """Return every extra with the packages that it adds; extras that name others have theirs."""
+    requirements = list(requirements)
+    try:
+        names = sorted(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
+    except metadata.PackageNotFoundError:
+        names = []
+    return {name: _added(name, requirements, set()) for name in names}
+
+
+def _added(extra: str, requirements: list[Requirement], seen: set[str]) -> list[Requirement]:
+    added: list[Requirement] = []
+    seen.add(extra)
+    for one in requirements:
+        is_added = one.marker is not None and one.marker.evaluate({"extra": extra})
+        if not is_added or one.marker is None or one.marker.evaluate({"extra": ""}):
+            continue
+        if one.name == DISTRIBUTION:
+            for name in sorted(one.extras - seen):
+                added += _added(name, requirements, seen)
+        else:
+            added.append(one)
+    return added
+
+
+def _parsed(requirements: Iterable[str] | None) -> list[Requirement]:
+    if requirements is None:
+        try:
+            requirements = metadata.requires(DISTRIBUTION) or []
+        except metadata.PackageNotFoundError:
+            requirements = []
+    return [Requirement(one) for one in requirements]
+
+
+def _wrong(requirement: Requirement, version: Version) -> str:
+    """Return what is wrong with a package; empty where nothing is."""
+    try:
+        found = version(requirement.name)
+    except metadata.PackageNotFoundError:
+        return f"{requirement.name} is not installed"
+    if requirement.specifier.contains(found, prereleases=True):
+        return ""
+    return f"{requirement.name} is {found}, expected {requirement.specifier}"
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return f"{platform.system()} {platform.release()}"

@@ -1,0 +1,160 @@
+"""The commands by which this machine gets what is missing."""
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+DISTRIBUTION = "iad"
+MANAGERS = {
+    "apt-get": "apt-get install",
+    "dnf": "dnf install",
+    "pacman": "pacman -S",
+    "zypper": "zypper install",
+    "brew": "brew install",
+    "brew --cask": "brew install --cask",
+}
+"""Package managers in the order in which they are looked for, with their commands. Brew is never the superuser's."""
+LISTS = Path("/var/lib/apt/lists")
+ROOT = Path(__file__).parents[3]
+
+Install = Mapping[str, str]
+"""What a part asks for: see `iad_envs.requirements.Missing`."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What decides how a command is written here.
+
+    Attributes:
+        platform: As `sys.platform`.
+        distribution: The `ID` of Linux's os-release; empty elsewhere.
+        prefix: What a command of the superuser begins with.
+        which: Finds programs.
+        knows_packages: Whether apt-get has lists of packages; a new container has none.
+        pip: How Python packages are installed in this environment.
+        project: How this project is named to pip, with `{}` for its extras: words of a command.
+    """
+
+    platform: str
+    distribution: str
+    prefix: str
+    which: Callable[[str], str | None]
+    knows_packages: bool
+    pip: str
+    project: tuple[str, ...]
+
+    @classmethod
+    def here(cls) -> "Machine":
+        """Return this machine."""
+        release = _os_release()
+        is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+        return cls(
+            platform=sys.platform,
+            distribution=release.get("ID", ""),
+            prefix="" if is_root else "sudo ",
+            which=shutil.which,
+            knows_packages=any(LISTS.glob("*_Packages*")),
+            pip=pip_command(Path(sys.executable), shutil.which, has_pip=find_spec("pip") is not None),
+            project=project_words(_direct_url(), ROOT, Path.cwd()),
+        )
+
+    def command(self, installs: Sequence[Install]) -> str:
+        """Return the one command that gives all of these; empty where none is known."""
+        steps = self._packages(installs)
+        steps += [self.prefix + each for each in _distinct(installs, "root")]
+        steps += _distinct(installs, "command")
+        extras = sorted({name for one in installs for name in one.get("extra", "").split(",") if name})
+        if extras:
+            packages = [shlex.quote(word) for each in _distinct(installs, "package") for word in each.split()]
+            steps.append(" ".join([self.pip, *packages, self.with_extras(extras)]))
+        return " && ".join(steps)
+
+    def with_extras(self, extras: Sequence[str]) -> str:
+        """Return this project with extras, as words of a pip command."""
+        chosen = f"[{','.join(extras)}]" if extras else ""
+        return " ".join(shlex.quote(word.replace("{}", chosen)) for word in self.project)
+
+    def _packages(self, installs: Sequence[Install]) -> list[str]:
+        is_mac = self.platform == "darwin"
+        programs = dict.fromkeys(name.split()[0] for name in MANAGERS)
+        manager = next((one for one in programs if (one == "brew") == is_mac and self.which(one)), "")
+        prefix = "" if is_mac else self.prefix
+        steps = []
+        for name in (name for name in MANAGERS if name.split()[0] == manager):
+            asked = [one.get(self.distribution) or one.get(name, "") for one in installs]
+            words = list(dict.fromkeys(word for each in asked for word in each.split()))
+            if words:
+                steps.append(f"{prefix}{MANAGERS[name]} {' '.join(words)}")
+        if steps and manager == "apt-get" and not self.knows_packages:
+            steps.insert(0, f"{prefix}apt-get update")
+        return steps
+
+
+def pip_command(python: Path, which: Callable[[str], str | None], *, has_pip: bool) -> str:
+    """Return how packages are installed for an interpreter: `pip`, if that is its own."""
+    if not has_pip and which("uv"):
+        return f"uv pip install --python {shlex.quote(_near(python, Path.cwd()))}"
+    pip = which("pip")
+    if has_pip and pip and Path(pip).parent == python.parent:
+        return "pip install"
+    return f"{shlex.quote(_near(python, Path.cwd()))} -m pip install"
+
+
+def project_words(origin: Mapping[str, object], root: Path, folder: Path) -> tuple[str, ...]:
+    """Return how the project is named to pip, with `{}` where its extras go.
+
+    Args:
+        origin: Of the installed distribution, as direct_url.json has it; empty where it is from an index.
+        root: The folder with the packages, for a checkout that is not installed.
+        folder: Where commands are typed.
+    """
+    url = str(origin.get("url", ""))
+    info = origin.get("dir_info")
+    if not origin and (root / "pyproject.toml").is_file():
+        url, info = root.as_uri(), {"editable": True}
+    if not url:
+        return (DISTRIBUTION + "{}",)
+    if isinstance(info, Mapping):
+        words = (_near(Path(unquote(urlsplit(url).path)), folder) + "{}",)
+        return ("-e", *words) if info.get("editable") else words
+    vcs = origin.get("vcs_info")
+    if isinstance(vcs, Mapping):
+        url = f"{vcs['vcs']}+{url}@{vcs.get('requested_revision') or vcs['commit_id']}"
+    return (DISTRIBUTION + "{} @ " + url,)
+
+
+def _near(path: Path, folder: Path) -> str:
+    """Return a path as it is typed in a folder: relative for what is below, and with a slash, so that it is one."""
+    if not path.is_relative_to(folder):
+        return str(path)
+    name = str(path.relative_to(folder))
+    return name if name == "." or "/" in name else f"./{name}"
+
+
+def _distinct(installs: Sequence[Install], key: str) -> list[str]:
+    return list(dict.fromkeys(one[key] for one in installs if key in one))
+
+
+def _direct_url() -> Mapping[str, object]:
+    try:
+        text = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        return {}
+    found = json.loads(text) if text else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _os_release() -> Mapping[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}

@@ -1,0 +1,117 @@
+"""Which language models can be asked: the keys that are set (never their content), endpoints, and the answers kept."""
+
+import json
+import shlex
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import ProxyHandler, build_opener
+
+from iad_policy.commands.doctor.findings import Deadline, Finding, Group, begun, shortened
+
+KEYS = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "MISTRAL_API_KEY",
+    "OPENROUTER_API_KEY",
+    "AZURE_API_KEY",
+    "HF_TOKEN",
+)
+ENDPOINTS = ("OPENAI_BASE_URL", "_API_BASE")
+"""How the names of variables end that hold an endpoint."""
+EXAMPLE = "http://localhost:8080/v1"
+ANSWER_S = 2.0
+MODELS_BYTES = 1 << 20
+N_SHOWN = 3
+OK, NOT_FOUND = 200, 404
+WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
+
+
+def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> Group:
+    """Return a row for the keys, one for every endpoint, and one for the cache.
+
+    Args:
+        variables: The environment's.
+        cache: The file of answers.
+        deadline: Until which is waited.
+    """
+    named = {name: variables[name] for name in sorted(variables) if name.endswith(ENDPOINTS) and variables[name]}
+    coming = {name: begun(partial(answers, url, ANSWER_S)) for name, url in named.items()}
+    findings = [check_keys(variables, has_endpoint=bool(named))]
+    for name, work in coming.items():
+        url = without_password(named[name])
+        try:
+            code, said = deadline.result(work)
+            is_lost = code == NOT_FOUND and name in WITH_V1 and not url.rstrip("/").endswith("/v1")
+            hint = "; such an address mostly ends in /v1" if is_lost else ""
+            findings.append(Finding(name, "broken" if is_lost else "ok", f"{url}: {said}{hint}"))
+        except TimeoutError as error:
+            findings.append(deadline.slow(name, f"{url}: {shortened(error)}"))
+        except (OSError, ValueError, HTTPException) as error:
+            findings.append(Finding(name, "broken", f"{url} does not answer: {shortened(error)}"))
+    if not named:
+        findings.append(Finding("endpoint", "not set", fix=f"export OPENAI_API_BASE={EXAMPLE}"))
+    return Group("Models", (*findings, check_cache(cache)))
+
+
+def check_keys(variables: Mapping[str, str], *, has_endpoint: bool) -> Finding:
+    """Return which keys are set."""
+    given = [name for name in KEYS if variables.get(name)]
+    others = ", ".join(name for name in KEYS if name not in given)
+    if given:
+        return Finding("keys", "set", ", ".join(given))
+    fix = "" if has_endpoint else f"export {KEYS[0]}=..."
+    return Finding("keys", "not set", f"none of {others}", fix)
+
+
+def check_cache(path: Path) -> Finding:
+    """Return how large the cache of model answers is, and where."""
+    files = [path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))]
+    size = sum(file.stat().st_size for file in files if file.exists())
+    if not path.exists():
+        return Finding("cache of answers", "ok", f"none yet in {path}")
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            (n,) = connection.execute("SELECT count(*) FROM completions").fetchone()
+    except sqlite3.Error as error:
+        fix = shlex.join(["mv", str(path), f"{path}.old"])  # it may be somebody's
+        return Finding("cache of answers", "broken", f"{path} can't be read: {error}", fix, is_needed=True)
+    return Finding("cache of answers", "ok", f"{n} in {path}, {size / 2**20:.1f} MB")
+
+
+def answers(url: str, limit_s: float) -> tuple[int, str]:
+    """Return the status with which an endpoint answers when it is asked for its models, and what it says; no key."""
+    opener = build_opener(ProxyHandler({})) if _is_local(url) else build_opener()
+    try:
+        with opener.open(f"{url.rstrip('/')}/models", timeout=limit_s) as answer:
+            models = _models(answer.read(MODELS_BYTES))
+    except HTTPError as error:
+        error.close()
+        return error.code, f"answers with status {error.code}"
+    return OK, f"answers, with {models}" if models else "answers"
+
+
+def _models(body: bytes) -> str:
+    """Return the names of the first models that an endpoint lists; empty where it lists none."""
+    try:
+        names = [str(one["id"]) for one in json.loads(body)["data"]]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    more = f" and {len(names) - N_SHOWN} more" if len(names) > N_SHOWN else ""
+    return ", ".join(names[:N_SHOWN]) + more
+
+
+def without_password(url: str) -> str:
+    """Return an address without the user's name and password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
+
+
+def _is_local(url: str) -> bool:
+    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")

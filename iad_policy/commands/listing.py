@@ -1,0 +1,61 @@
+"""What there is: names with a line each."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from iad_policy.agents import AGENTS
+from iad_policy.evaluation.engines import ENGINES
+from iad_policy.evaluation.trackers import TRACKERS
+from iad_policy.presets.papers import PRESETS
+from iad_policy.registry import load_object
+from iad_policy.simulators import SIMULATORS
+from iad_policy.strategies import STRATEGIES
+from iad_policy.strategies.building_blocks.feedback import FORMS
+from iad_policy.verifiers import VERIFIERS
+
+WRITTEN: Mapping[str, str] = {
+    "iad_policy.domains.sketch2code.verifier:reference_verifier": "reference:<part>",
+    "iad_policy.domains.sketch2code.verifier:page_judge": "page-judge:<sees>:<model>",
+    "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
+    "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
+    "iad_policy.verifiers.corrupted:sparse": "sparse:<level>:<verifier>",
+    "iad_policy.agents.plan_following:Heeding": "heeding[:<agent>]",
+    "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",
+    "iad_policy.simulators.retrieval:retrieval_simulator": "retrieval[:<file>]",
+}
+"""Path -> how it is written on the command line, where that is more than its name and a model."""
+
+
+def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return what can be named on the command line, by kind, with a line each.
+
+    Args:
+        environments: Id -> entry point ("module:Class").
+    """
+    return {
+        "environments": dict(_described(name, path) for name, path in environments.items()),
+        "agents": dict(_described(name, path) for name, path in AGENTS.items()),
+        "strategies": dict(_described(name, path) for name, path in STRATEGIES.items()),
+        "verifiers": dict(_described(name, path) for name, path in VERIFIERS.items()),
+        "simulators": dict(_described(name, path) for name, path in SIMULATORS.items()),
+        "feedback": {name: _summary(form) for name, form in FORMS.items()},
+        "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in PRESETS.items()},
+        "engines": dict(_described(name, path) for name, path in ENGINES.items()),
+        "trackers": dict(_described(name, path) for name, path in TRACKERS.items()),
+    }
+
+
+def _described(name: str, path: str) -> tuple[str, str]:
+    """Return a name as it is written on the command line, and the first line of what it names."""
+    try:
+        thing = load_object(path)
+    except ImportError as error:
+        return name, f"not available here: {error}"
+    if "model" in inspect.signature(thing).parameters:
+        name = f"{name}:<model>"
+    return WRITTEN.get(path, name), _summary(thing)
+
+
+def _summary(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0].rstrip(".")

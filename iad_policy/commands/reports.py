@@ -1,0 +1,183 @@
+"""The commands that say what there is, and read runs, draw them and write them as data: `iad list`, `report` ..."""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from iad_policy.commands import listing as inventory
+from iad_policy.errors import UnknownName
+from iad_policy.evaluation.resolve import entry_points
+
+__all__ = ["add_commands"]
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+Guard = Callable[[], AbstractContextManager[None]]
+Serve = Callable[[Any, str, int], None]
+Tell = Callable[[str], None]
+LOOPBACK = "127.0.0.1"
+PORT = 8000
+EPISODES_PER_WORKER = 5000
+"""Episodes from which on another process pays to export them: it takes a second to begin."""
+
+
+def add_commands(
+    app: typer.Typer, environments: Sequence[str], console: Callable[[], Console], guard: Guard, serve: Serve
+) -> None:
+    """Add the commands to an application.
+
+    Args:
+        app: The application.
+        environments: The ids that are listed.
+        console: Makes what is printed to.
+        guard: Turns what a user can put right into a message.
+        serve: Serves a WSGI application on a host and a port until it is stopped.
+    """
+
+    def tell(text: str) -> None:
+        console().print(text, highlight=False, markup=False, soft_wrap=True)
+
+    _add_list(app, environments, console, guard)
+    _add_report(app, tell, guard)
+    _add_export(app, tell, guard)
+    _add_view(app, guard, serve)
+    _add_sweep(app, tell, guard)
+
+
+def _add_list(app: typer.Typer, environments: Sequence[str], console: Callable[[], Console], guard: Guard) -> None:
+    @app.command("list")
+    def list_names(
+        kinds: Annotated[
+            list[str] | None, typer.Argument(metavar="[KIND...]", help="Only these, such as agents.")
+        ] = None,
+    ) -> None:
+        """List environments, agents, strategies, verifiers, simulators, feedback forms, presets, engines, trackers."""
+        known = inventory.names(entry_points(environments))
+        with guard():
+            for kind in kinds or ():
+                if kind not in known:
+                    raise UnknownName("kind", kind, known)
+        for kind in kinds or known:
+            table = Table(title=kind, title_justify="left", show_header=False, box=None, title_style="bold")
+            table.add_column(no_wrap=True, min_width=18)
+            table.add_column()
+            for name, line in known[kind].items():
+                table.add_row(f"  {name}", line)
+            console().print(table, highlight=False, markup=False)
+
+
+def _add_report(app: typer.Typer, tell: Tell, guard: Guard) -> None:
+    @app.command()
+    def report(
+        runs: Runs,
+        agentboard: Annotated[
+            Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
+        ] = None,
+    ) -> None:
+        """Write report.html of runs anew, and AgentBoard's files on request."""
+        from iad_policy.analysis.agentboard import write_agentboard
+        from iad_policy.analysis.viewer.report import write_report
+        from iad_policy.recording.trace import RunTraces
+
+        with guard():
+            for folder in runs:
+                tell(f"Report: {write_report(folder)}")
+            if agentboard is not None:
+                write_agentboard([RunTraces(folder) for folder in runs], agentboard)
+                tell(f"AgentBoard's files: {agentboard}")
+
+
+def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
+    @app.command()
+    def export(
+        runs: Runs,
+        out: Annotated[Path, typer.Option(help="The file; parquet where it ends in .parquet, else JSON lines.")],
+        form: Annotated[
+            str, typer.Option("--format", help="jsonl, parquet, sft, preference or kto: what is written.")
+        ] = "jsonl",
+        successful: Annotated[bool, typer.Option("--successful", help="Only episodes with success.")] = False,
+        min_margin: Annotated[float, typer.Option(help="Least margin of a preference that a verifier gave.")] = 0.0,
+        workers: Annotated[
+            int | None, typer.Option(min=1, help="Processes that make rows, by default as many as pay.")
+        ] = None,
+    ) -> None:
+        """Write runs as data: decisions and episodes, or rows to train a model on."""
+        from iad_policy.analysis.exports import export_runs
+        from iad_policy.recording.trace import RunTraces
+
+        with guard():
+            traces = [RunTraces(folder) for folder in runs]
+            n_large = sum(len(run.records) for run in traces) // EPISODES_PER_WORKER
+            n = workers or min(os.cpu_count() or 1, 1 + n_large)
+            written = export_runs(traces, form, out, is_successful_only=successful, min_margin=min_margin, workers=n)
+            for path, n_rows in written.items():
+                tell(f"{path}: {n_rows} rows")
+
+
+def _add_view(app: typer.Typer, guard: Guard, serve: Serve) -> None:
+    @app.command()
+    def view(
+        runs: Runs,
+        host: Annotated[
+            str, typer.Option(help="The address to listen on; only this machine reaches this one.")
+        ] = LOOPBACK,
+        port: Annotated[int, typer.Option(help="The port; where it is in use, the next free one.")] = PORT,
+    ) -> None:
+        """Show runs in a browser, also while they go on, until Ctrl-C."""
+        from iad_policy.analysis.viewer.server import create_app
+
+        with guard():
+            serve(create_app(runs), host, port)
+
+
+def _add_sweep(app: typer.Typer, tell: Tell, guard: Guard) -> None:
+    @app.command()
+    def sweep(
+        env: Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")],
+        figures: Annotated[
+            str, typer.Option(help="3, 5, 6, 7, 8, 14 of arXiv 2504.01931 v2, or feedback; with commas.")
+        ] = "3,6,7,8,14",
+        out: Annotated[Path, typer.Option(help="The folder for runs and figures.")] = Path("runs/sweep"),
+        tasks: Annotated[int, typer.Option(help="How many tasks, from the start of the split.")] = 100,
+        metric: Annotated[str, typer.Option(help="success, progress or reward.")] = "success",
+        n: Annotated[str, typer.Option(metavar="N[,N...]", help="Proposals per decision.")] = "1,2,4,6",
+        agent: Annotated[str | None, typer.Option(help="The agent, by default the environment's.")] = None,
+        weak: Annotated[str | None, typer.Option(help="A weaker agent, for figures 3, 5 and 8.")] = None,
+        verifier: Annotated[str | None, typer.Option(help="The verifier, by default the environment's proxy.")] = None,
+        parts: Annotated[
+            str, typer.Option(help="Parts of the reward, with commas: drawn in figure 3, verifiers of figure 5.")
+        ] = "",
+        split: Annotated[str | None, typer.Option(help="The split, by default the environment's own.")] = None,
+        data_dir: Annotated[str | None, typer.Option(help="The environment's data folder.")] = None,
+        workers: Annotated[int, typer.Option(help="Episodes run side by side.")] = 1,
+    ) -> None:
+        """Run what figures of the paper on feedback in test-time scaling show, and draw them."""
+        from iad_policy.analysis.paper_figures import Sweep, sweep_figures
+
+        with guard():
+            asked = Sweep(
+                env,
+                out,
+                tasks=tasks,
+                metric=metric,
+                agent=agent,
+                weak=weak,
+                verifier=verifier,
+                ns=_numbers(n),
+                parts=tuple(part for part in parts.split(",") if part),
+                options={"split": split, "data_dir": data_dir, "workers": workers},
+            )
+            for path in sweep_figures([name.strip() for name in figures.split(",")], asked):
+                tell(f"Figure: {path}")
+
+
+def _numbers(given: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(one) for one in given.split(","))
+    except ValueError:
+        raise ValueError(f"expected --n with whole numbers between commas, got {given!r}") from None

@@ -1,0 +1,109 @@
+"""A keyless agent for `IAD/InterCodeBash-v0`: it makes commands of the instruction's words alone, and knows no gold.
+
+It has a box of command patterns, each with words that call for it. It fills a pattern with the paths, names and numbers
+that the instruction names, sometimes with a part wrong, as a hasty person would; when a command printed something or
+changed something it submits, and when it failed it tries another. A temperature makes wrong parts and far-fetched
+patterns likelier: without one it is greedy. Given best and worst, it rather changes one part of Best's command, and
+keeps away from Worst; it never reads a score.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.domains.bash.patterns import Plan, plans_for
+from iad_policy.domains.bash.reading import read_errand
+from iad_policy.types import Candidate, Feedback, State
+
+SUBMIT = "submit"
+PATTERN_SCALE = 1.2
+"""How far apart the fits of two patterns are, for one to be e times as likely, at temperature 1."""
+SLIP = 0.3
+"""How likely each part of a command is a wrong one, at temperature 1."""
+SUBMITS = 0.9
+"""How likely it submits after a command that did something, at temperature 1."""
+TOWARDS_BEST = 1.0
+"""How much likelier, as a logarithm, a command is for being one part away from Best's."""
+FROM_WORST = 2.0
+"""How much less likely, as a logarithm, a command is for having Worst's pattern where Best has another."""
+MAX_TRIES = 4
+LOOK_AROUND = "ls -la"
+
+
+class Scripter:
+    """The keyless agent of IAD/InterCodeBash-v0: fills command patterns with words of the instruction.
+
+    Args:
+        env: Unused: it reads observations only.
+        temperature: 0 is greedy; 1 is the default.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
+        self.temperature = float(temperature)
+        if not 0.0 <= self.temperature < math.inf:
+            raise ValueError(f"expected a temperature of 0 or more, got {temperature}")
+        self.identity = f"scripter:{self.temperature:g}"
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Return the next command, or `submit`."""
+        heat = self.temperature if temperature is None else temperature
+        tried = {str(turn.action) for turn in state.history}
+        plans = plans_for(read_errand(state.info["instruction"]))
+        if feedback is not None and feedback.best is not None:
+            return _refined(plans, feedback, tried, heat=heat, rng=rng)
+        if tried and _is_done(state) and rng.random() >= (1.0 - SUBMITS) * min(heat, 1.0):
+            return Candidate(SUBMIT, thought="The last command did something: that is it.")
+        if len(tried) >= MAX_TRIES:
+            return Candidate(SUBMIT, thought="I have no better idea.")
+        return _drawn(plans, tried, heat=heat, rng=rng)
+
+
+def _is_done(state: State) -> bool:
+    facts = state.info["facts"]
+    did = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
+    return facts["exit_code"] == 0 and bool(did)
+
+
+def _drawn(
+    plans: Sequence[Plan],
+    avoid: set[str],
+    *,
+    heat: float,
+    rng: Random,
+    bias: Callable[[Plan], float] = lambda plan: 0.0,
+) -> Candidate:
+    """A command by how well its pattern fits, how few of its parts are wrong, and a further inclination."""
+    new = [plan for plan in plans if plan.command not in avoid]
+    if not new:
+        return Candidate(SUBMIT if avoid else LOOK_AROUND, thought="I know no command for this.")
+    if heat <= 0.0:
+        chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.slips)))
+    else:
+        top = max(plan.fit for plan in new)
+        slip = min(SLIP * heat, 0.5)
+        weights = [
+            math.exp((plan.fit - top) / (PATTERN_SCALE * heat) + bias(plan))
+            * math.prod((slip / (n - 1) if is_slip else 1.0 - slip) for is_slip, n in plan.odds)
+            for plan in new
+        ]
+        chosen = rng.choices(new, weights)[0]
+    return Candidate(chosen.command, thought=f"I take the pattern {chosen.pattern!r}.")
+
+
+def _refined(plans: Sequence[Plan], feedback: Feedback, tried: set[str], *, heat: float, rng: Random) -> Candidate:
+    """Rather Best's command with one part changed than another pattern, and rather not Worst's pattern."""
+    best, worst = feedback.best, feedback.worst
+    assert best is not None
+    avoid = tried | {str(best.action)} | ({str(worst.action)} if worst is not None else set())
+    kept = [plan for plan in plans if plan.command == str(best.action)]
+    kept_patterns = {plan.pattern for plan in kept}
+    shunned = {plan.pattern for plan in plans if worst is not None and plan.command == str(worst.action)}
+
+    def bias(plan: Plan) -> float:
+        leaning = TOWARDS_BEST if any(plan.is_near(one) for one in kept) else 0.0
+        return leaning - (FROM_WORST if plan.pattern in shunned - kept_patterns else 0.0)
+
+    return _drawn(plans, avoid, heat=heat, rng=rng, bias=bias)

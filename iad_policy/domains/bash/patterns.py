@@ -1,0 +1,118 @@
+"""The scripter's box of command patterns, and the commands that they make of an instruction.
+
+A pattern's blanks are filled with what the instruction names; one whose blanks can't be filled is left out.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, product
+from pathlib import Path
+from string import Formatter
+from typing import NamedTuple
+
+from iad_policy.domains.bash.reading import Errand
+
+MAX_PLANS_PER_PATTERN = 64
+
+
+class Pattern(NamedTuple):
+    """A kind of command.
+
+    Attributes:
+        name: For thoughts.
+        calls: Words of an instruction that call for it.
+        clashes: Words that speak against it.
+        parts: Choices of texts, joined without blanks.
+    """
+
+    name: str
+    calls: frozenset[str]
+    clashes: frozenset[str]
+    parts: Sequence[Sequence[str]]
+
+
+class Plan(NamedTuple):
+    """A command, and how it was put together.
+
+    Attributes:
+        command: For the shell.
+        pattern: Name of its pattern.
+        fit: How well the pattern's words fit the instruction: larger is better.
+        choices: Which text of each part was taken.
+        odds: For each part with a choice, whether a wrong text was taken, and of how many texts.
+    """
+
+    command: str
+    pattern: str
+    fit: float
+    choices: tuple[int, ...]
+    odds: tuple[tuple[bool, int], ...]
+
+    @property
+    def slips(self) -> Sequence[int]:
+        """The parts where a wrong text was taken."""
+        return [place for place, choice in enumerate(self.choices) if choice]
+
+    def is_near(self, other: "Plan") -> bool:
+        """Say whether it is the same pattern with one part different."""
+        if self.pattern != other.pattern or len(self.choices) != len(other.choices):
+            return False
+        return sum(mine != its for mine, its in zip(self.choices, other.choices, strict=True)) == 1
+
+
+@lru_cache(maxsize=1)
+def patterns() -> Sequence[Pattern]:
+    """Return the box: `patterns.toml`."""
+    tables = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8"))
+    return [
+        Pattern(name, frozenset(table["calls"].split()), frozenset(table.get("clashes", "").split()), table["parts"])
+        for name, table in tables.items()
+    ]
+
+
+@lru_cache(maxsize=1024)
+def plans_for(errand: Errand) -> Sequence[Plan]:
+    """Return every command that the patterns make of an instruction, each once."""
+    blanks = _blanks(errand)
+    plans: dict[str, Plan] = {}
+    for pattern in patterns():
+        fit = len(errand.words & pattern.calls) - 2.0 * len(errand.words & pattern.clashes)
+        for plan in islice(_made(pattern, blanks, fit), MAX_PLANS_PER_PATTERN):
+            plans.setdefault(plan.command, plan)
+    return tuple(plans.values())
+
+
+def _made(pattern: Pattern, blanks: Mapping[str, str], fit: float) -> Iterator[Plan]:
+    for choices in product(*(range(len(part)) for part in pattern.parts)):
+        text = "".join(part[choice] for part, choice in zip(pattern.parts, choices, strict=True))
+        if {name for _, name, _, _ in Formatter().parse(text) if name} <= blanks.keys():
+            pairs = zip(pattern.parts, choices, strict=True)
+            odds = tuple((choice > 0, len(part)) for part, choice in pairs if len(part) > 1)
+            yield Plan(text.format(**blanks), pattern.name, fit, choices, odds)
+
+
+def _blanks(errand: Errand) -> dict[str, str]:
+    """What the instruction has to fill the blanks with; it is no wiser than the order of its words."""
+    files = [path for path in errand.paths if "." in path.rpartition("/")[2]]
+    folders = [path for path in errand.paths if path not in files]
+    found = {
+        "dir": folders[:1],
+        "file": files[:1],
+        "folder": folders[-1:],
+        "new": _new_folder(errand, folders),
+        "olddir": [folder for folder in folders if folder not in _new_folder(errand, folders)][:1],
+        "target": [path for path in files[::-1] if "create" in errand.words][-1:] or files[1:2],
+        "ext": errand.endings[:1],
+        "word": errand.quoted[:1],
+        "other": errand.quoted[1:2],
+        "name": errand.quoted[:1],
+        "n": errand.numbers[:1],
+        "date": [errand.date] if errand.date else [],
+    }
+    return {name: values[0] for name, values in found.items() if values}
+
+
+def _new_folder(errand: Errand, folders: Sequence[str]) -> Sequence[str]:
+    """The folder to be made: where the sentence begins with making it the first, else the last."""
+    return folders[:1] if errand.words & {"create", "make"} else folders[-1:]

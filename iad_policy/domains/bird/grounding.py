@@ -1,0 +1,215 @@
+"""Links the words of a question to tables, columns and conditions, each choice as likely as it fits."""
+
+import math
+import re
+from collections.abc import Hashable, Mapping
+from random import Random
+from typing import Any, NamedTuple, TypeVar
+
+from iad_policy.domains.bird.question import Asked, Column, Join, Schema, identifiers, stems_of
+
+T = TypeVar("T", bound=Hashable)
+COUNTED = re.compile(r"(?:how many|number of|how much)(?: of the| of| more)?(?: different)? (.+)")
+
+
+class Chooser:
+    """Chooses among options by their fit: the largest when cold, as likely as `exp(fit / heat)` when warm."""
+
+    def __init__(self, heat: float, rng: Random) -> None:
+        self._scale = 0.6 * heat
+        self._rng = rng
+
+    def one(self, options: Mapping[T, float]) -> T:
+        """Return one of the options, the first of equals when cold."""
+        top = max(options.values())
+        if self._scale <= 0.0:
+            return next(option for option, fit in options.items() if fit == top)
+        weights = [math.exp((fit - top) / self._scale) for fit in options.values()]
+        return self._rng.choices(list(options), weights)[0]
+
+    def takes(self, fit: float) -> bool:
+        """Whether something that fits that well is taken."""
+        return self.one({True: fit, False: 0.0})
+
+
+class Scope(NamedTuple):
+    """What a draft is made from."""
+
+    asked: Asked
+    schema: Schema
+    choose: Chooser
+    base: str
+
+
+def table_fit(table: str, asked: Asked, schema: Schema) -> float:
+    """How much the question is about rows of a table."""
+    own = set(stems_of(table)) | {s for c in schema.of(table) if c.is_key for s in c.stems if c.name != "name"}
+    own -= {"id", "code"}
+    counted = COUNTED.search(asked.text.lower())
+    near = stems_of(counted[1])[:3] if counted else ()
+    said = {s for column in schema.of(table) for s in column.stems | column.said}
+    in_clues = sum(
+        any(column.table == table for column in schema.named(word.group()))
+        for clue in asked.clues
+        for word in identifiers(clue.text)
+    )
+    fit = 1.0 * any(s in own for s in asked.stems) + 1.2 * any(s in own for s in near)
+    fit += 0.5 * min(in_clues, 2) + 0.08 * sum(s in said for s in set(asked.stems))
+    n_keys = sum(join.table == table for join in schema.joins)
+    return fit + 0.1 * n_keys
+
+
+def join_fit(join: Join, asked: Asked) -> float:
+    """How likely a key is the one meant, where two tables have several."""
+    stems = set(stems_of(join.column)) - {"id"}
+    clues = " ".join(clue.text for clue in asked.clues)
+    return 0.5 * len(stems & set(asked.stems)) + 2.0 * (join.column in clues)
+
+
+def column_fit(column: Column, words: tuple[str, ...], scope: Scope) -> float:
+    """How well the stems of some words fit a column."""
+    shared = len(column.stems & set(words)) - 0.12 * len(column.stems - set(words))
+    fit = 1.2 * shared + 0.25 * len(column.said & set(words)) + 0.5 * (column.table == scope.base)
+    table = set(stems_of(column.table))
+    fit += 0.4 * bool(table & set(scope.asked.stems)) + 0.4 * bool(table & set(words))
+    return fit - 0.4 * (column.name.endswith("id") and "id" not in words)
+
+
+def column_for(scope: Scope, words: tuple[str, ...], *, numbers: bool = False) -> Column:
+    """Draw the column that words mean; a table's name means the name or title of its rows."""
+    options: dict[Column, float] = {}
+    for column in scope.schema.columns:
+        if numbers and not column.is_number:
+            continue
+        fit = column_fit(column, words, scope)
+        if column.name in ("name", "title") and set(stems_of(column.table)) & set(words):
+            fit += 1.2
+        options[column] = fit
+    return scope.choose.one(options or dict.fromkeys(scope.schema.columns, 0.0))
+
+
+def resolved(expression: str, scope: Scope) -> str:
+    """Give each column of an expression its table: the one the question is about, where there are several."""
+    parts, end = [], 0
+    for word in identifiers(expression):
+        options = {
+            column: 1.0 * (column.table == scope.base)
+            + 0.4 * bool(set(stems_of(column.table)) & set(scope.asked.stems))
+            for column in scope.schema.named(word.group())
+        }
+        if options:
+            parts += [expression[end : word.start()], scope.choose.one(options).full]
+            end = word.end()
+    return "".join(parts) + expression[end:]
+
+
+def conditions_of(scope: Scope) -> tuple[str, ...]:
+    """Draw the conditions: what the evidence says, names in the question, values it says, days."""
+    asked = scope.asked
+    formulas = " ".join(clue.text for clue in asked.clues if clue.kind == "formula")
+    found = []
+    for clue in asked.clues:
+        if clue.kind == "condition" and clue.text not in formulas and scope.choose.takes(1.6):
+            found.append(resolved(clue.text, scope))
+        elif clue.kind == "column" and _is_name(clue.phrase, scope) and scope.choose.takes(1.6):
+            column = column_for(scope, stems_of(clue.text))
+            found.append(f"{column.full} = {_literal(clue.phrase)}")
+    for name in asked.names:
+        if scope.choose.takes(1.5):
+            found.append(f"{_column_of(name, scope).full} = {_literal(name)}")
+    if not found and not asked.days:
+        found += [f"{c.full} = {_literal(value)}" for c, value in _said_values(scope) if scope.choose.takes(1.5)]
+    if asked.days and scope.choose.takes(1.6):
+        found += _between(scope)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_name(phrase: str, scope: Scope) -> bool:
+    """Whether a phrase that refers to a column is a value of it, and not a word for the column."""
+    words = {s for table in scope.schema.tables for s in stems_of(table)}
+    words |= {s for column in scope.schema.columns for s in column.stems}
+    return phrase in scope.asked.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _column_of(name: str, scope: Scope) -> Column:
+    """Draw the column that a name in the question is a value of."""
+    options = {}
+    for column in scope.schema.columns:
+        if column.type.upper() != "TEXT":
+            continue
+        fit = 0.8 * len(column.stems & set(scope.asked.stems)) + 0.5 * (column.table == scope.base)
+        fit += 0.15 * len(column.said & set(scope.asked.stems))
+        fit += 3.0 * any(str(value) == name for value in column.values)
+        fit += 0.6 * any(_shape(str(value)) == _shape(name) for value in column.values)
+        options[column] = fit
+    return scope.choose.one(options)
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))
+
+
+def _said_values(scope: Scope) -> list[tuple[Column, Any]]:
+    """Columns whose sample value the question says, word for word."""
+    text = f" {re.sub(r'[?.,]', ' ', scope.asked.text)} "
+    explained = " ".join(clue.phrase for clue in scope.asked.clues)
+    return [
+        (column, value)
+        for column in scope.schema.columns
+        for value in column.values
+        if isinstance(value, str) and len(value) > 2 and f" {value} " in text and value not in explained
+    ]
+
+
+def _between(scope: Scope) -> list[str]:
+    days = scope.asked.days
+    clue = next((c.text for c in scope.asked.clues if c.kind == "column" and scope.schema.named(c.text)), "")
+    options = {
+        column: column_fit(column, scope.asked.stems, scope) + 2.0 * (column.name == clue)
+        for column in scope.schema.columns
+        if column.is_day
+    }
+    if not options:
+        return []
+    column = scope.choose.one(options)
+    when = f"date({column.full})" if column.type.upper() == "DATETIME" else column.full
+    if len(days) == 1:
+        sign = "<" if scope.asked.says("before|until") else ">"
+        return [] if any(days[0] in c.text for c in scope.asked.clues) else [f"{when} {sign} '{days[0]}'"]
+    return [f"{when} BETWEEN '{days[0]}' AND '{days[1]}'"]
+
+
+def translated(formula: str, scope: Scope) -> str:
+    """A formula of the evidence in SQL: DIVIDE and its kind are spelt out, what is summed where something holds too."""
+    for name, sign in (("DIVIDE", "/"), ("SUBTRACT", "-"), ("MULTIPLY", "*")):
+        while (start := formula.find(f"{name}(")) >= 0:
+            first, second, end = _arguments(formula, start + len(name))
+            first = f"CAST({first} AS REAL)" if sign == "/" and scope.choose.takes(0.8) else first
+            formula = f"{formula[:start]}({first} {sign} {second}){formula[end:]}"
+    formula = re.sub(r"\(CAST\((.+) AS REAL\) / (.+)\) \* 100", r"CAST(\1 AS REAL) * 100 / \2", formula)
+    formula = re.sub(r"(SUM|AVG)\((\w+) where ([^()]+)\)", r"\1(CASE WHEN \3 THEN \2 END)", formula)
+    formula = re.sub(
+        r"SUM\(((?:[^()]|\([^()]*\))*?(?:=|>|<| IN | IS )(?:[^()]|\([^()]*\))*)\)(?! *END)", _summed, formula
+    )
+    return resolved(formula, scope)
+
+
+def _summed(match: re.Match[str]) -> str:
+    return match[0] if "CASE" in match[1] else f"SUM(CASE WHEN {match[1]} THEN 1 ELSE 0 END)"
+
+
+def _arguments(text: str, opening: int) -> tuple[str, str, int]:
+    """The two arguments of a call whose bracket opens at a place, and where it ends."""
+    depth, comma, end = 0, len(text), len(text)
+    for place in range(opening, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        if text[place] == "," and depth == 1:
+            comma = min(comma, place)
+        if depth == 0:
+            end = place
+            break
+    return text[opening + 1 : comma].strip(), text[comma + 1 : end].strip(), end + 1

@@ -1,0 +1,43 @@
+"""A language model that sees: answers a sketch with a page."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from iad_policy.agents.language import SHOWN_CHARS, LanguageAgent
+from iad_policy.domains.sketch2code.ink import image_part
+from iad_policy.types import Feedback, State
+
+TEMPERATURE = 0.5
+MAX_TOKENS = 4096
+"""Both as in arXiv 2504.01931 v1."""
+
+
+class SketchLanguageAgent(LanguageAgent):
+    """Proposes the page that a language model answers, which is shown the sketch; see `LanguageAgent`.
+
+    The whole answer is the action, as the environment knows fences. A question is an answer, too.
+    """
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **{"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS, **options})
+
+    def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
+        """Return what the model is asked: the last message ends with the sketch."""
+        *before, last = super().messages(_without_sketch(state), feedback)
+        height, width = state.info["facts"]["sketch_size"]
+        sketch = image_part(state.observation["sketch"][:height, :width])
+        return (*before, {**last, "content": [{"type": "text", "text": last["content"]}, sketch]})
+
+    def _format(self) -> str:
+        return ""
+
+    def _read(self, text: str, state: State) -> tuple[Any, str]:
+        if "<" in text or "ask[" in text:
+            return text.strip(), ""
+        got = f"got {text[:SHOWN_CHARS]!r}" if text.strip() else "got an empty answer"
+        return None, f"expected an HTML page in a fence, {got}"
+
+
+def _without_sketch(state: State) -> State:
+    return replace(state, observation=state.observation["text"])

@@ -1,0 +1,223 @@
+"""What a sketch shows, read from its ink: frames, crossed pictures, lines of text, rules. Knows no reference.
+
+Strokes that run straight across or down are found first; four of them (or three: one may be missing) make a frame, a
+frame with a cross is a picture. What ink is left, in low wide bands, is text.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_policy.domains.sketch2code.ink import opencv
+from iad_policy.domains.sketch2code.strokes import Block, Ink, Stroke, Taste, distinct, frames_of, strokes_of
+
+WIDTH_PX = 1024
+"""At which sketches are read; all lengths are in these pixels."""
+CROSS_SHIFTS_PX = (-14, 14)
+"""Beside a diagonal: where a cross has no ink, and a text has as much as on it."""
+COVERED_SHARE = 0.5
+"""Of a frame by pictures: then it is only what stands between them."""
+OUTLINE_PX = 36
+"""Of connected ink that may be a frame by itself."""
+BAND_PX = 9
+"""Along the edges of such ink: where its sides are looked for."""
+
+
+class Reading(NamedTuple):
+    """A sketch as it was read: frames are of the kind `frame` until somebody says what they are.
+
+    Attributes:
+        blocks: In shares of the page's width, page margin and tilt taken off.
+        height: Of the page, in the same measure.
+    """
+
+    blocks: tuple[Block, ...]
+    height: float
+
+
+def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: Taste) -> Reading:
+    """Read a sketch.
+
+    Args:
+        sketch: As observed: height, width, 3.
+        size: Height and width of the part of it that is not frame.
+        taste: How to read.
+    """
+    ink = ink_of(sketch, size, taste.darker)
+    across, down = strokes_of(ink, taste), strokes_of(np.ascontiguousarray(ink.T), taste)
+    frames, loose = frames_of(across, down, taste)
+    kinds = [Block("image" if _crossed(ink, frame, taste.cross) else "frame", *frame[1:]) for frame in frames]
+    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, taste.cross)]
+    images = [frame for frame in kinds if frame.kind == "image"]
+    frames = kinds = [
+        frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < COVERED_SHARE
+    ]
+    across = [stroke for stroke in across if stroke.purity >= taste.rule or _on_edge(stroke, frames, taste.corner)]
+    down = [stroke for stroke in down if stroke.purity >= taste.rule or _on_side(stroke, frames, taste.corner)]
+    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, taste.corner)]
+    rules = [rule for rule in rules if rule.w > 3 * taste.stroke and not _inside_image(rule, kinds)]
+    left = _without(ink, kinds, across, down)
+    kinds += _outlined(left, taste)
+    blocks = [*kinds, *rules, *_texts(left, taste)]
+    long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
+    tilt = math.tan(float(np.median(long))) * taste.upright if long else 0.0
+    return _straight(blocks, ink.shape, taste.margin, tilt)
+
+
+def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink:
+    """Return a sketch's ink, 0 or 1, at the width that is read."""
+    cv2 = opencv()
+    grey = sketch[: size[0], : size[1], 1]
+    height = max(8, round(WIDTH_PX * grey.shape[0] / max(1, grey.shape[1])))
+    large = cv2.resize(
+        grey, (WIDTH_PX, height), interpolation=cv2.INTER_AREA if size[1] > WIDTH_PX else cv2.INTER_CUBIC
+    )
+    return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
+
+
+def _outlined(ink: Ink, taste: Taste) -> list[Block]:
+    """Return frames and pictures among the connected ink that no strokes explained; wipe them off."""
+    found = []
+    _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
+    for label, (x, y, w, h, _) in enumerate(stats.tolist()):
+        if label == 0 or h < OUTLINE_PX or w < OUTLINE_PX:
+            continue
+        mine = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
+        block = Block("frame", x, y, w, h)
+        if _crossed(ink, block, taste.cross):
+            ink[y : y + h, x : x + w] = 0
+            found.append(block._replace(kind="image"))
+            continue
+        sides = [side.any(axis=axis).mean() for side, axis in _bands(mine)]
+        if sum(share > 0.7 for share in sides) >= 3:
+            for band, _ in _bands(ink[y : y + h, x : x + w]):
+                band[:] = 0
+            found.append(block)
+    return found
+
+
+def _bands(ink: Ink) -> list[tuple[Ink, int]]:
+    """Return the strips along the four edges, and the axis across each."""
+    return [(ink[:BAND_PX], 0), (ink[-BAND_PX:], 0), (ink[:, :BAND_PX], 1), (ink[:, -BAND_PX:], 1)]
+
+
+def _crossed(ink: Ink, frame: Block, more: float) -> bool:
+    """Say whether a frame has a diagonal with more ink on it than beside it."""
+    near = np.asarray(opencv().dilate(ink, np.ones((9, 9), np.uint8)))
+    shares = np.linspace(0.12, 0.88, 60)
+    xs = frame.x + shares * frame.w
+    gains = []
+    for ys in (frame.y + shares * frame.h, frame.bottom - shares * frame.h):
+        on, *beside = (_share(near, xs, ys + shift) for shift in (0, *CROSS_SHIFTS_PX))
+        gains.append(on - float(np.mean(beside)))
+    return max(gains) >= more and frame.h > 24
+
+
+def _share(mask: Ink, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float:
+    rows = np.clip(np.round(ys).astype(int), 0, mask.shape[0] - 1)
+    columns = np.clip(np.round(xs).astype(int), 0, mask.shape[1] - 1)
+    return float(mask[rows, columns].mean())
+
+
+def _overlap(frame: Block, others: Sequence[Block]) -> float:
+    """Return which share of a frame others cover, counted one by one."""
+    shared = 0.0
+    for other in others:
+        across = min(frame.right, other.right) - max(frame.x, other.x)
+        down = min(frame.bottom, other.bottom) - max(frame.y, other.y)
+        shared += max(0.0, across) * max(0.0, down)
+    return shared / (frame.w * frame.h)
+
+
+def _rule(stroke: Stroke) -> Block:
+    return Block("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
+
+
+def _on_edge(stroke: Stroke, frames: Sequence[Block], near: float) -> bool:
+    return any(
+        min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= near
+        and stroke.start >= frame.x - 2 * near
+        and stroke.end <= frame.right + 2 * near
+        for frame in frames
+    )
+
+
+def _on_side(stroke: Stroke, frames: Sequence[Block], near: float) -> bool:
+    turned = [Block(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
+    return _on_edge(stroke, turned, near)
+
+
+def _inside_image(block: Block, blocks: Sequence[Block]) -> bool:
+    return any(other.kind == "image" and other.holds(block) for other in blocks)
+
+
+def _without(ink: Ink, frames: Sequence[Block], across: Sequence[Stroke], down: Sequence[Stroke]) -> Ink:
+    """Return the ink that is neither a picture nor a straight stroke."""
+    left = ink.copy()
+    for frame in frames:
+        x, y, right, bottom = (round(edge) for edge in (frame.x, frame.y, frame.right, frame.bottom))
+        if frame.kind == "image":
+            left[max(0, y - 4) : bottom + 5, max(0, x - 6) : right + 7] = 0
+    for stroke in across:
+        _wipe(left, stroke)
+    turned = left.T
+    for stroke in down:
+        _wipe(turned, stroke)
+    return left
+
+
+def _wipe(ink: Ink, stroke: Stroke) -> None:
+    middle = (stroke.start + stroke.end) / 2
+    for x in range(max(0, round(stroke.start) - 4), min(ink.shape[1], round(stroke.end) + 5)):
+        y = round(stroke.at + math.tan(stroke.slope) * (x - middle))
+        ink[max(0, y - 4) : y + 5, x] = 0
+
+
+def _texts(ink: Ink, taste: Taste) -> list[Block]:
+    """Return texts: bands of ink, those below each other joined."""
+    cv2 = opencv()
+    bands = cv2.dilate(ink, np.ones((1, round(taste.word_gap)), np.uint8))
+    _, _, stats, _ = cv2.connectedComponentsWithStats(bands, connectivity=8)
+    lines = []
+    for x, y, w, h, _ in stats[1:].tolist():
+        if w - taste.word_gap >= 9 and h >= 4:
+            grown = h * (taste.leading - 1) if h < 18 else 4.0
+            wide = w - taste.word_gap
+            lines.append(Block("text_block", x + taste.word_gap / 2, y - grown / 2, wide, h + grown))
+    return _joined(sorted(lines, key=lambda line: (line.y, line.x)), taste.line_gap)
+
+
+def _joined(lines: Sequence[Block], line_gap: float) -> list[Block]:
+    texts: list[tuple[Block, float]] = []
+    for line in lines:
+        for place, (text, height) in enumerate(texts):
+            aligned = abs(text.x - line.x) <= 12 and line.w <= text.w + 24
+            if aligned and -0.6 * height <= line.y - text.bottom <= (line_gap - 0.5) * height:
+                right, bottom = max(text.right, line.right), max(text.bottom, line.bottom)
+                x = min(text.x, line.x)
+                texts[place] = Block("text_block", x, text.y, right - x, bottom - text.y), line.h
+                break
+        else:
+            texts.append((line, line.h))
+    return [text for text, _ in texts]
+
+
+def _straight(blocks: Sequence[Block], shape: tuple[int, ...], margin: float, tilt: float) -> Reading:
+    """Take tilt and margin off; from pixels to shares of the page's width."""
+    edge = margin * shape[1]
+    width, height = shape[1] - 2 * edge, shape[0] - 2 * edge
+    turned = []
+    for block in blocks:
+        x, y = block.x + block.w / 2 - edge, block.y + block.h / 2 - edge
+        x, y = x + tilt * y, y - tilt * x
+        turned.append(Block(block.kind, x - block.w / 2, y - block.h / 2, block.w, block.h))
+    return Reading(tuple(_clipped(block, width, height) for block in turned), height / width)
+
+
+def _clipped(block: Block, width: float, height: float) -> Block:
+    x, y = min(max(block.x, 0.0), width - 2), min(max(block.y, 0.0), height - 2)
+    right, bottom = min(max(block.right, x + 2), width), min(max(block.bottom, y + 2), height)
+    return Block(block.kind, x / width, y / width, (right - x) / width, (bottom - y) / width)

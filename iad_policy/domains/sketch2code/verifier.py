@@ -1,0 +1,203 @@
+"""Verifiers of `IAD/Sketch2Code-v0`.
+
+Against the reference, labelled `oracle`, as in the papers: layout, text IoU and image IoU; and a judge that sees both
+pages, as pictures (arXiv 2504.01931 v1) or as HTML (v2). Without it: the sketch's ink (`proxy`), and a judge that sees
+sketch and page (`self`).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of
+from iad_policy.errors import UnknownName
+from iad_policy.models import LanguageModel, identity_of, load_model
+from iad_policy.models.parsing import read_critique, read_score
+from iad_policy.prompts import Prompts
+from iad_policy.types import Candidate, Information, State, Verdict
+
+Picture = NDArray[np.uint8]
+Screenshot = Callable[[str], Picture | None]
+FAILED = -1.0
+"""Score of a candidate that is no page, or can't be rendered."""
+PARTS = ("layout", "text_iou", "image_iou")
+HTML_CHARS = 40_000
+"""Of each page, in a judge's prompt."""
+PROMPTS = Prompts("sketch2code")
+
+
+class ReferenceVerifier:
+    """Scores a candidate by a part of the true score: the papers' verifiers.
+
+    Args:
+        part: `layout`, `text_iou` or `image_iou`.
+    """
+
+    information: Information = "oracle"
+    needs_preview = True
+    per_candidate = True
+
+    def __init__(self, part: str = "layout") -> None:
+        if part not in PARTS:
+            raise UnknownName("part of the score", part, PARTS)
+        self.part = part
+
+    @property
+    def identity(self) -> str:
+        """Names all that its verdicts depend on."""
+        return f"reference {self.part}"
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Read the gold that the driver attached to the previews."""
+        return [self._verdict(candidate) for candidate in candidates]
+
+    def _verdict(self, candidate: Candidate) -> Verdict:
+        preview = _preview(candidate)
+        failure = _failure(preview)
+        if failure:
+            return Verdict(FAILED, failure)
+        parts = _gold(preview)["reward_parts"]
+        return Verdict(float(parts[self.part]), details=dict(parts))
+
+
+class SketchVerifier:
+    """Scores a candidate by how its page, drawn as a wireframe, agrees with the sketch's ink. No reference."""
+
+    information: Information = "proxy"
+    needs_preview = True
+    per_candidate = True
+
+    def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
+        pass
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Draw each candidate's preview, and compare."""
+        ink = ink_of(state.observation["sketch"], state.info["facts"]["sketch_size"])
+        return [self._verdict(ink, _preview(candidate)) for candidate in candidates]
+
+    def _verdict(self, ink: NDArray[np.float32], preview: State) -> Verdict:
+        failure = _failure(preview)
+        if failure:
+            return Verdict(FAILED, failure)
+        score = agreement(ink, preview.info["page"]["boxes"])
+        return Verdict(score, f"The page's outline agrees with the sketch to {score:.0%}.")
+
+
+Sees = Literal["images", "html", "sketch"]
+
+
+class _Kind(NamedTuple):
+    information: Information
+    shown: str
+
+
+KINDS: Mapping[str, _Kind] = {
+    "images": _Kind("oracle", "First the page as it should be, then the page to review."),
+    "html": _Kind("oracle", "First the HTML of the page as it should be, then the HTML to review."),
+    "sketch": _Kind("self", "First the sketch, then the page to review."),
+}
+
+
+class PageJudge:
+    """A language model that scores a page 0-10, given as 0-1, with a critique.
+
+    Args:
+        model: A litellm name or an object with `complete`.
+        sees: `images` or `html`, the reference beside the page; or `sketch`, no reference.
+        screenshot: Renders any HTML to a picture.
+        temperature: Of the judge.
+        max_tokens: Of an answer.
+    """
+
+    needs_preview = True
+    per_candidate = True
+
+    def __init__(
+        self,
+        model: str | LanguageModel,
+        sees: Sees,
+        screenshot: Screenshot,
+        *,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 512,
+    ) -> None:
+        if sees not in KINDS:
+            raise UnknownName("view of a judge", sees, KINDS)
+        self.model = load_model(model)
+        self.sees = sees
+        self.information: Information = KINDS[sees].information
+        self._screenshot = screenshot
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    @property
+    def identity(self) -> str:
+        """Names all that its verdicts depend on."""
+        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
+        return f"{identity_of(self.model)} page judge sees={self.sees} prompts={PROMPTS.digest(['score'])} {sampling}"
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Ask about each candidate by itself."""
+        return [self._verdict(state, _preview(candidate)) for candidate in candidates]
+
+    def _verdict(self, state: State, preview: State) -> Verdict:
+        failure = _failure(preview)
+        if failure:
+            return Verdict(FAILED, failure)
+        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].shown)
+        messages = [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": self._content(prompt.user, state, preview)},
+        ]
+        text = self.model.complete(messages, temperature=self._temperature, max_tokens=self._max_tokens).text
+        score = read_score(text)
+        if score is None:
+            said = f'expected a line "Score: n" with a number from 0 to 10 from the judge, got {text[:200]!r}'
+            return Verdict(-math.inf, said, details={"error_kind": "malformed"})
+        return Verdict(score, read_critique(text, "score"))
+
+    def _content(self, asked: str, state: State, preview: State) -> Any:
+        html = preview.info["page"]["html"]
+        if self.sees == "html":
+            reference = _gold(preview)["reference"]["html"]
+            return f"{asked}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
+        if self.sees == "images":
+            first = self._screenshot(_gold(preview)["reference"]["html"])
+        else:
+            height, width = state.info["facts"]["sketch_size"]
+            first = state.observation["sketch"][:height, :width]
+        second = self._screenshot(html)
+        if first is None or second is None:
+            raise ValueError("expected both pages to be rendered, got none; run it again")
+        return [{"type": "text", "text": asked}, image_part(first), image_part(second)]
+
+
+def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:
+    """Score by a part of the true score: `reference:layout`, `:text_iou`, `:image_iou`; see `ReferenceVerifier`."""
+    return ReferenceVerifier(part)
+
+
+def page_judge(env: gym.Env[Any, Any], argument: str = "", **options: Any) -> PageJudge:
+    """Let a language model compare the drawn page with the sketch; `<sees>` and more: see `PageJudge`."""
+    sees, _, model = argument.partition(":")
+    return PageJudge(model, sees, env.get_wrapper_attr("screenshot"), **options)  # type: ignore[arg-type]
+
+
+def _preview(candidate: Candidate) -> State:
+    if candidate.preview is None:
+        raise ValueError(f"expected a preview of {str(candidate.action)[:80]!r}, got none; a driver attaches it")
+    return candidate.preview
+
+
+def _failure(preview: State) -> str:
+    return str(preview.info["facts"]["complaint"] or preview.info["page"]["failure"])
+
+
+def _gold(preview: State) -> Mapping[str, Any]:
+    if preview.gold is None:
+        raise ValueError("expected a preview with gold, got none; a driver attaches it for verifiers labelled oracle")
+    return preview.gold

@@ -1,0 +1,134 @@
+"""From what was asked for to a complete configuration and its environments."""
+
+import inspect
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
+
+from iad_policy.agents import asks_a_model
+from iad_policy.env_defaults import DEFAULTS, Defaults
+from iad_policy.errors import UnknownName
+from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.presets import applied, find_preset
+from iad_policy.presets.papers import PRESETS
+from iad_policy.registry import imported
+from iad_policy.verifiers import NO_VERIFIER
+
+PREFIX = "IAD/"
+
+
+def completed(
+    asked: Mapping[str, Any], *, is_known: bool = True, default: tuple[str, ...] = DEFAULT_STRATEGIES
+) -> RunConfig:
+    """Return the configuration of a run: what was not asked for is the preset's, and else the environment's own.
+
+    Args:
+        asked: Parts of a `RunConfig` by name; None for what is left open. The verifier may be `none`.
+        is_known: Whether the environment is registered by its id.
+        default: The strategies where none are asked for: several to compare, or one to run.
+
+    Raises:
+        ValueError: No environment, or no verifier where the environment has no proxy.
+        UnknownName: A part that is none, or no such environment or preset.
+    """
+    known = [part.name for part in fields(RunConfig)]
+    for name in asked:
+        if name not in known:
+            raise UnknownName("option", name, known)
+    asked = _preset({name: value for name, value in asked.items() if value is not None}, default)
+    env = asked["env"]
+    parameters = parameters_of(env) if is_known else {}  # an unknown environment is told first
+    defaults = DEFAULTS.get(env.rpartition(":")[2], Defaults())
+    verifier = asked.get("verifier")
+    if verifier is None and not defaults.proxy:
+        raise ValueError(
+            f"expected a verifier for {env}, which has no proxy verifier, got none; pass --verifier none, "
+            "oracle or judge:<model>"
+        )
+    split = asked.get("split")
+    return RunConfig(
+        **{
+            **asked,
+            "agent": asked.get("agent") or defaults.agent,
+            "verifier": "" if verifier == NO_VERIFIER else verifier or "proxy",
+            "split": parameters.get("split") if split is None else split,
+        }
+    )
+
+
+def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any]:
+    """Return what was asked for, and under it what a preset says, if one was asked for."""
+    if "preset" not in asked:
+        if "env" not in asked:
+            raise ValueError(
+                "expected an environment, got none; name it on the command line, as env = ... in the file, or by "
+                "--preset <paper>/<environment>"
+            )
+        return {"strategies": default, **asked}
+    name = asked["preset"]
+    preset = find_preset(name, PRESETS, asked.get("env"))
+    default = preset.strategies if len(default) > 1 else (preset.method,)
+    given = {"env": preset.env, "agent": DEFAULTS[preset.env].agent, "strategies": default, **asked}
+    agents = given["agent"] if isinstance(given["agent"], tuple) else (given["agent"],)
+    settings, lines = applied(name, preset, given, takes_sampling=all(map(asks_a_model, agents)))
+    return {**settings, "notes": lines}
+
+
+def make_env(env: str, env_args: Mapping[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:
+    """Return an environment.
+
+    Raises:
+        UnknownName: It does not take one of the arguments.
+        ValueError: The split or the data folder are among them, which have names of their own.
+    """
+    known = parameters_of(env)
+    given = {name: value for name, value in (("split", split), ("data_dir", data_dir)) if value is not None}
+    for name in {**env_args, **given}:
+        if name not in known:
+            raise UnknownName(f"argument of {env}", name, known)
+    for name in ("split", "data_dir"):
+        if name in env_args:
+            raise ValueError(f"expected --env-arg for other arguments, got {name}; use --{name.replace('_', '-')}")
+    return gym.make(env, **{**env_args, **given})
+
+
+def env_of(config: RunConfig) -> gym.Env[Any, Any]:
+    """Return an environment of a configuration."""
+    return make_env(config.env, config.env_args, split=config.split, data_dir=config.data_dir)
+
+
+def entry_points(envs: Collection[str]) -> dict[str, Any]:
+    """Return what makes each environment, as it was registered: "module:Class", or what is called.
+
+    Raises:
+        UnknownName: No such environment or module.
+    """
+    for env in envs:
+        parameters_of(env)  # imports what registers it
+    return {env: gym.spec(env.rpartition(":")[2]).entry_point for env in envs}
+
+
+def parameters_of(env: str) -> dict[str, Any]:
+    """Return the arguments that an environment takes, with their defaults.
+
+    Args:
+        env: An id, or `module:Id`, whose module is imported and registers it.
+
+    Raises:
+        UnknownName: No such environment or module.
+    """
+    module, _, name = env.rpartition(":")
+    known = [one for one in gym.registry if one.startswith(PREFIX)]
+    if module:
+        imported("environment or module:Id", env, module, known)
+    try:
+        spec = gym.spec(name)
+    except gym.error.Error:
+        raise UnknownName("environment or module:Id", env, known) from None
+    entry = spec.entry_point
+    creator = load_env_creator(entry) if isinstance(entry, str) else entry
+    parameters = inspect.signature(creator).parameters if callable(creator) else {}
+    return {name: parameter.default for name, parameter in parameters.items()}

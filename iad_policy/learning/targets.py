@@ -1,0 +1,218 @@
+"""Value data: what actions are worth, read from trees of simulated episodes, to train a value model on.
+
+The reasoning tree of Q*Agent (Algorithms 3 and 4; published as QLASS). Rewards are the chosen verifier's verdicts,
+every row carries the verifier's label, and nothing is committed.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from iad_policy.errors import BudgetExhausted, GoldError, UnknownName
+from iad_policy.hashing import dumps, encode
+from iad_policy.requests import Asking
+from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, roll_out, valued
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, back_up
+from iad_policy.types import State
+from iad_policy.wrapper import IADPolicyWrapper
+
+Backup = Literal["bellman", "averaged", "raw"]
+BACKUPS: tuple[Backup, ...] = ("bellman", "averaged", "raw")
+TRAIN = "train"
+
+
+class Row(NamedTuple):
+    """A training example: an action in a state, and what it is worth."""
+
+    state: State
+    action: Any
+    q: float
+
+
+def reasoning_tree(
+    here: State,
+    *,
+    width: int = 2,
+    depth_expanded: int = 3,
+    depth: int = DEPTH,
+    threshold: float = 0.01,
+    temperature: float | None = None,
+) -> Asking[Tree]:
+    """Grow a tree of whole rollouts, first in, first out (Algorithm 3).
+
+    A state from the queue is rolled out from until it has `width` children, `width` times at most: rollouts share their
+    steps as far as their actions are equal. If a rollout is worth more than `threshold`, its states up to the depth
+    `depth_expanded` are queued; a worthless one queues none, which prunes its branch. An answer that is no action ends
+    its rollout, which is then worth 0. When the budget ends, what there is so far is returned. The expert's trajectory,
+    a further branch in the paper, is left out: it is gold.
+
+    Args:
+        here: The root.
+        width: Children of an expanded state (W; published code: 2).
+        depth_expanded: States as many actions from the root are still expanded (D; WebShop: 3).
+        depth: Actions of a rollout, counted from the root (WebShop: 5).
+        threshold: Rewards up to this count as none.
+        temperature: Of proposals (paper: 0.7); None takes the agent's own.
+    """
+    tree = Tree(here)
+    queue, queued = deque([tree.root]), {tree.root}
+    with suppress(BudgetExhausted):
+        while queue:
+            node = queue.popleft()
+            for _ in range(width - len(node.edges)):
+                rollout = yield from roll_out(node.state, depth=depth - node.depth, temperature=temperature)
+                rollout = yield from _judged(rollout)
+                branch = _attached(node, rollout)
+                if rollout.value > threshold:
+                    new = [one for one in branch if one not in queued and one.depth <= depth_expanded]
+                    queue.extend(one for one in new if not one.state.done)
+                    queued.update(new)
+    return tree
+
+
+def _judged(rollout: Rollout) -> Asking[Rollout]:
+    wrong = next((place for place, candidate in enumerate(rollout.candidates) if candidate.error), None)
+    if wrong is None:
+        return (yield from valued(rollout))
+    return replace(rollout, candidates=rollout.candidates[:wrong], states=rollout.states[:wrong], value=0.0)
+
+
+def _attached(node: Node, rollout: Rollout) -> list[Node]:
+    """Add a rollout below a node; return its nodes."""
+    branch = []
+    for candidate, state in zip(rollout.candidates, rollout.states, strict=True):
+        edge = next((known for known in node.edges if known.candidate.key == candidate.key), None)
+        if edge is None:
+            edge = Edge(node, candidate)
+            node.edges.append(edge)
+        node = edge.draws[0] if edge.draws else edge.lead_to(state)
+        branch.append(node)
+    if branch:
+        node.ended = rollout
+        back_up(node.edges_above(), rollout.value)
+    return branch
+
+
+def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list[Row]:
+    """Return what the tree's actions are worth (Algorithm 4), in the order of the tree.
+
+    Args:
+        tree: From `reasoning_tree`, or any other with rollouts that ended in it.
+        backup: "bellman": q = gamma max over the next actions, and the reward where a rollout ended (eq. 4; rewards
+            before the end are none). "averaged": the mean reward of the rollouts through the action. Both are scaled by
+            the tree's smallest and largest value to [0, 1], to 0 where these are the same. "raw": a row for each action
+            of each rollout that ended, with its reward as it is.
+        gamma: Discount of "bellman".
+
+    Raises:
+        UnknownName: No such backup.
+    """
+    if backup not in BACKUPS:
+        raise UnknownName("backup", backup, BACKUPS)
+    nodes = list(tree.nodes())
+    if backup == "raw":
+        return [_row(edge, node.ended.value) for node in nodes if node.ended for edge in node.edges_above()]
+    edges = [edge for node in nodes for edge in node.edges]
+    if backup == "averaged":
+        return _scaled([(edge, edge.q) for edge in edges if edge.n])
+    q = _discounted(nodes, gamma)
+    return _scaled([(edge, q[edge]) for edge in edges if edge in q])
+
+
+def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:
+    """Back up the best reward ahead; an action with several outcomes is worth their mean."""
+    best: dict[Node, float] = {}
+    q: dict[Edge, float] = {}
+    for node in reversed(nodes):  # children before their parents
+        for edge in node.edges:
+            ahead = [best[end] for end in edge.ends if end in best]
+            if ahead:
+                q[edge] = sum(ahead) / len(ahead)
+        known = [gamma * q[edge] for edge in node.edges if edge in q]
+        known += [node.ended.value] if node.ended is not None else []
+        if known:
+            best[node] = max(known)
+    return q
+
+
+def _scaled(values: list[tuple[Edge, float]]) -> list[Row]:
+    low = min((value for _, value in values), default=0.0)
+    span = max((value for _, value in values), default=0.0) - low
+    return [_row(edge, (value - low) / span if span else 0.0) for edge, value in values]
+
+
+def _row(edge: Edge, value: float) -> Row:
+    return Row(edge.node.state, edge.candidate.action, value)
+
+
+def value_rows(
+    policy: IADPolicyWrapper,
+    task_ids: Sequence[str],
+    *,
+    backup: Backup = "bellman",
+    gamma: float = 0.9,
+    **options: Any,
+) -> Iterator[dict[str, Any]]:
+    """Grow a reasoning tree for each task, and give its rows as JSON-able records.
+
+    The policy's agent proposes, its verifier rewards, its budget holds; its strategy is not used. A record has the
+    task's id, what an agent sees (`instruction history observation`), `action`, `q`, `backup`, and as `information` the
+    verifier's label.
+
+    Args:
+        policy: On the environment the tasks belong to.
+        task_ids: Where to grow trees.
+        backup: See `q_values`.
+        gamma: Likewise.
+        options: Of `reasoning_tree`.
+
+    Raises:
+        GoldError: The verifier is labelled `oracle`, and the environment's split is not `train` or a task not in it.
+        BudgetExhausted: The budget of the run is spent.
+    """
+    _refuse_gold_of_other_splits(policy, task_ids)
+    information = "" if policy.verifier is None else policy.verifier.information
+    for task_id in task_ids:
+        observation, info = policy.env.reset(options={"task_id": task_id})
+        tree = policy.look(observation, info, partial(reasoning_tree, **options))
+        for row in q_values(tree, backup, gamma):
+            yield {"task_id": task_id, **_record(row), "backup": backup, "information": information}
+
+
+def write_value_data(path: Path | str, policy: IADPolicyWrapper, task_ids: Sequence[str], **options: Any) -> int:
+    """Write the records of `value_rows` as JSON lines; return how many there are."""
+    n_rows = 0
+    with Path(path).open("w", encoding="utf-8") as file:
+        for record in value_rows(policy, task_ids, **options):
+            file.write(f"{dumps(record)}\n")
+            n_rows += 1
+    return n_rows
+
+
+def _record(row: Row) -> Mapping[str, Any]:
+    state = row.state
+    return {
+        "instruction": state.info.get("instruction", ""),
+        "history": [{"observation": encode(turn.observation), "action": encode(turn.action)} for turn in state.history],
+        "observation": encode(state.observation),
+        "action": encode(row.action),
+        "q": row.q,
+    }
+
+
+def _refuse_gold_of_other_splits(policy: IADPolicyWrapper, task_ids: Sequence[str]) -> None:
+    if policy.verifier is None or policy.verifier.information != "oracle":
+        return
+    inner: Any = policy.env.unwrapped
+    split = getattr(inner, "split", None)
+    others = [task_id for task_id in task_ids if task_id not in set(inner.task_ids)]
+    if split != TRAIN or others:
+        raise GoldError(
+            f"expected tasks of the split {TRAIN!r}, as the verifier is labelled 'oracle', got the split {split!r}"
+            f"{f' and tasks that are not in it: {others[:3]}' if others else ''}; a value model that learned from the "
+            "gold of test tasks knows them: make the environment with split='train', or take a proxy verifier"
+        )

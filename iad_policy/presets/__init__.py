@@ -1,0 +1,166 @@
+"""The papers' settings, by name: `<paper>/<environment>`; the table is in `iad_policy.presets.papers`.
+
+What a paper states and what it leaves open are kept apart, and both are printed with the run. Whatever is given on the
+command line goes before a preset.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from iad_policy.errors import UnknownName
+from iad_policy.strategies import find_strategy, options_of
+
+MAPPINGS = ("strategy_args", "agent_args", "env_args", "budget")
+"""Parts of a configuration that are mappings: what is given is added to what is preset."""
+PER_STRATEGY = ("n", "feedback", "stop", "delta", "temperature")
+"""Parts of a configuration that are options of strategies."""
+
+Settings = Mapping[str, Any]
+"""Parts of a run's configuration by name, as `RunConfig` has them; all tasks of the split unless `tasks` says less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """An experiment of a paper in an environment.
+
+    Attributes:
+        env: The environment's id.
+        source: Paper and section or code.
+        strategies: Baselines first, the paper's own method last.
+        stated: What the paper states.
+        ours: What it leaves open and we set.
+        agent: Which agent the paper ran, as a name without its model; "" where any will do.
+        notes: What else the paper states, and how that was read.
+    """
+
+    env: str
+    source: str
+    strategies: tuple[str, ...]
+    stated: Settings = field(default_factory=dict)
+    ours: Settings = field(default_factory=dict)
+    agent: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """The paper's own method."""
+        return self.strategies[-1]
+
+
+class Applied(NamedTuple):
+    """Parts of a configuration, and what is printed with the run."""
+
+    settings: dict[str, Any]
+    lines: tuple[str, ...]
+
+
+def find_preset(name: str, presets: Mapping[str, Preset], env: str | None = None) -> Preset:
+    """Return a preset.
+
+    Raises:
+        UnknownName: No such preset.
+        ValueError: It is for another environment.
+    """
+    if name not in presets:
+        raise UnknownName("preset", name, presets)
+    preset = presets[name]
+    if env is not None and env.rpartition(":")[2] != preset.env:
+        fitting = [other for other, one in presets.items() if one.env == env.rpartition(":")[2]]
+        raise ValueError(
+            f"expected the environment {preset.env} for the preset {name}, got {env}; leave it out, or take one of its "
+            f"presets: {', '.join(fitting) or 'there is none'}"
+        )
+    return preset
+
+
+def applied(name: str, preset: Preset, given: Settings, *, takes_sampling: bool) -> Applied:
+    """Return a preset's parts of a configuration under those that are given.
+
+    Args:
+        name: The preset's.
+        preset: The preset.
+        given: What stands on the command line, `strategies` always among it; it goes before the preset.
+        takes_sampling: Whether the agent is a language model; another has no use for `agent_args`.
+    """
+    stated, ours = (_usable(part, given, takes_sampling) for part in (preset.stated, preset.ours))
+    merged: dict[str, Any] = {"tasks": None, **_merged(ours, stated), "preset": name}
+    for key, value in given.items():
+        merged[key] = {**merged.get(key, {}), **value} if key in MAPPINGS else value
+    lines = [
+        f"Preset {name}: {preset.source}",
+        _said("Stated there", _flat(stated)),
+        _said("Not stated there, so ours", _flat(ours)),
+        _said("Set otherwise here", _overridden(preset, given)),
+        _said(
+            "Not used, as the agent asks no model",
+            () if takes_sampling else _flat({"agent_args": _merged(preset.ours, preset.stated).get("agent_args", {})}),
+        ),
+        *preset.notes,
+    ]
+    if preset.agent and preset.agent not in str(given.get("agent", "")):
+        lines.append(f"The paper's agent is another: --agent {preset.agent}:<model>")
+    return Applied(merged, tuple(line for line in lines if line))
+
+
+def _usable(settings: Settings, given: Settings, takes_sampling: bool) -> dict[str, Any]:
+    """Return what of a preset is neither given otherwise nor without use in this run."""
+    strategies: Collection[str] = given["strategies"]
+    own: Mapping[str, Any] = given.get("own", {})
+    having = {option for strategy in strategies for option in options_of(find_strategy(own.get(strategy, strategy)))}
+    usable: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key == "strategy_args":
+            value = {arg: one for arg, one in value.items() if _is_of(arg, strategies, having) and not _set(arg, given)}
+        elif key == "agent_args":
+            value = {arg: one for arg, one in value.items() if takes_sampling and arg not in given.get(key, {})}
+        elif key in MAPPINGS:
+            value = {arg: one for arg, one in value.items() if arg not in given.get(key, {})}
+        elif key in given or (key in PER_STRATEGY and key != "n" and key not in having):
+            continue
+        if value != {}:
+            usable[key] = value
+    return usable
+
+
+def _is_of(argument: str, strategies: Collection[str], having: Collection[str]) -> bool:
+    whose, _, option = argument.rpartition(".")
+    return whose in strategies if whose else option in having
+
+
+def _set(argument: str, given: Settings) -> bool:
+    """Say whether an argument of strategies is given, for one of them or for all."""
+    option = argument.rpartition(".")[2]
+    return option in given or not {argument, option}.isdisjoint(given.get("strategy_args", {}))
+
+
+def _merged(below: Settings, above: Settings) -> dict[str, Any]:
+    return {
+        key: {**below.get(key, {}), **above.get(key, {})} if key in MAPPINGS else above.get(key, below.get(key))
+        for key in dict.fromkeys((*below, *above))
+    }
+
+
+def _flat(settings: Settings) -> Iterator[str]:
+    for key, value in settings.items():
+        if key in MAPPINGS:
+            yield from (f"{argument} = {one}" for argument, one in value.items())
+        else:
+            yield f"{key} = {value}"
+
+
+def _overridden(preset: Preset, given: Settings) -> Iterator[str]:
+    """Yield what the paper states and the command line sets otherwise."""
+    for key, value in preset.stated.items():
+        if key in MAPPINGS:
+            for argument, one in value.items():
+                there = given.get(key, {})
+                if argument in there and there[argument] != one:
+                    yield f"{argument} = {there[argument]} (there {one})"
+        elif key in given and given[key] != value:
+            yield f"{key} = {given[key]} (there {value})"
+
+
+def _said(heading: str, settings: Iterable[str]) -> str:
+    said = ", ".join(settings)
+    return f"{heading}: {said}" if said else ""

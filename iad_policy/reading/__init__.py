@@ -1,1 +1,0 @@
-"""What an observation says, read without gold: shared by an environment's keyless agent and its proxy verifier."""

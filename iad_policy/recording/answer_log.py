@@ -1,0 +1,220 @@
+"""The answer log: the truth of a run, one line per item, flushed as it arrives.
+
+Every line names its episode, its item (`decision.request.item`), what was asked (a digest of the question), the answer
+and what it cost. Running again replays recorded answers until the first that is missing or whose question changed.
+Long observations are kept once, by content, in `blobs/`.
+"""
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import get_ident
+from typing import Any, NamedTuple
+
+from iad_policy.errors import StorageError
+from iad_policy.hashing import decode, digest, dumps, encode
+from iad_policy.recording.index import LogIndex
+from iad_policy.recording.jsonl import LineFile
+from iad_policy.types import NOTHING, Usage
+
+ANSWERS = "answers.jsonl"
+BLOBS = "blobs"
+THUMBNAILS = "thumbnails"
+BLOB_CHARS = 1024
+
+
+class Log(ABC):
+    """Where the answers of a run go: lines, and long values and pictures that they name."""
+
+    def append(self, *records: Mapping[str, Any]) -> None:
+        """Write lines in one go.
+
+        Raises:
+            StorageError: They can't be written.
+        """
+        self.write("".join(f"{dumps(record)}\n" for record in records).encode())
+
+    def put(self, value: Any) -> Any:
+        """Return a JSON-able form of a value, a long text or large array by reference to its blob."""
+        size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
+        if size <= BLOB_CHARS:
+            return encode(value)
+        name = digest(value)
+        self.keep(blob_place(name), lambda: json.dumps(encode(value)).encode())
+        return {"__blob__": name}
+
+    def put_picture(self, png: bytes) -> str:
+        """Keep a picture once, by content; returns its path in the folder."""
+        path = f"{THUMBNAILS}/{digest(png)}.png"
+        self.keep(path, lambda: png)
+        return path
+
+    def get(self, value: Any) -> Any:
+        """Return what `put` was given.
+
+        Raises:
+            OSError: Its blob is gone.
+            ValueError: Its blob is damaged.
+        """
+        if isinstance(value, dict) and "__blob__" in value:
+            value = json.loads(self.kept(blob_place(value["__blob__"])))
+        return decode(value)
+
+    @abstractmethod
+    def write(self, lines: bytes) -> None:
+        """Write whole lines."""
+
+    @abstractmethod
+    def keep(self, place: str, content: Callable[[], bytes]) -> None:
+        """Keep content at a place in the folder, unless it is there."""
+
+    @abstractmethod
+    def kept(self, place: str) -> bytes:
+        """Return what was kept at a place.
+
+        Raises:
+            OSError: It is gone.
+        """
+
+
+class AnswerLog(Log):
+    """The answers of one run, in a folder.
+
+    What was recorded is read when its episode begins: in memory are only places in the file.
+
+    Args:
+        folder: Where `answers.jsonl` and `blobs/` are, or will be. A torn last line is cut off.
+        without: Episodes whose answers nobody will ask for.
+    """
+
+    def __init__(self, folder: Path | str, *, without: Container[str] = ()) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._file = LineFile(self.folder / ANSWERS)
+        self.is_repaired = self._file.is_repaired
+        self._index = LogIndex(self._file.path, without=without)
+        self._index.refresh()
+
+    def episode(self, key: str) -> "EpisodeLog":
+        """Return the part of the log that belongs to one episode."""
+        answers = self._index.answers(key)
+        self._index.forget(key)
+        return EpisodeLog(self, key, answers)
+
+    def write(self, lines: bytes) -> None:
+        """Write whole lines; they are with the operating system when this returns.
+
+        Raises:
+            StorageError: They can't be written.
+        """
+        self._file.append(lines)
+
+    def keep(self, place: str, content: Callable[[], bytes]) -> None:
+        """Write a file of the folder, unless it is there.
+
+        Raises:
+            StorageError: It can't be written.
+        """
+        path = self.folder / place
+        with suppress(FileNotFoundError):
+            if path.stat().st_size:  # a power cut may leave an empty one
+                return
+        part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
+        try:
+            path.parent.mkdir(exist_ok=True)
+            part.write_bytes(content())
+            part.replace(path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise StorageError(path, error) from error
+
+    def kept(self, place: str) -> bytes:
+        """Return the content of a file of the folder."""
+        return (self.folder / place).read_bytes()
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless."""
+        self._file.close()
+
+
+class Line(NamedTuple):
+    """One answer to be written: its item, what was asked (a digest), its record, cost, and what it is about."""
+
+    item: str
+    question: str
+    record: Mapping[str, Any]
+    usage: Usage = NOTHING
+    about: str = ""
+
+
+class EpisodeLog:
+    """Recorded and new answers of one episode."""
+
+    def __init__(self, log: Log, key: str, records: dict[str, dict[str, Any]]) -> None:
+        self._log = log
+        self._records = records
+        self.key = key
+        self.put = log.put
+        self.get = log.get
+        self.put_picture = log.put_picture
+        self.n_replayed = 0
+
+    @property
+    def answers(self) -> Mapping[str, dict[str, Any]]:
+        """What was recorded and not replayed yet, by item."""
+        return self._records
+
+    def recorded(self, item: str, question: str) -> dict[str, Any] | None:
+        """Return the recorded answer to a question, or None when it has to be asked.
+
+        A record whose question differs belongs to another course of events: it and all that were not replayed yet are
+        dropped, and the log says so, or they would come back when the new course is replayed in its turn.
+        """
+        record = self._records.pop(item, None)
+        if record is None:
+            return None
+        if record["question"] != question:
+            self.drop(item)
+            return None
+        self.n_replayed += 1
+        return record
+
+    def drop(self, *items: str) -> None:
+        """Drop all records that were not replayed yet, and those of `items`: they will be asked anew."""
+        dropped = [*items, *self._records]
+        if dropped:
+            self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
+            self._records.clear()
+
+    def write(self, *lines: Line) -> None:
+        """Add answers."""
+        self._log.append(*(self._record(line) for line in lines))
+
+    def _record(self, line: Line) -> dict[str, Any]:
+        record = {"episode": self.key, "item": line.item, "question": line.question, **line.record}
+        if line.about:
+            record["about"] = line.about
+        if line.usage:
+            record["usage"] = line.usage.as_dict()
+        return record
+
+
+def blobs_named(value: Any) -> Iterator[str]:
+    """Yield the places of the blobs that a record names."""
+    if isinstance(value, dict):
+        if "__blob__" in value:
+            yield blob_place(value["__blob__"])
+        else:
+            for part in value.values():
+                yield from blobs_named(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from blobs_named(part)
+
+
+def blob_place(name: str) -> str:
+    """Return where in a run's folder a blob is kept."""
+    return f"{BLOBS}/{name}.json"

@@ -1,0 +1,103 @@
+"""How each kind of answer is written to the log and read back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from iad_policy.hashing import decode, encode
+from iad_policy.recording.answer_log import EpisodeLog
+from iad_policy.types import NOTHING, Candidate, Outcome, Part, Usage, Verdict
+
+
+def candidate_record(candidate: Candidate) -> dict[str, Any]:
+    """Return the log's form of a proposed candidate."""
+    record: dict[str, Any] = {"kind": "candidate", "action": encode(candidate.action), "key": candidate.key}
+    if candidate.thought:
+        record["thought"] = candidate.thought
+    if candidate.error:
+        record["error"] = candidate.error
+    if candidate.logprobs is not None:
+        record["logprobs"] = encode(list(candidate.logprobs))
+    if candidate.parts:
+        record["parts"] = [encode(list(part)) for part in candidate.parts]
+    if candidate.feedback is not None:
+        record["feedback"] = candidate.feedback.text
+    return record
+
+
+def candidate_of(record: Mapping[str, Any]) -> Candidate:
+    """Return the candidate of a record (its feedback is the request's)."""
+    logprobs = record.get("logprobs")
+    return Candidate(
+        decode(record["action"]),
+        thought=record.get("thought", ""),
+        error=record.get("error", ""),
+        key=record["key"],
+        logprobs=None if logprobs is None else tuple(decode(logprobs)),
+        parts=parts_of(record),
+    )
+
+
+def parts_of(record: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Return the parts of a recorded answer; none for one that is not composed."""
+    return tuple(Part(*decode(part)) for part in record.get("parts", ()))
+
+
+def verdict_record(verdict: Verdict) -> dict[str, Any]:
+    """Return the log's form of a verdict."""
+    record: dict[str, Any] = {"kind": "verdict", "score": encode(float(verdict.score))}
+    if verdict.critique:
+        record["critique"] = verdict.critique
+    if verdict.passed is not None:
+        record["passed"] = verdict.passed
+    if verdict.details:
+        record["details"] = encode(dict(verdict.details))
+    return record
+
+
+def verdict_of(record: Mapping[str, Any]) -> Verdict:
+    """Return the verdict of a record."""
+    return Verdict(
+        decode(record["score"]),
+        record.get("critique", ""),
+        record.get("passed"),
+        decode(record["details"]) if "details" in record else {},
+    )
+
+
+def outcome_record(outcome: Outcome, log: EpisodeLog, thumbnail: bytes | None = None) -> dict[str, Any]:
+    """Return the log's form of a simulated outcome, without its token; a picture of it is kept in a file of its own."""
+    picture = {} if thumbnail is None else {"thumbnail": log.put_picture(thumbnail)}
+    return {
+        "kind": "outcome",
+        "observation": put_observation(outcome.observation, log),
+        "info": {key: log.put(value) for key, value in outcome.info.items()},
+        "done": bool(outcome.done),
+        "key": outcome.key,
+        **picture,
+    }
+
+
+def outcome_of(record: Mapping[str, Any], log: EpisodeLog) -> Outcome:
+    """Return the outcome of a record; its token is None: the driver simulates again if it needs one."""
+    info = {key: log.get(value) for key, value in record["info"].items()}
+    return Outcome(None, get_observation(record["observation"], log), info, record["done"], record["key"])
+
+
+def put_observation(observation: Any, log: EpisodeLog) -> Any:
+    """Return the log's form of an observation; the parts of a Dict observation are kept one by one."""
+    if isinstance(observation, dict):
+        return {"__parts__": {str(key): log.put(part) for key, part in observation.items()}}
+    return log.put(observation)
+
+
+def get_observation(record: Any, log: EpisodeLog) -> Any:
+    """Return what `put_observation` was given."""
+    if isinstance(record, dict) and "__parts__" in record:
+        return {key: log.get(part) for key, part in record["__parts__"].items()}
+    return log.get(record)
+
+
+def usage_of(record: Mapping[str, Any]) -> Usage:
+    """Return what a recorded answer cost."""
+    usage = record.get("usage")
+    return Usage(**usage) if usage else NOTHING

@@ -1,0 +1,150 @@
+"""Who answers `Ask` when there is no language model for it.
+
+The ranker and the evaluator take the verifier's verdicts that the subject carries; the paraphraser exchanges phrases,
+other ones at each call; the other roles fill templates. The log names the source, so a table can't pass such a text off
+as a model's.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.errors import UnknownName
+from iad_policy.models.call_context import current_call
+from iad_policy.registry import load_object
+from iad_policy.roles.rule_paraphraser import paraphrase
+from iad_policy.strategies.building_blocks.attempts import evaluation_of, summary_of
+from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
+
+NO_COMPLAINT = "No complaint; look once more at the task."
+"""The critic's word on a candidate that its verdict says nothing about: it names no error."""
+ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
+
+
+class TemplateRoles:
+    """Answers without a model."""
+
+    source = "template"
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        """Return the role's text; see the module."""
+        if role not in ROLES:
+            raise UnknownName("role", role, ROLES)
+        candidates = [part for part in _parts(subject) if isinstance(part, Candidate)]
+        texts = [_said(part) for part in _parts(subject)]
+        if role == "ranker":
+            best = max(range(len(candidates)), key=lambda place: score(candidates[place]), default=0)
+            return str(best)
+        if role == "evaluator":
+            return "\n".join(map(evaluation_of, candidates)) or evaluation_of(Candidate(None))
+        if role == "judge":
+            return "\n".join(f"{_said(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
+        if role == "critic":
+            return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
+        if role == "summariser":
+            return summary_of(texts)
+        if role == "reflector":
+            return f"That attempt did not succeed: {'; '.join(texts)}. Do something different this time."
+        call = current_call()
+        return paraphrase("\n".join(texts), call.sample_index, call.stream)
+
+
+class AssignedRoles:
+    """Roles some of which are played by others.
+
+    Args:
+        players: Who plays which role.
+        others: Who plays all that are not named.
+
+    Raises:
+        UnknownName: No such role.
+    """
+
+    def __init__(self, players: Mapping[str, Roles], others: Roles) -> None:
+        for role in players:
+            if role not in ROLES:
+                raise UnknownName("role", role, ROLES)
+        self.players, self.others = dict(players), others
+        self.source = ", ".join([others.source, *(f"{role} {one.source}" for role, one in players.items())])
+
+    @property
+    def identity(self) -> str:
+        """Names all that their answers depend on."""
+        named = [f"{role}: {_identity(one)}" for role, one in sorted(self.players.items())]
+        return "; ".join([_identity(self.others), *named])
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        """Return the text of whoever plays the role."""
+        return self.players.get(role, self.others).answer(role, state, subject)
+
+
+def player_of(roles: Roles, role: str) -> Roles:
+    """Return who plays one role."""
+    return roles.players.get(role, roles.others) if isinstance(roles, AssignedRoles) else roles
+
+
+def load_roles(
+    roles: Roles | Mapping[str, str | Roles] | None, env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None
+) -> Roles:
+    """Return who plays the roles.
+
+    Args:
+        roles: Who plays all of them; or, by role, who plays single ones (`"litellm:<model>"`, `"template"`, or an
+            object with `answer`), the others being played by default; None for the default.
+        env: The environment, whose prompts language models are given.
+        agent: Its language model plays by default.
+        verifier: Likewise, where the agent has none.
+
+    Raises:
+        UnknownName: No such role, or no such player.
+    """
+    if roles is not None and not isinstance(roles, Mapping):
+        return roles
+    others = default_roles(env, agent, verifier)
+    return AssignedRoles({role: _player(one, env) for role, one in roles.items()}, others) if roles else others
+
+
+def _player(player: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+    if not isinstance(player, str):
+        return player
+    kind, _, model = player.partition(":")
+    if player == TemplateRoles.source:
+        return TemplateRoles()
+    if kind != "litellm":
+        raise UnknownName("player of a role", player, [TemplateRoles.source, "litellm:<model>"])
+    return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
+
+
+def _identity(roles: Roles) -> str:
+    return str(getattr(roles, "identity", "")) or roles.source
+
+
+def _parts(subject: Any) -> list[Any]:
+    if isinstance(subject, list | tuple):
+        return [leaf for part in subject for leaf in _parts(part)]
+    return [] if subject is None else [subject]
+
+
+def _said(part: Any) -> str:
+    if isinstance(part, Candidate):
+        return part.error or str(part.action)
+    if isinstance(part, State):
+        return " -> ".join(str(turn.action) for turn in part.history)
+    return str(part)
+
+
+def _critique(candidate: Candidate) -> str:
+    return "" if candidate.verdict is None else candidate.verdict.critique
+
+
+def default_roles(env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None) -> Roles:
+    """Return who plays the roles where nobody is named: the agent's own language model, as in the papers.
+
+    Without one it is the verifier's, and without that these templates.
+    """
+    for one in (agent, verifier):
+        model = getattr(one, "model", None)
+        if model is not None:
+            return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
+    return TemplateRoles()

@@ -1,0 +1,99 @@
+"""A language model as critic, judge, ranker, evaluator, summariser, reflector and paraphraser."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.errors import ModelError, UnknownName
+from iad_policy.models import LanguageModel, Message, identity_of, load_model
+from iad_policy.models.parsing import read_field
+from iad_policy.prompts import Prompts, prompts_of
+from iad_policy.prompts.rendering import leaves, state_values, subject_block
+from iad_policy.roles import ROLES
+from iad_policy.types import Candidate, State
+
+N_RANKER_TRIES = 3
+PARAPHRASER_TEMPERATURE = 0.7
+"""A paraphraser that repeats itself is of no use (QLASS: 0.7-0.8)."""
+
+
+class ModelRoles:
+    """Answers `Ask` with a language model; one prompt file per role.
+
+    The ranker answers with the place of the best candidate, from 0, as `TemplateRoles` does; the others with the
+    model's text.
+
+    Args:
+        model: A litellm name or an object with `complete`.
+        prompts: An environment's prompt files.
+        temperature: Of all roles but the paraphraser.
+        max_tokens: Of an answer.
+    """
+
+    def __init__(
+        self,
+        model: str | LanguageModel,
+        prompts: Prompts | None = None,
+        *,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 512,
+    ) -> None:
+        self.model = load_model(model)
+        self.source = self.model.name
+        self._prompts = prompts or Prompts()
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    @property
+    def identity(self) -> str:
+        """Names all that its answers depend on."""
+        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
+        return f"{identity_of(self.model)} roles prompts={self._prompts.digest(ROLES)} {sampling}"
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        """Return the role's text.
+
+        Raises:
+            UnknownName: No such role.
+            ModelError: The model could not answer, or the ranker named no candidate (`malformed`).
+        """
+        if role not in ROLES:
+            raise UnknownName("role", role, ROLES)
+        prompt = self._prompts.render(role, subject=subject_block(subject), **state_values(state))
+        if role == "ranker":
+            n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
+            return str(self._ranked(prompt.messages(), n_candidates))
+        temperature = PARAPHRASER_TEMPERATURE if role == "paraphraser" else self._temperature
+        return self._ask(prompt.messages(), temperature)
+
+    def _ranked(self, messages: tuple[Message, ...], n_candidates: int) -> int:
+        if n_candidates < 2:
+            return 0
+        text = ""
+        for _ in range(N_RANKER_TRIES):
+            text = self._ask(messages, self._temperature)
+            said = read_field(text, "best")
+            numbers = {int(number) for number in re.findall(r"\d+", text if said is None else said)}
+            if len(numbers) == 1 and 1 <= (number := numbers.pop()) <= n_candidates:
+                return number - 1
+            complaint = f'Expected one line "Best: n" with a number from 1 to {n_candidates}. Answer again.'
+            messages = (*messages, _said("assistant", text), _said("user", complaint))
+        raise ModelError(
+            f"expected {self.source} as ranker to name a candidate from 1 to {n_candidates}, got {text[:200]!r} "
+            f"({N_RANKER_TRIES} tries); take another model, or rank by the verifier",
+            kind="malformed",
+        )
+
+    def _ask(self, messages: tuple[Message, ...], temperature: float | None) -> str:
+        return self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens).text.strip()
+
+
+def model_roles(env: gym.Env[Any, Any], model: str | LanguageModel, **options: Any) -> ModelRoles:
+    """Return the roles for an environment, with its prompts."""
+    return ModelRoles(load_model(model), prompts_of(env), **options)
+
+
+def _said(role: str, text: str) -> Mapping[str, Any]:
+    return {"role": role, "content": text or "(nothing)"}

@@ -1,0 +1,104 @@
+"""A paraphraser without a model: phrases that mean the same are exchanged, or the sentence gets another frame.
+
+Quoted texts, paths and numbers with their units are never touched, nor are words with a capital inside a sentence: they
+may be names. What is left are the words in which tasks are asked; that is little beside what a model can do, and enough
+to draw the same agent's other answers.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from iad_policy.hashing import seed_of
+from iad_policy.roles.paraphrase_check import particulars
+
+OPENINGS: Sequence[Sequence[str]] = (
+    ("show me", "find me", "get me"),
+    ("print", "show", "display"),
+    ("list", "give"),
+    ("how many", "what number of"),
+    ("count the", "work out the number of"),
+    ("what is", "tell me"),
+    ("what are", "tell me"),
+    ("find", "search for", "locate"),
+    ("create", "make"),
+    ("delete", "remove"),
+    ("copy", "make a copy of"),
+    ("replace", "substitute"),
+    ("write", "produce"),
+    ("place and size", "position and size"),
+    ("answer with", "reply with", "respond with"),
+)
+"""Phrases that can stand for each other where a sentence begins: elsewhere such a word may be a noun."""
+ANYWHERE: Sequence[Sequence[str]] = (
+    ("i am looking for", "i'm looking for", "i want", "i need", "i would like", "i'd like"),
+    ("looking for", "searching for", "in search of"),
+    ("price lower than", "price below", "price under", "price less than"),
+    ("priced lower than", "priced below", "priced under", "costing less than", "for less than"),
+    ("looks like", "resembles"),
+    ("each", "every"),
+    ("that contain", "which contain"),
+    ("that begin with", "that start with", "which begin with"),
+    ("should be", "must be"),
+    ("at most", "no more than"),
+    ("at least", "no fewer than"),
+    ("together with", "along with"),
+    ("the total number of", "the number of"),
+)
+"""Phrases that can stand for each other in every place."""
+FRAMES = ("{}", "Please: {}", "Here is the task: {}", "What I ask for: {}", "Your task: {}", "The task is this: {}")
+QUESTION_FRAMES = ("{}", "Tell me: {}", "Answer this: {}", "The question: {}", "I would like to know: {}")
+TRIES = 20
+"""Drawn for each new wording before an old one is given again."""
+
+_PHRASES = {phrase: group for group in (*ANYWHERE, *OPENINGS) for phrase in group}
+_OPENINGS = frozenset(phrase for group in OPENINGS for phrase in group)
+_PHRASE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _PHRASES), key=len, reverse=True))})\b", re.IGNORECASE)
+_BEGINS = re.compile(r"(?:[.?!:;]\s+|\n\s*|\A\s*)\Z")
+
+
+def paraphrase(text: str, index: int, *stream: object) -> str:
+    """Return a wording of a text.
+
+    Args:
+        text: What is said, in English.
+        index: Which of its wordings; those of different indices differ, as long as there are enough of them.
+        stream: Names the order in which they come.
+    """
+    drawn = _drawn(text, Random(seed_of(*stream, text)))
+    found = dict.fromkeys([text])
+    for _ in range(TRIES * (index + 1)):
+        found[next(drawn)] = None
+        if len(found) == index + 2:
+            break
+    wordings = list(found)[1:] or [text]
+    return wordings[index % len(wordings)]
+
+
+def _drawn(text: str, rng: Random) -> Iterator[str]:
+    frames = QUESTION_FRAMES if text.rstrip().endswith("?") else FRAMES
+    while True:
+        yield rng.choice(frames).format(_exchanged(text, rng))
+
+
+def _exchanged(text: str, rng: Random) -> str:
+    parts, end = [], 0
+    for first, last in [*particulars(text), (len(text), len(text))]:
+        if first > end:
+            parts.append(_PHRASE.sub(lambda match: _other(match, text, end, rng), text[end:first]))  # noqa: B023
+        if last > end:
+            parts.append(text[max(first, end) : last])
+            end = last
+    return "".join(parts)
+
+
+def _other(match: re.Match[str], text: str, offset: int, rng: Random) -> str:
+    """Another phrase of the same meaning; a capital only where a sentence begins."""
+    said = match[0]
+    begins = _BEGINS.search(text[: offset + match.start()]) is not None
+    if said.lower() in _OPENINGS and not begins:
+        return said
+    if said[1:] != said[1:].lower() or (said[0].isupper() and not begins and not said.startswith(("I ", "I'"))):
+        return said
+    new = rng.choice(_PHRASES[said.lower()])
+    return new[0].upper() + new[1:] if said[0].isupper() else new

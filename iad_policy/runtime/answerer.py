@@ -1,0 +1,349 @@
+"""How each request is answered: a request becomes tasks, and their answers become the request's answer.
+
+An answering generator yields batches of tasks and is sent their results; the driver performs a batch.
+"""
+
+import math
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count as count_from
+from random import Random
+from typing import Any
+
+from iad_policy.budget import SIMULATOR, Meter, count
+from iad_policy.errors import BudgetExhausted, ContractError
+from iad_policy.hashing import digest
+from iad_policy.recording.answer_log import Line
+from iad_policy.recording.codec import (
+    candidate_of,
+    candidate_record,
+    outcome_of,
+    outcome_record,
+    verdict_of,
+    verdict_record,
+)
+from iad_policy.requests import Ask, Propose, Simulate, Verify
+from iad_policy.roles import player_of
+from iad_policy.roles.paraphrase_check import as_told, heard
+from iad_policy.runtime.batching import Cut, Item, Result, Task
+from iad_policy.runtime.components import Cast
+from iad_policy.runtime.episode import Episode, next_id
+from iad_policy.runtime.verdicts import verdicts_of
+from iad_policy.strategies.building_blocks.feedback import told
+from iad_policy.types import NOTHING, Asked, Candidate, Outcome, State, Verdict, Verifier, score
+
+Answering = Generator[list[Task], list[Result], Any]
+
+
+class Answerer:
+    """Answers the requests of one decision.
+
+    Args:
+        cast: Who answers.
+        episode: What lasts longer than the decision.
+        meter: The decision's budget.
+        name: Of the decision; its requests are numbered after it.
+    """
+
+    def __init__(self, cast: Cast, episode: Episode, meter: Meter, *, name: str) -> None:
+        self._cast = cast
+        self._episode = episode
+        self._world = episode.world
+        self._simulator = episode.simulator
+        self._imagines = "agent" if episode.simulator.is_perfect else SIMULATOR
+        self._meter = meter
+        self._names = (f"{name}.{place}" for place in count_from(0))
+        self._is_owed = True
+        self._here: set[str] = set()
+        self.candidates: dict[str, Candidate] = {}
+        self.cut = ""
+        self.notes: dict[str, None] = {}
+        self.asked: list[Asked] = []
+
+    def answer(self, request: Any) -> Answering:
+        """Return the generator that answers a request."""
+        name = next(self._names)
+        if isinstance(request, Propose):
+            return self._propose(request, name)
+        if isinstance(request, Verify):
+            return self._verify(request, name)
+        if isinstance(request, Simulate):
+            return self._simulate(request, name)
+        if isinstance(request, Ask):
+            return self._ask(request, name)
+        raise ContractError(
+            f"expected a strategy to yield Propose, Verify, Simulate, Ask, All or Commit, got {request!r:.200}; "
+            "Commit is for the strategy itself, not for generators inside All"
+        )
+
+    def _propose(self, request: Propose, name: str) -> Answering:
+        if request.n < 1:
+            raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
+        granted, axis = self._grant("agent", "proposals", request.n, name=name)
+        at, feedback = request.at, request.feedback
+        is_owed = self._is_owed and feedback is None and not at.path
+        if is_owed:
+            granted = self._overdrawn(granted, axis)
+        if granted == 0:
+            raise BudgetExhausted(axis)
+        prompt = digest("propose", *at.named_by(), told(feedback), request.temperature)
+        tasks = [
+            self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
+            for place in range(granted)
+        ]
+        answers: list[Candidate] = []
+        for task, (answer,) in zip(tasks, (yield tasks), strict=True):
+            if isinstance(answer, Cut):
+                self._cut(answer, "agent", "proposals")
+                continue
+            made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
+            candidate = replace(made, usage=usage, feedback=feedback, id=item)
+            self.candidates[candidate.id] = candidate
+            if not at.path:
+                self._here.add(candidate.id)
+            answers.append(candidate)
+        if not answers:
+            raise BudgetExhausted(self.cut)
+        return answers
+
+    def _overdrawn(self, granted: int, axis: str) -> int:
+        """Grant the one plain proposal that a decision is owed: or a per-decision budget could end the episode."""
+        self._is_owed = False
+        beyond = self._meter.exhausted("agent") if granted else axis
+        if beyond:
+            self.notes[f"overdraft: one proposal beyond {beyond}"] = None
+        if not granted:
+            self._meter.charge("agent", count("proposals", 1))
+        return granted or 1
+
+    def _cut(self, cut: Cut, role: str, axis: str) -> None:
+        """Give back what was granted for an item that was not answered."""
+        self.cut = cut.axis
+        self._meter.charge(role, count(axis, -1))
+
+    def _proposal(self, request: Propose, prompt: str, name: str, *, is_owed: bool) -> Task:
+        call = self._episode.call(prompt)
+
+        def work(known: Mapping[int, Any]) -> list[Candidate]:
+            at = self._golden(request.at) if self._cast.agent_information == "oracle" else request.at
+            with self._world.guard():
+                candidate = self._cast.agent.propose(
+                    as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
+                )
+            if not isinstance(candidate, Candidate):
+                raise ContractError(
+                    f"expected propose() of {type(self._cast.agent).__name__} to return a Candidate, got "
+                    f"{candidate!r:.200}; a plain function may return an action"
+                )
+            call.report(candidate.usage)
+            error = candidate.error or self._world.complaint(candidate.action)
+            key = "" if error else self._world.key(candidate.action)
+            said = candidate.action, candidate.thought, error, key
+            return [Candidate(*said, NOTHING, candidate.logprobs, candidate.parts, request.feedback)]
+
+        item = Item(name, self._question(prompt, call.sample_index), request.at.id)
+        return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)
+
+    def _verify(self, request: Verify, name: str) -> Answering:
+        candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate(request.candidates)]
+        usable = [candidate for candidate in candidates if not candidate.error]
+        verified: Iterator[Candidate] = iter(())
+        if usable:
+            among = [self._named(candidate) for candidate in request.among if not candidate.error]
+            verified = iter((yield from self._verified(request, usable, among, name=name)))
+        results = [
+            replace(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
+            for candidate in candidates
+        ]
+        self.candidates.update((candidate.id, candidate) for candidate in results)
+        return results
+
+    def _named(self, candidate: Candidate, name: str = "") -> Candidate:
+        """Return a candidate with key and id: one that the strategy made itself has none."""
+        if (candidate.key or candidate.error) and candidate.id:
+            return candidate
+        key = candidate.key if candidate.key or candidate.error else self._world.key(candidate.action)
+        return replace(candidate, key=key, id=candidate.id or name)
+
+    def _verified(
+        self, request: Verify, usable: list[Candidate], among: list[Candidate], *, name: str
+    ) -> Generator[list[Task], list[Result], list[Candidate]]:
+        verifier, at, draw = self._cast.verifier, request.at, request.draw
+        if verifier is None:
+            raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
+        granted, axis = self._grant("verifier", "verifications", len(usable), name=name, whole=True)
+        if not granted:
+            raise BudgetExhausted(axis)
+        if verifier.needs_preview or verifier.information == "oracle":
+            try:
+                previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview", draw=draw)
+            except BudgetExhausted:
+                self._meter.charge("verifier", count("verifications", -granted))
+                raise
+            usable, among = previewed[: len(usable)], previewed[len(usable) :]
+        if getattr(verifier, "per_candidate", False):
+            others = [[*among, *usable[:place], *usable[place + 1 :]] for place in range(len(usable))]
+            sides = [([candidate], rest) for candidate, rest in zip(usable, others, strict=True)]
+        else:
+            sides = [(usable, among)]
+        tasks = [self._verification(verifier, request, side, f"{name}.{place}") for place, side in enumerate(sides)]
+        answers = [answer for result in (yield tasks) for answer in result]
+        for answer in answers:
+            if isinstance(answer, Cut):
+                self._cut(answer, "verifier", "verifications")
+        verified = [
+            candidate if isinstance(answer, Cut) else replace(candidate, verdict=answer.value)
+            for candidate, answer in zip(usable, answers, strict=True)
+        ]
+        if any(isinstance(answer, Cut) for answer in answers):
+            # What was answered before the cut was paid for: the decision shows it.
+            self.candidates.update((candidate.id, candidate) for candidate in verified)
+            raise BudgetExhausted(self.cut)
+        return verified
+
+    def _verification(
+        self, verifier: Verifier, request: Verify, sides: tuple[list[Candidate], list[Candidate]], name: str
+    ) -> Task:
+        (group, among), at = sides, request.at
+        seen = sorted(candidate.key for candidate in (*group, *among))
+        prompt = digest("verify", at.id, at.notes, seen, request.draw)
+        call = self._episode.call(prompt)
+
+        def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
+            known = [replace(group[place], verdict=verdict) for place, verdict in recorded.items()]
+            new = [candidate for place, candidate in enumerate(group) if place not in recorded]
+            sides = new, [*among, *known]
+            if verifier.information == "oracle":
+                sides = self._with_gold(sides[0]), self._with_gold(sides[1])
+            with self._world.guard():
+                return verdicts_of(verifier, at, *sides)
+
+        items = [
+            Item(f"{name}.{place}", self._question(prompt, one.key, one.thought, call.sample_index), one.id)
+            for place, one in enumerate(group)
+        ]
+        return Task(items, "verifier", call, work, verdict_record, verdict_of)
+
+    def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
+        return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
+
+    def _golden(self, state: State) -> State:
+        """Return a state with gold: for those alone who are labelled `oracle`."""
+        return replace(state, gold=self._world.oracle(self._episode.token(state)))
+
+    def _simulate(self, request: Simulate, name: str) -> Answering:
+        candidate = self._named(request.candidate)
+        if candidate.error:
+            candidate = self.usable(request.at, candidate)
+        (previewed,) = yield from self._previewed(request.at, [candidate], name, draw=request.draw)
+        return previewed.preview
+
+    def _previewed(
+        self, at: State, candidates: list[Candidate], name: str, *, draw: int = 0
+    ) -> Generator[list[Task], list[Result], list[Candidate]]:
+        """Attach the simulated state to each candidate; equal actions are simulated once."""
+        new: dict[str, Candidate] = {}
+        for candidate in candidates:
+            if self._episode.known(at, candidate.key, draw) is None:
+                new.setdefault(candidate.key, candidate)
+        if new:
+            granted, axis = self._grant(self._imagines, "simulations", len(new), name=name, whole=True)
+            if not granted:
+                raise BudgetExhausted(axis)
+            tasks = [
+                self._simulation(at, candidate, draw, f"{name}.{place}") for place, candidate in enumerate(new.values())
+            ]
+            is_cut = False
+            for candidate, (answer,) in zip(new.values(), (yield tasks), strict=True):
+                if isinstance(answer, Cut):
+                    self._cut(answer, self._imagines, "simulations")
+                    is_cut = True
+                else:
+                    self._episode.after(at, candidate, draw, answer.value)
+            if is_cut:
+                raise BudgetExhausted(self.cut)
+        return [replace(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
+
+    def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> Task:
+        question = digest("simulate", at.id, candidate.key, draw)
+        log = self._episode.log
+
+        def work(known: Mapping[int, Any]) -> list[Outcome]:
+            with self._world.guard():
+                return [self._simulator.simulate(self._world, self._episode.token(at), candidate.action, draw)]
+
+        def record(outcome: Outcome) -> Mapping[str, Any]:
+            if log is None:
+                return {}
+            state = next_id(at.id, candidate.key, draw, outcome.observation)
+            picture = self._world.thumbnail(outcome.token) if self._simulator.is_perfect else None
+            return {"state": state, **outcome_record(outcome, log, picture)}
+
+        def read(line: Mapping[str, Any]) -> Outcome | None:
+            return None if log is None else outcome_of(line, log)
+
+        item = Item(name, question, candidate.id)
+        return Task([item], self._imagines, self._episode.call(question), work, record, read)
+
+    def _ask(self, request: Ask, name: str) -> Answering:
+        granted, axis = self._grant(request.role, "asks", 1, name=name)
+        if not granted:
+            raise BudgetExhausted(axis)
+        prompt = digest("ask", request.role, request.at.id, request.at.notes, request.subject)
+        call = self._episode.call(prompt)
+        roles = player_of(self._cast.roles, request.role)
+        self.notes[f"{request.role} answered by {roles.source}"] = None
+
+        def work(known: Mapping[int, Any]) -> list[str]:
+            with self._world.guard():
+                text = roles.answer(request.role, request.at, request.subject)
+            if not isinstance(text, str):
+                raise ContractError(f"expected the {request.role}'s answer to be a text, got {text!r:.200}")
+            return [text]
+
+        def record(text: str) -> Mapping[str, Any]:
+            return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
+
+        item = Item(f"{name}.0", digest(prompt, call.sample_index), request.at.id)
+        ((answer,),) = yield [Task([item], request.role, call, work, record, lambda line: line["text"])]
+        if isinstance(answer, Cut):
+            self._cut(answer, request.role, "asks")
+            raise BudgetExhausted(answer.axis)
+        self.asked.append(Asked(request.role, answer.value))
+        return heard(request, answer.value, self.notes)
+
+    def _question(self, *parts: Any) -> str:
+        """Return the digest of a question; only the log asks for it."""
+        return "" if self._episode.log is None else digest(*parts)
+
+    def _grant(self, role: str, axis: str, n: int, *, name: str, whole: bool = False) -> tuple[int, str]:
+        """Reserve from the budget, or as the log says it was cut; `whole` is all or nothing."""
+        log, item, question = self._episode.log, f"{name}.cut", f"{role}.{axis}:{n}"
+        record = None if log is None else log.recorded(item, question)
+        if record is not None:
+            granted, limit = record["granted"], record["axis"]
+            self._meter.charge(role, count(axis, granted))
+        else:
+            granted, limit = self._meter.grant(role, axis, n, whole=whole)
+            if granted < n and log is not None:
+                log.write(Line(item, question, {"kind": "cut", "axis": limit, "granted": granted}))
+        if granted < n:
+            self.cut = limit
+        return granted, limit
+
+    def to_commit(self, here: State, chosen: Candidate) -> Candidate:
+        """Return what is committed for the strategy's choice: where it is no action, the best one proposed here."""
+        chosen = self.candidates.get(chosen.id, self._named(chosen))
+        if not chosen.error:
+            return chosen
+        usable = [one for name, one in self.candidates.items() if name in self._here and not one.error]
+        if usable:
+            self.notes["the strategy committed no action: its best usable candidate was taken"] = None
+            return max(usable, key=score)
+        self.notes["no usable candidate: the first legal action was taken"] = None
+        return self.usable(here, chosen)
+
+    def usable(self, at: State, candidate: Candidate) -> Candidate:
+        """Return what is done instead of a candidate that is no action: the first legal action, the error kept."""
+        action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
+        return replace(candidate, action=action, key=self._world.key(action))

@@ -1,0 +1,229 @@
+"""Drives a strategy: runs its generator, answers what it asks, and stops at each commit.
+
+Generators inside `All` advance in rounds: every one that is not waiting is brought to its next batch of tasks, the
+batches are performed together, and the answers are handed back in order. So indices, seeds and budgets do not depend on
+how many threads perform them.
+"""
+
+from collections.abc import Callable, Generator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from iad_policy.budget import Meter, count
+from iad_policy.errors import BudgetExhausted, ContractError
+from iad_policy.requests import All, Asking, Commit
+from iad_policy.runtime.answerer import Answerer, Answering
+from iad_policy.runtime.batching import Performer, Task
+from iad_policy.runtime.components import Cast
+from iad_policy.runtime.episode import Episode
+from iad_policy.types import Candidate, Decision, State
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class _Branch:
+    """A generator being run: the strategy itself, or one inside `All`."""
+
+    generator: Generator[Any, Any, Any]
+    parent: "_Branch | None" = None
+    place: int = 0
+    send: Any = None
+    throw: BudgetExhausted | None = None
+    answering: Answering | None = None
+    batch: list[Task] | None = None
+    results: list[Any] = field(default_factory=list)
+    n_running: int = 0
+
+
+class Driver:
+    """Drives one strategy through one episode.
+
+    Args:
+        strategy: Given the first state, the generator to run.
+        cast: The agent, the verifier and the roles that answer.
+        episode: The environment to simulate beside, the budget and the log.
+        meter: Makes the meter of a decision, within the episode's.
+        executor: Performs tasks side by side; None performs them one after another.
+    """
+
+    def __init__(
+        self,
+        strategy: Callable[[State], Asking[Any]],
+        cast: Cast,
+        episode: Episode,
+        *,
+        meter: Callable[[], Meter],
+        executor: Executor | None = None,
+    ) -> None:
+        self._strategy = strategy
+        self._cast = cast
+        self._episode = episode
+        self._meter = meter
+        self._executor = executor
+        self._main: _Branch | None = None
+        self._n_looks = 0
+        self._is_closed = False
+
+    def decide(self, here: State) -> Decision:
+        """Run the strategy from the state after its last commit to its next one.
+
+        Raises:
+            BudgetExhausted: The budget of the episode or the run is spent; nothing was asked.
+            ContractError: The strategy ended, asked for what no request is, or was closed: also by an error in an
+                earlier decision, which leaves it in the middle of one.
+        """
+        self._require_open()
+        meter = self._meter()
+        answerer = Answerer(self._cast, self._episode, meter, name=str(self._episode.n_committed))
+        try:
+            if self._main is None:
+                self._main = _Branch(self._strategy(here))
+            else:
+                self._main.send = here
+            committed = _committed(self._run(self._main, answerer, meter))
+        except BaseException:
+            self.close()
+            raise
+        self._n_looks = 0
+        committed = answerer.to_commit(here, committed)
+        meter.charge("agent", count("env_steps", 1))
+        self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, answerer.cut)
+        return Decision(
+            state=here,
+            candidates=tuple(answerer.candidates.values()),
+            committed=committed,
+            budget=dict(meter.spent),
+            cut=answerer.cut,
+            notes=tuple(answerer.notes),
+            asked=tuple(answerer.asked),
+        )
+
+    def look(self, here: State, looking: Callable[[State], Asking[T]]) -> T:
+        """Run a generator that asks but commits nothing, from the state after the last commit; return its result.
+
+        Raises:
+            BudgetExhausted: The budget of the episode or the run is spent; nothing was asked.
+            ContractError: It asked for a commit.
+        """
+        self._require_open()
+        meter = self._meter()
+        name = f"{self._episode.n_committed}.look{self._n_looks}"
+        self._n_looks += 1
+        result = self._run(_Branch(looking(here)), Answerer(self._cast, self._episode, meter, name=name), meter)
+        if not isinstance(result, _Returned):
+            raise ContractError("expected a generator that only looks to return a result, got a Commit; use act for it")
+        return result.value  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the strategy's generator; closing twice is harmless."""
+        self._is_closed = True
+        if self._main is not None:
+            self._main.generator.close()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise ContractError(
+                "expected an episode that is under way, got one that has ended, by an error if it was not done; start "
+                "a new one: reset the environment and the policy (with the same log, recorded answers are replayed)"
+            )
+        self._episode.meter.refuse_if_spent("agent")
+
+    def _run(self, main: _Branch, answerer: Answerer, meter: Meter) -> Any:
+        """Return what the generator commits, or its result as `_Returned`."""
+        performer = Performer(meter, self._episode.log, self._executor)
+        waiting = [main]
+        while True:
+            ready: list[_Branch] = []
+            for branch in waiting:
+                ready.extend(_advance(branch, answerer))
+            if len(ready) == 1 and ready[0].batch is None:
+                sent, ready[0].send = ready[0].send, None
+                return sent
+            batch = [task for branch in ready for task in branch.batch or ()]
+            results = performer.perform(batch)
+            start = 0
+            for branch in ready:
+                size = len(branch.batch or ())
+                branch.send = results[start : start + size]
+                start += size
+            waiting = ready
+
+
+def _committed(sent: Any) -> Candidate:
+    if isinstance(sent, _Returned):
+        raise ContractError("expected the strategy to commit until the episode is over, but it ended before")
+    if not isinstance(sent, Candidate):
+        raise ContractError(f"expected Commit of a Candidate, got {sent!r:.200}")
+    return sent
+
+
+def _advance(branch: _Branch, answerer: Answerer) -> list[_Branch]:
+    """Run a branch up to its next batches of tasks (its own, or those of the branches it starts), or to its commit."""
+    while True:
+        request = _next_request(branch)
+        if request is _BATCH:
+            return [branch]
+        if isinstance(request, _Returned):
+            if branch.parent is None:
+                branch.batch, branch.send = None, request
+                return [branch]
+            parent = branch.parent
+            parent.results[branch.place] = request.value
+            parent.n_running -= 1
+            if parent.n_running:
+                return []
+            parent.send, branch = parent.results, parent
+        elif isinstance(request, All):
+            children = [_Branch(generator, branch, place) for place, generator in enumerate(request.generators)]
+            if not children:
+                branch.send = []
+                continue
+            branch.results, branch.n_running = [None] * len(children), len(children)
+            return [ready for child in children for ready in _advance(child, answerer)]
+        elif isinstance(request, Commit) and branch.parent is None:
+            branch.batch, branch.send = None, request.candidate
+            return [branch]
+        else:
+            branch.answering = answerer.answer(request)
+
+
+class _Returned:
+    """A generator's result."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+_BATCH = object()
+
+
+def _next_request(branch: _Branch) -> Any:
+    """Return the generator's next request, its result, or `_BATCH` when tasks have to be performed first."""
+    if branch.answering is not None:
+        try:
+            branch.batch = branch.answering.send(branch.send)
+            return _BATCH
+        except StopIteration as stop:
+            branch.send = stop.value
+        except BudgetExhausted as exhausted:
+            branch.throw, branch.send = exhausted, None  # what was sent is for the request that was cut
+        branch.answering = branch.batch = None
+    try:
+        if branch.throw is not None:
+            thrown, branch.throw = branch.throw, None
+            return branch.generator.throw(thrown)
+        answer, branch.send = branch.send, None
+        return branch.generator.send(answer)
+    except StopIteration as stop:
+        return _Returned(stop.value)
+    except BudgetExhausted as exhausted:
+        if branch.parent is not None:
+            return _Returned(None)
+        raise ContractError(
+            f"expected the strategy to commit its incumbent when the budget is spent, but it let {exhausted.axis} "
+            "through; catch BudgetExhausted around what may be cut"
+        ) from exhausted

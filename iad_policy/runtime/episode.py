@@ -1,0 +1,222 @@
+"""What a driver keeps from reset to the end of an episode: where states are, and how often each question was asked."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from iad_policy.budget import Meter
+from iad_policy.errors import ContractError, ReplayError
+from iad_policy.hashing import digest, seed_of
+from iad_policy.models.call_context import Call
+from iad_policy.recording.answer_log import EpisodeLog, Line
+from iad_policy.recording.codec import put_observation
+from iad_policy.simulators import Simulator
+from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
+from iad_policy.world import World
+
+MAX_TOKENS_KEPT = 256
+"""Simulated states kept ready; an older one is simulated again along its path when it is needed."""
+
+
+class Episode:
+    """One episode, as the policy sees it.
+
+    Args:
+        world: The environment.
+        simulator: What simulates beside it.
+        task: Names the task in seeds.
+        seed: The run's seed.
+        meter: The episode's budget.
+        log: The episode's part of the answer log, if there is one.
+    """
+
+    def __init__(
+        self, world: World, simulator: Simulator, *, task: str, seed: int, meter: Meter, log: EpisodeLog | None
+    ) -> None:
+        self.world = world
+        self.simulator = simulator
+        self.meter = meter
+        self.log = log
+        self.state: State | None = None
+        self.n_committed = 0
+        self._stream = f"{task}:{seed}"
+        self._tokens: dict[str, Any] = {}
+        self._tokens_lock = Lock()
+        self._ahead: set[str] = set()
+        self._counts: dict[str, int] = {}
+        self._simulated: dict[tuple[str, str, int], State] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its end was seen."""
+        return self.state is not None and self.state.done
+
+    def call(self, prompt: str) -> Call:
+        """Return the call for the next sample of a prompt: its index is the running count, its seed follows."""
+        index = self._counts.get(prompt, 0)
+        self._counts[prompt] = index + 1
+        return Call(self._stream, index, seed_of(self._stream, prompt, index))
+
+    def seed(self, *parts: Any) -> int:
+        """Return a seed named by the parts, for a choice that is no sample."""
+        return seed_of(self._stream, *parts)
+
+    def start(self, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
+        """Return the episode's first state."""
+        self.world.begin(observation)
+        return self._move_to(observation, info, parent=None, committed=None, done=done)
+
+    def advance(self, committed: Candidate, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
+        """Return the state after a committed action."""
+        if self.state is None:
+            raise ContractError("expected a first state before a committed action; call act with the reset observation")
+        self.world.committed(committed.action)
+        return self._move_to(observation, info, parent=self.state, committed=committed, done=done)
+
+    def _move_to(
+        self,
+        observation: Any,
+        info: Mapping[str, Any],
+        *,
+        parent: State | None,
+        committed: Candidate | None,
+        done: bool,
+    ) -> State:
+        public = PublicInfo(info, self.world.gold_keys)
+        step = self.n_committed if parent is None else self.n_committed + 1
+        self.n_committed = step
+        self.state = State(
+            observation,
+            public,
+            history=() if parent is None or committed is None else (*parent.history, _turn(parent, committed)),
+            steps_left=self.world.max_steps - step,
+            done=done,
+            id=digest(
+                parent.id if parent else self._stream,
+                None if committed is None else self.world.key(committed.action),
+                observation,
+            ),
+            is_random=self.world.is_random,
+        )
+        self._tokens.clear()
+        self._ahead.clear()
+        self._simulated.clear()
+        return self.state
+
+    def known(self, at: State, action_key: str, draw: int) -> State | None:
+        """Return the state after a simulated action, if it was simulated in this decision already."""
+        state = self._simulated.get((at.id, action_key, draw))
+        if state is None or (state.notes == at.notes and state.wording == at.wording):
+            return state
+        return replace(state, notes=at.notes, wording=at.wording)
+
+    def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
+        """Return the state of a simulated outcome."""
+        steps_left = at.steps_left - 1
+        state = State(
+            outcome.observation,
+            PublicInfo(outcome.info, self.world.gold_keys),
+            path=(*at.path, Move(candidate.action, draw)),
+            history=(*at.history, _turn(at, candidate)),
+            notes=at.notes,
+            wording=at.wording,
+            steps_left=steps_left,
+            done=outcome.done or steps_left <= 0,
+            id=next_id(at.id, candidate.key, draw, outcome.observation),
+            key=outcome.key,
+            is_random=self.world.is_random,
+        )
+        self._ahead.add(state.id)
+        self._simulated[at.id, candidate.key, draw] = state
+        if outcome.token is not None:
+            self._keep(state.id, outcome.token)
+        return state
+
+    def token(self, state: State) -> Any:
+        """Return the simulator's token of a state ahead of the last committed one.
+
+        Raises:
+            ContractError: The state lies behind the last commit.
+            ReplayError: Simulating along its path again leads elsewhere.
+        """
+        with self._tokens_lock:
+            token = self._tokens.get(state.id)
+            return self._rebuilt(state) if token is None else token
+
+    def _rebuilt(self, state: State) -> Any:
+        if self.state is None or (state.id != self.state.id and state.id not in self._ahead):
+            raise ContractError(
+                "expected a state that was simulated from the last committed one, got one from before it: what lies "
+                "behind a commit can't be reached again"
+            )
+        name = self.state.id
+        token = self._tokens.get(name)
+        if token is None:
+            token = self.simulator.begin(self.world, self.state)
+            self._keep(name, token)
+        for action, draw in state.path:
+            outcome = self.simulator.simulate(self.world, token, action, draw)
+            token, name = outcome.token, next_id(name, self.world.key(action), draw, outcome.observation)
+        if name != state.id:
+            raise ReplayError(
+                f"expected the simulated observation known for {state.path}, got another one: the environment or its "
+                "data changed, or it can't be simulated twice alike; start a new run folder"
+            )
+        self._keep(name, token)
+        return token
+
+    def _keep(self, name: str, token: Any) -> None:
+        if len(self._tokens) >= MAX_TOKENS_KEPT:
+            # The root was kept first and every rebuild starts from it, so the second oldest goes.
+            oldest = next(key for key in self._tokens if self.state is None or key != self.state.id)
+            del self._tokens[oldest]
+        self._tokens[name] = token
+
+    def record_commit(self, name: str, candidate: Candidate, cut: str) -> None:
+        """Log which candidate was committed; a replay that commits another one has left the record."""
+        if self.log is None:
+            return
+        question = digest("commit", candidate.key, candidate.error)
+        if self.log.recorded(name, question) is None:
+            self.log.write(Line(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut}))
+
+    def record_step(self, reward: float | None, done: bool, info: Mapping[str, Any] | None) -> None:
+        """Log what the real environment answered to the last commit.
+
+        Raises:
+            ReplayError: The record of this step has another observation.
+        """
+        if self.log is None or self.state is None:
+            return
+        name = f"{self.n_committed - 1}.step" if self.n_committed else "reset"
+        question = "step"
+        seen = digest(self.state.observation)
+        record = self.log.recorded(name, question)
+        if record is None:
+            step = {
+                "kind": "step",
+                "state": self.state.id,
+                "seen": seen,
+                "observation": put_observation(self.state.observation, self.log),
+                "reward": reward,
+                "done": done,
+                "info": {key: self.log.put(value) for key, value in (info or self.state.info).items()},
+            }
+            self.log.write(Line(name, question, step))
+        elif record["seen"] != seen:
+            raise ReplayError(
+                f"expected the observation recorded for {name} of episode {self.log.key}, got another one: the "
+                "environment or its data changed; start a new run folder"
+            )
+
+
+def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
+    """Return the id of the state that a simulated action leads to."""
+    return digest(parent, action_key, draw, observation)
+
+
+def _turn(at: State, candidate: Candidate) -> Turn:
+    """Return the step that a candidate took; what stood in for an unusable answer was not reasoned about."""
+    said = () if candidate.error else (candidate.thought, candidate.parts)
+    return Turn(at.observation, candidate.action, at.info, *said)

@@ -1,0 +1,162 @@
+"""Outcomes recorded on other tasks: what a simulator by retrieval remembers."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from iad_policy.agents import load_agent
+from iad_policy.env_defaults import defaults_of
+from iad_policy.errors import SimulationError
+from iad_policy.hashing import decode, dumps, encode, seed_of
+from iad_policy.models.call_context import Call, making
+from iad_policy.recording.jsonl import read_lines
+from iad_policy.simulators.typos import garbled
+from iad_policy.types import Agent, PublicInfo, State, Turn
+from iad_policy.world import adapt
+
+LEARNING_SPLITS = ("train", "dev")
+N_TASKS, N_EPISODES, N_PROPOSALS = 100, 2, 3
+
+
+class Recorded(NamedTuple):
+    """What one action led to.
+
+    Attributes:
+        task_id: On which task.
+        instruction: That task's.
+        observation: Before the action.
+        action: What was done.
+        seen: The observation after it.
+        info: The public info after it.
+        done: Whether it ended the episode, the step limit apart.
+        key: The environment's name for the result.
+    """
+
+    task_id: str
+    instruction: str
+    observation: Any
+    action: Any
+    seen: Any
+    info: Mapping[str, Any]
+    done: bool
+    key: str
+
+
+def record(
+    env: gym.Env[Any, Any],
+    agent: str | Agent | None = None,
+    *,
+    tasks: Sequence[str] | None = None,
+    n_episodes: int = N_EPISODES,
+    n_proposals: int = N_PROPOSALS,
+    seed: int = 0,
+) -> list[Recorded]:
+    """Play tasks and record what every action led to: the agent's proposals, and actions that fail.
+
+    Each state is looked at from all sides: what is recorded is the environment's simulation of each of the agent's
+    proposals, of the environment's stand-ins and of a garbled proposal, so that failures are there; the first proposal
+    is then done.
+
+    Args:
+        env: The environment, on tasks that nothing will be measured on.
+        agent: Plays; by default the environment's keyless agent.
+        tasks: Task ids; by default the first 100. Where there are no ids, as many seeds from `seed` on.
+        n_episodes: Per task.
+        n_proposals: Per state.
+        seed: Of the agent.
+    """
+    world, player = adapt(env), load_agent(agent if agent is not None else defaults_of(env).agent, env)
+    known = getattr(env.unwrapped, "task_ids", None)
+    chosen: Sequence[Any] = (
+        tasks if tasks is not None else list(known)[:N_TASKS] if known else range(seed, seed + N_TASKS)
+    )
+    found: dict[str, Recorded] = {}
+    for task in chosen:
+        for episode in range(n_episodes):
+            rng = Random(seed_of("recording", str(task), episode, seed))
+            observation, info = env.reset(seed=rng.getrandbits(31), options={"task_id": task} if known else None)
+            world.begin(observation)
+            state = State(observation, PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
+            while not state.done:
+                actions = [_proposed(player, state, place, rng) for place in range(n_proposals)]
+                actions = [action for action in actions if not world.complaint(action)]
+                failing = (wrong for action in actions[:1] for wrong in garbled(action))
+                for action in (*actions, *defaults_of(env).stand_ins, *failing):
+                    outcome = world.simulate(world.snapshot(), action, 0)
+                    is_limit = outcome.info.get("stop_reason") == "max_steps"
+                    said = str(info.get("instruction", "")), state.observation, action, outcome.observation
+                    made = Recorded(str(task), *said, dict(outcome.info), outcome.done and not is_limit, outcome.key)
+                    found.setdefault(dumps({"": encode([task, state.observation, action])}), made)
+                action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
+                state = _stepped(env, state, action, gold=world.gold_keys)
+                world.committed(action)
+    return list(found.values())
+
+
+def _proposed(player: Agent, state: State, place: int, rng: Random) -> Any:
+    with making(Call("recording", place, rng.getrandbits(64))):
+        return player.propose(state, feedback=None, temperature=None, rng=Random(rng.getrandbits(64))).action
+
+
+def _stepped(env: gym.Env[Any, Any], state: State, action: Any, *, gold: frozenset[str]) -> State:
+    observation, _, terminated, truncated, info = env.step(action)
+    return State(
+        observation,
+        PublicInfo(info, gold),
+        history=(*state.history, Turn(state.observation, action, state.info)),
+        steps_left=state.steps_left - 1,
+        done=terminated or truncated,
+    )
+
+
+def record_elsewhere(env: gym.Env[Any, Any]) -> list[Recorded]:
+    """Record on the environment's training split, in an environment of its own.
+
+    Raises:
+        SimulationError: It has no split to learn from.
+    """
+    own = None if env.spec is None else env.spec.kwargs.get("split", "")
+    for split in LEARNING_SPLITS if env.spec is not None else ():
+        try:
+            other = gym.make(env.spec, split=split)  # type: ignore[arg-type]  # None is left out above
+        except (TypeError, ValueError, OSError):
+            continue
+        try:
+            if split != own and other.unwrapped.task_ids != env.unwrapped.task_ids:  # type: ignore[attr-defined]
+                return record(other)
+        finally:
+            other.close()
+    raise SimulationError(
+        f"expected an environment with a split {' or '.join(LEARNING_SPLITS)} to record outcomes on, got "
+        f"{env.unwrapped}; record them on tasks of your own (iad_policy.simulators.recorded), and name the file: "
+        "retrieval:FILE"
+    )
+
+
+def write(records: Iterable[Recorded], path: Path | str) -> None:
+    """Write a file of recorded outcomes, one JSON line each."""
+    lines = (dumps(dict(zip(Recorded._fields, map(encode, one), strict=True))) for one in records)
+    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def read(path: Path | str) -> Iterator[Recorded]:
+    """Read a file of recorded outcomes.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: A line is no recorded outcome.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"expected a file of recorded outcomes at {path}, got none; write one, or name another")
+    for number, line in zip(count(1), read_lines(Path(path)), strict=False):
+        if set(line) != set(Recorded._fields):
+            raise ValueError(
+                f"expected a recorded outcome with {', '.join(Recorded._fields)} in line {number} of {path}, got "
+                f"{json.dumps(line)[:100]}"
+            )
+        yield Recorded(**{name: decode(line[name]) for name in Recorded._fields})

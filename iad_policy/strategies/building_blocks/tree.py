@@ -1,0 +1,217 @@
+"""The tree that methods which look ahead share: states, the actions considered there, and what they turned out worth.
+
+It asks nothing: `iad_policy.strategies.building_blocks.expansion` grows it, and what is read from it (a choice, preference pairs, value data) is
+a pure function of it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+from iad_policy.hashing import digest
+from iad_policy.strategies.building_blocks.rollouts import Rollout
+from iad_policy.types import Candidate, State
+
+Pick = Literal["visits", "value"]
+"""What decides which action of the root is taken: how often it was visited, or what its visits were worth."""
+Urge = Callable[["Edge"], float]
+"""How strongly an action that was visited asks to be visited again."""
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """An action considered in a state; equal actions (`Candidate.key`) are one edge.
+
+    Attributes:
+        node: Where it was considered.
+        candidate: The action, with its verdict if the verifier was asked.
+        rank: Its place in the ranking as a value in [0, 1]: 1 for the best.
+        n: How often it was visited: N(h, a).
+        q: The mean of what its visits were worth, 0 before the first: Q(h, a).
+        draws: What it leads to, by draw; draws that come to the same share one node.
+    """
+
+    node: "Node"
+    candidate: Candidate
+    rank: float = 1.0
+    n: int = 0
+    q: float = 0.0
+    draws: list["Node"] = field(default_factory=list)
+
+    @property
+    def ends(self) -> list["Node"]:
+        """The different nodes it leads to, in order."""
+        return list(dict.fromkeys(self.draws))
+
+    def visited(self, worth: float) -> None:
+        """Count a visit: N grows by one and Q is the mean over visits (Algorithm 1 of arXiv 2408.07199)."""
+        self.q = (self.q * self.n + worth) / (self.n + 1)
+        self.n += 1
+
+    def lead_to(self, state: State) -> "Node":
+        """Add the next draw; returns its node, which is an earlier draw's where both look the same."""
+        node = next((known for known in self.draws if _looks_like(known.state, state)), None) or Node(state, self)
+        self.draws.append(node)
+        return node
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A state and the actions considered there.
+
+    Attributes:
+        state: The state; it is simulated, but for the root's.
+        by: The action that led there; None for the root.
+        edges: The actions, best-ranked first; none before the node is expanded.
+        is_expanded: Whether actions were asked for.
+        ended: The rollout that ended here, valued; None before one did.
+    """
+
+    state: State
+    by: Edge | None = None
+    edges: list[Edge] = field(default_factory=list)
+    is_expanded: bool = False
+    ended: Rollout | None = None
+
+    @property
+    def n(self) -> int:
+        """How often a visit went on from here: N(h), the sum over actions."""
+        return sum(edge.n for edge in self.edges)
+
+    @property
+    def depth(self) -> int:
+        """How many actions lead here from the root."""
+        return len(self.edges_above())
+
+    def edges_above(self) -> list[Edge]:
+        """The actions that lead here, the root's first."""
+        above: list[Edge] = []
+        edge = self.by
+        while edge is not None:
+            above.append(edge)
+            edge = edge.node.by
+        return above[::-1]
+
+    def consider(self, candidates: Sequence[Candidate]) -> None:
+        """Make these the node's actions, best-ranked first: rank values (K - place) / (K - 1), 1 for an only one."""
+        last = len(candidates) - 1
+        self.edges = [
+            Edge(self, candidate, (last - place) / last if last else 1.0) for place, candidate in enumerate(candidates)
+        ]
+        self.is_expanded = True
+
+
+class Tree:
+    """A tree of simulated states.
+
+    Args:
+        here: The committed state: its root.
+    """
+
+    def __init__(self, here: State) -> None:
+        self.root = Node(here)
+        self.proposed: tuple[Candidate, ...] = ()
+        """What was proposed at the root: one of it is committed where nothing else is known."""
+
+    def nodes(self) -> Iterator[Node]:
+        """All nodes, each after the one it follows from."""
+        todo = [self.root]
+        while todo:
+            node = todo.pop()
+            yield node
+            todo.extend(end for edge in reversed(node.edges) for end in reversed(edge.ends))
+
+    def way_to(self, node: Node) -> Rollout:
+        """Return the steps from the root to a node."""
+        above = node.edges_above()
+        states = [edge.node.state for edge in above[1:]] + [node.state] * bool(above)
+        return Rollout(self.root.state, tuple(edge.candidate for edge in above), tuple(states))
+
+    def chosen(self, pick: Pick = "visits") -> Candidate:
+        """Return the root's action to commit: most visits or highest Q among those visited.
+
+        Of equals the other statistic decides, then the ranking. With no visit it is the best-ranked, and with no action
+        the first thing that was proposed.
+        """
+        if not self.root.edges:
+            return self.proposed[0]
+        statistics: Callable[[Edge], tuple[float, float]] = (
+            (lambda edge: (edge.n, edge.q)) if pick == "visits" else (lambda edge: (edge.q, edge.n))
+        )
+        visited = [edge for edge in self.root.edges if edge.n]
+        return max(visited or self.root.edges, key=statistics).candidate
+
+
+def ucb1(c_exp: float) -> Urge:
+    """Return Agent Q's urge: Q(h, a) + c_exp sqrt(ln N(h) / (1 + N(h, a))) (arXiv 2408.07199, Algorithm 1)."""
+
+    def urge(edge: Edge) -> float:
+        return edge.q + c_exp * math.sqrt(math.log(edge.node.n) / (1 + edge.n))
+
+    return urge
+
+
+def uct(edge: Edge) -> float:
+    """LATS' urge: the mean worth + sqrt(2 ln N_p / N), N_p the visits that went on from the node (arXiv 2310.04406)."""
+    return edge.q + math.sqrt(2 * math.log(edge.node.n) / edge.n)
+
+
+def selected(node: Node, urge: Urge) -> Edge:
+    """Return the action to visit: in order of the ranking while one was never visited, then the strongest urge."""
+    unvisited = next((edge for edge in node.edges if not edge.n), None)
+    return unvisited or max(node.edges, key=urge)
+
+
+def back_up(path: Iterable[Edge], worth: float) -> None:
+    """Tell every action on a path what following it was worth."""
+    for edge in path:
+        edge.visited(worth)
+
+
+class Preference(NamedTuple):
+    """Two actions of one state, of which one is better (arXiv 2408.07199, section 4.2).
+
+    Attributes:
+        state: Where both were considered.
+        chosen: The better action.
+        rejected: The other.
+        margin: By how much: the difference of alpha Q_mcts + (1 - alpha) Q_rank.
+        source: Which statistic by itself prefers the chosen one: the visits' worth, the ranking, or both.
+    """
+
+    state: State
+    chosen: Candidate
+    rejected: Candidate
+    margin: float
+    source: Literal["visits", "rank", "both"]
+
+
+def preference_pairs(tree: Tree, alpha: float = 0.5, theta: float = 0.2) -> list[Preference]:
+    """Return the pairs of actions that the tree tells apart, node by node.
+
+    Only actions that were visited count, and a pair needs |Q_mix(a) - Q_mix(b)| >= theta, as in eq. 10 (Algorithm 1 has
+    >), with Q_mix = alpha Q_mcts + (1 - alpha) Q_rank. `alpha=1` is the paper's ablation without ranking.
+    """
+    if not 0.0 <= alpha <= 1.0:
+        raise ValueError(f"expected alpha, the weight of the visits' worth, from 0 to 1, got {alpha}")
+    pairs = []
+    for node in tree.nodes():
+        explored = [edge for edge in node.edges if edge.n]
+        for one, other in combinations(explored, 2):
+            margin = alpha * (one.q - other.q) + (1.0 - alpha) * (one.rank - other.rank)
+            if abs(margin) >= theta and margin != 0.0:
+                better, worse = (one, other) if margin > 0 else (other, one)
+                pairs.append(_preference(better, worse, abs(margin)))
+    return pairs
+
+
+def _preference(better: Edge, worse: Edge, margin: float) -> Preference:
+    by_visits, by_rank = better.q > worse.q, better.rank > worse.rank
+    source: Literal["visits", "rank", "both"] = "both" if by_visits and by_rank else "visits" if by_visits else "rank"
+    return Preference(better.node.state, better.candidate, worse.candidate, margin, source)
+
+
+def _looks_like(one: State, other: State) -> bool:
+    return one.done == other.done and digest(one.observation) == digest(other.observation)

@@ -1,0 +1,74 @@
+"""Voting: candidates that are, or come to, the same are one vote each for it, or weigh what they score.
+
+What failed does not vote, and what came to nothing votes only when nothing else is left; of equals the first seen wins.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import Asking, Simulate
+from iad_policy.strategies.building_blocks.failures import failure_of
+from iad_policy.types import Candidate, State
+
+
+def result_of(state: State) -> str:
+    """Return what names the result of a simulated state: the environment's key, else its observation."""
+    return state.key or str(state.observation)
+
+
+def rank_of(state: State) -> int:
+    """Return 0 for a state that an invalid or failed action led to, 1 for one with nothing in it, else 2."""
+    if failure_of(state):
+        return 0
+    facts: Mapping[str, Any] = state.info.get("facts") or {}
+    return 1 if any(finding["code"] == "empty" for finding in facts.get("findings", ())) else 2
+
+
+def majority(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the first candidate of the largest group with the same result.
+
+    Args:
+        candidates: At least one; those without a preview, and those with an error, only count if there are no others.
+    """
+    seen = [candidate for candidate in candidates if candidate.preview is not None and not candidate.error]
+    if not seen:
+        return next((candidate for candidate in candidates if not candidate.error), candidates[0])
+    ranks = [rank_of(candidate.preview) for candidate in seen if candidate.preview is not None]
+    voters = [candidate for candidate, rank in zip(seen, ranks, strict=True) if rank == max(ranks)]
+    votes = Counter(_result(candidate) for candidate in voters)
+    return max(voters, key=lambda candidate: votes[_result(candidate)])
+
+
+def heaviest(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the first candidate of the action whose scores add up to most.
+
+    Args:
+        candidates: At least one; those that are no action, were not verified or failed to be weigh nothing, and count
+            only if there are no others.
+    """
+    weights: dict[str, float] = {}
+    for candidate in candidates:
+        if not candidate.error and math.isfinite(candidate.score):
+            weights[candidate.key] = weights.get(candidate.key, 0.0) + candidate.score
+    usable = [candidate for candidate in candidates if not candidate.error]
+    return max(usable or candidates, key=lambda candidate: weights.get(candidate.key, -math.inf))
+
+
+def _result(candidate: Candidate) -> str:
+    return "" if candidate.preview is None else result_of(candidate.preview)
+
+
+def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:
+    """Simulate the candidates that were not yet, as far as the budget goes, and return the majority's choice."""
+    shown = []
+    for candidate in candidates:
+        if candidate.preview is None and not candidate.error:
+            with suppress(BudgetExhausted):
+                candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
+        shown.append(candidate)
+    return majority(shown)

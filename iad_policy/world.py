@@ -1,0 +1,243 @@
+"""What a driver may do with an environment: name its actions, look at it, and simulate beside it. It never steps it.
+
+Environments that keep contract 1 (`snapshot`, `simulate`, `oracle`) are used as they are. Others are simulated through
+a deep copy, or by replaying the episode from its seed in a fresh environment; where neither works the error says why.
+"""
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import wrappers
+
+from iad_policy.errors import SimulationError
+from iad_policy.hashing import digest, seed_of
+from iad_policy.types import Outcome
+
+NEUTRAL_WRAPPERS = (
+    wrappers.PassiveEnvChecker,
+    wrappers.OrderEnforcing,
+    wrappers.TimeLimit,
+    wrappers.RecordEpisodeStatistics,
+)
+"""Wrappers that change neither actions nor observations, so that what is simulated inside is what happens outside."""
+
+DEFAULT_GOLD = frozenset({"progress", "success", "reward_parts", "episode"})
+
+
+class World(ABC):
+    """An environment as a driver sees it.
+
+    Args:
+        env: The environment the user steps; only neutral wrappers may be around it once something is simulated.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        self.env = env
+        self.inner: Any = env.unwrapped
+        self.gold_keys = frozenset(getattr(self.inner, "GOLD_INFO", DEFAULT_GOLD))
+        self._key: Callable[[Any], Any] = getattr(self.inner, "action_key", _plain_key)
+        self._irreversible: Callable[[Any], bool] = getattr(self.inner, "irreversible", _never)
+        self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
+        self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
+        self.max_steps = step_limit(env)
+        self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
+
+    def key(self, action: Any) -> str:
+        """Return the canonical form of an action; equal actions have equal keys."""
+        return str(self._key(action))
+
+    def irreversible(self, action: Any) -> bool:
+        """Say whether an action can't be taken back (a purchase, a submission)."""
+        return bool(self._irreversible(action))
+
+    def guard(self) -> AbstractContextManager[None]:
+        """Return a context in which the environment refuses to be stepped or asked for gold."""
+        return self._guard()
+
+    def thumbnail(self, token: Any) -> bytes | None:
+        """Return a small PNG of a simulated state, where the environment has pictures of its states."""
+        return self._thumbnail(token)
+
+    def complaint(self, action: Any) -> str:
+        """Return why an action is outside the action space, or ""."""
+        if self.env.action_space.contains(action):
+            return ""
+        return f"expected an action in {self.env.action_space}, got {action!r:.200}"
+
+    def legal_action(self, info: Mapping[str, Any], seed: int) -> Any:
+        """Return an action to fall back on: the first available one, else one drawn from the action space."""
+        for action in info.get("available_actions", ()):
+            return action
+        space = copy.deepcopy(self.env.action_space)
+        space.seed(seed % 2**32)
+        mask = info.get("action_mask")
+        return space.sample() if mask is None else space.sample(mask=np.asarray(mask, dtype=np.int8))
+
+    def begin(self, observation: Any) -> None:  # noqa: B027 (only forks need it)
+        """Take note of a new episode."""
+
+    def committed(self, action: Any) -> None:  # noqa: B027
+        """Take note of a real step."""
+
+    @abstractmethod
+    def snapshot(self) -> Any:
+        """Return a token of the environment's state as it is now."""
+
+    @abstractmethod
+    def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
+        """Return what the action would lead to; the environment does not move."""
+
+    @abstractmethod
+    def oracle(self, token: Any) -> Mapping[str, Any]:
+        """Return gold about a state: `reward progress reward_parts reference`, as far as there is any."""
+
+
+class NativeWorld(World):
+    """An environment that keeps contract 1."""
+
+    def snapshot(self) -> Any:
+        """See `World.snapshot`."""
+        _require_neutral(self.env)
+        return self.inner.snapshot()
+
+    def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
+        """See `World.simulate`."""
+        outcome: Outcome = self.inner.simulate(token, action, draw)
+        return outcome
+
+    def oracle(self, token: Any) -> Mapping[str, Any]:
+        """See `World.oracle`."""
+        gold: Mapping[str, Any] = self.inner.oracle(token)
+        return gold
+
+
+class _Fork(NamedTuple):
+    env: Any  # None where it can't be copied: then it is made again from the seed for every simulation
+    moves: tuple[tuple[Any, int], ...]
+    name: str
+    reward: float
+    total: float
+
+
+class ForkedWorld(World):
+    """An environment without contract 1, simulated in forks of itself."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self._start: Any = None
+        self._actions: list[Any] = []
+        self._cause: Exception | None = None
+
+    def begin(self, observation: Any) -> None:
+        """See `World.begin`."""
+        self._start = observation
+        self._actions = []
+
+    def committed(self, action: Any) -> None:
+        """See `World.committed`."""
+        self._actions.append(action)
+
+    def snapshot(self) -> Any:
+        """See `World.snapshot`."""
+        _require_neutral(self.env)
+        try:
+            env = copy.deepcopy(self.inner)
+        except Exception as error:  # whatever a foreign object raises, the answer is to replay instead
+            self._cause = error
+            self._replay()
+            env = None
+        return _Fork(env, (), digest(self._start, self._actions), 0.0, 0.0)
+
+    def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
+        """See `World.simulate`. The fork gets a random stream of its own: a copied one would foretell the future."""
+        moves = (*token.moves, (action, draw))
+        if token.env is not None:
+            env, ahead = copy.deepcopy(token.env), moves[-1:]
+        else:
+            env, ahead = self._replay(), moves
+        name = token.name if token.env is not None else digest(self._start, self._actions)
+        for move, its_draw in ahead:
+            env.np_random = np.random.default_rng(seed_of(name, move, its_draw))
+            observation, reward, terminated, truncated, info = env.step(move)
+            name = digest(name, move, its_draw)
+        kept = None if token.env is None else env
+        fork = _Fork(kept, moves, name, float(reward), token.total + float(reward))
+        return Outcome(fork, observation, info, bool(terminated or truncated), digest(observation))
+
+    def oracle(self, token: Any) -> Mapping[str, Any]:
+        """See `World.oracle`: the last reward, and as progress the sum of rewards since the real state."""
+        return {"reward": token.reward, "progress": token.total, "reward_parts": {}, "reference": None}
+
+    def _replay(self) -> Any:
+        cause = self._cause
+        why = f"{self.inner} can't be simulated: it can't be copied ({cause!r})"
+        seed = getattr(self.inner, "np_random_seed", None)
+        if self.env.spec is None or seed is None or seed < 0:
+            raise SimulationError(f"{why}, nor replayed: make it with gym.make and reset it with a seed") from cause
+        env: Any = gym.make(self.env.spec).unwrapped
+        observation, _ = env.reset(seed=seed)
+        if digest(observation) != digest(self._start):
+            raise SimulationError(
+                f"{why}, nor replayed: its first observation is not the one that its seed {seed} gives; reset it with "
+                "a seed in every episode"
+            ) from cause
+        for action in self._actions:
+            env.step(action)
+        return env
+
+
+def adapt(env: gym.Env[Any, Any]) -> World:
+    """Return the view of an environment that a driver works with."""
+    has_contract = all(hasattr(env.unwrapped, name) for name in ("snapshot", "simulate", "oracle"))
+    return NativeWorld(env) if has_contract else ForkedWorld(env)
+
+
+def _layers(env: gym.Env[Any, Any]) -> Iterator[gym.Env[Any, Any]]:
+    while isinstance(env, gym.Wrapper):
+        yield env
+        env = env.env
+
+
+def _require_neutral(env: gym.Env[Any, Any]) -> None:
+    for layer in _layers(env):
+        if not isinstance(layer, NEUTRAL_WRAPPERS):
+            raise SimulationError(
+                f"expected only wrappers that leave actions and observations alone "
+                f"({', '.join(kind.__name__ for kind in NEUTRAL_WRAPPERS)}), got {type(layer).__name__}: simulations "
+                "go to the environment inside, so it would not show what happens outside; unwrap it"
+            )
+
+
+def step_limit(env: gym.Env[Any, Any]) -> float:
+    """Return after how many committed actions an episode is truncated; infinity for never."""
+    own = getattr(env.unwrapped, "max_steps", None)
+    limit = own if own is not None else env.spec.max_episode_steps if env.spec is not None else None
+    return math.inf if limit is None else float(limit)
+
+
+def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
+    """Return what a reader of a run must know to put its states into words: JSON-able, None for what there is not.
+
+    `max_steps` is the step limit, `discrete` the first action and the number of actions where these are numbers.
+    """
+    limit, space = step_limit(env), env.action_space
+    discrete = [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None
+    return {"max_steps": int(limit) if math.isfinite(limit) else None, "discrete": discrete}
+
+
+def _plain_key(action: Any) -> str:
+    return str(action) if isinstance(action, str | int | np.integer) else digest(action)
+
+
+def _never(action: Any) -> bool:
+    return False
+
+
+def _no_picture(token: Any) -> None:
+    return None

@@ -1,0 +1,252 @@
+"""The shop as a site: the original's routes over the same engine, so that page and text can't disagree.
+
+A page's address holds its whole state but for the instruction and the products seen, which a session keeps. Every
+link is where the engine says that clickable leads. Strings of the text observation and clickables are marked in the
+pages: by `data-seen` (with a number where they are ordered otherwise) and `data-click`. A site knows no goals.
+"""
+
+import random
+import re
+import secrets
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request
+from werkzeug.exceptions import HTTPException, NotFound
+
+from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
+from webshop_server.pages import Page, sub_page_lines
+from webshop_server.site.addresses import SESSION, NoSuchPage, bought_at, item_at, path_of, results_at, sub_page_at
+from webshop_server.site.pictures import picture
+from webshop_server.site.sessions import Sessions
+from webshop_server.storefront import Task
+
+MAX_BODY_BYTES = 1 << 22
+PICTURE_AGE_S = 86_400
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_FIXED = re.compile(r"fixed_([0-9]{1,9})")
+
+Answer = Response | tuple[str, int] | str
+
+
+class Site:
+    """The pages of a shop, for any number of sessions and threads.
+
+    Args:
+        shop: Pages and transitions.
+        tasks: Whose instructions shoppers are given: the n-th to a session named `..fixed_n..`, as in the original; to
+            others one drawn by its weight and the session's id, so that the same id is always told the same.
+        sessions: Where visits are kept.
+    """
+
+    def __init__(self, shop: Shop, tasks: Sequence[Task], sessions: Sessions | None = None) -> None:
+        if not tasks:
+            raise ValueError("expected at least one task, got none; choose another split")
+        self.shop = shop
+        self.sessions = Sessions() if sessions is None else sessions
+        self._instructions = [task.instruction for task in tasks]
+        self._weights = list(accumulate(task.weight for task in tasks))
+
+    def instruction(self, session: str) -> str:
+        """Return what a new session is told to buy."""
+        fixed = _FIXED.search(session)
+        if fixed is None:
+            drawn = random.Random(session).choices(self._instructions, cum_weights=self._weights)
+            return drawn[0]
+        number = int(fixed[1])
+        if number >= len(self._instructions):
+            raise NoSuchPage(
+                f"expected fixed_0 to fixed_{len(self._instructions) - 1}, got fixed_{number}; pick another"
+            )
+        return self._instructions[number]
+
+    def html(self, session: str, state: ShopState, complaint: str = "") -> str:
+        """Return a state's page. Needs the application's context."""
+        page = self.shop.page(state)
+        product = page.product
+        return render_template(
+            f"{page.kind}.html" if page.kind in ("index", "results", "item", "done") else "sub_page.html",
+            page=page,
+            links={name: path_of(session, target) for name, target in self.shop.links(state).items()},
+            tabs=[name.capitalize() for name in page.clickables if product and name in _TABS],
+            lines=sub_page_lines(page.kind, product) if product else (),
+            colour=_colour(page),
+            complaint=complaint,
+            home=f"/{session}",
+            n_products=len(self.shop.catalog),
+            search_anywhere=self.shop.search_anywhere,
+            max_query=MAX_QUERY_LENGTH,
+        )
+
+    def start(self) -> Answer:
+        """Send a newcomer to a session of their own."""
+        return redirect(f"/{secrets.token_urlsafe(12)}", 302)  # type: ignore[return-value]
+
+    def index(self, session: str) -> Answer:
+        """Show the search page; begins a session that is not known."""
+        if not SESSION.fullmatch(session):
+            raise NoSuchPage("expected a session of letters, digits, - and _, at most 64; start a new one")
+        visit = self.sessions.get(session)
+        return self._arrive(session, visit, self.shop.start(visit.instruction if visit else self.instruction(session)))
+
+    def search(self, session: str) -> Answer:
+        """Take a query from the search box and send the shopper to its results."""
+        visit = self._visit(session)
+        query = request.form.get("search_query", "").lower()
+        if visit.kind == "done":
+            return redirect(path_of(session, visit), 303)  # type: ignore[return-value]
+        after, complaint = (
+            self.shop.search_for(visit, query) if query else (visit, "expected words to search, got none")
+        )
+        if complaint:
+            return self.html(session, visit, complaint), 400
+        return redirect(path_of(session, after), 303)  # type: ignore[return-value]
+
+    def results(self, session: str, keywords: str, page: str) -> Answer:
+        """Show a page of results."""
+        visit = self._visit(session)
+        return self._arrive(session, visit, results_at(self.shop, visit, keywords, page))
+
+    def item(self, session: str, asin: str, keywords: str, page: str, options: str) -> Answer:
+        """Show a product."""
+        visit = self._visit(session)
+        state = item_at(self.shop, visit, asin, options, keywords=keywords, page=page)
+        return self._arrive(session, visit, state)
+
+    def sub_page(self, session: str, asin: str, keywords: str, page: str, sub: str, options: str) -> Answer:
+        """Show one of a product's tabs."""
+        visit = self._visit(session)
+        item = item_at(self.shop, visit, asin, options, keywords=keywords, page=page)
+        return self._arrive(session, visit, sub_page_at(self.shop, item, sub))
+
+    def buy(self, session: str, asin: str, options: str) -> Answer:
+        """Buy a product, which ends the session's shopping."""
+        visit = self._visit(session)
+        if visit.kind != "done":
+            visit = self.shop.act(bought_at(self.shop, visit, asin, options), "click[buy now]").state
+            self.sessions.put(session, visit)
+        return redirect(path_of(session, visit), 303)  # type: ignore[return-value]
+
+    def done(self, session: str, asin: str, options: str) -> Answer:
+        """Show the thanks for a purchase that was made."""
+        visit = self._visit(session)
+        if visit.kind != "done":
+            raise NoSuchPage("expected a session that has bought something, got one that has not; use Buy Now")
+        return self._arrive(session, visit, visit)
+
+    def picture(self, asin: str) -> Answer:
+        """Draw a product."""
+        product = self.shop.catalog.get(asin)
+        if product is None:
+            raise NoSuchPage("expected the id of a product, got another; search for one")
+        answer = Response(picture(product, request.args.get("colour", "")[:60]), mimetype="image/svg+xml")
+        answer.cache_control.max_age = PICTURE_AGE_S
+        return answer
+
+    def health(self) -> Answer:
+        """Say that the shop is open."""
+        return jsonify(status="ok", products=len(self.shop.catalog), sessions=len(self.sessions))
+
+    def _visit(self, session: str) -> ShopState:
+        visit = self.sessions.get(session)
+        if visit is None:
+            raise NoSuchPage(
+                "expected a session that was begun and used lately, got one that is not known; begin at the search"
+            )
+        return visit
+
+    def _arrive(self, session: str, visit: ShopState | None, state: ShopState) -> Answer:
+        """Show a state; after a purchase only that, as nothing can be done any more."""
+        if visit is not None and visit.kind == "done" and state != visit:
+            return redirect(path_of(session, visit), 302)  # type: ignore[return-value]
+        self.sessions.put(session, state)
+        return self.html(session, state)
+
+
+def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
+    """Return the site as a WSGI application.
+
+    Args:
+        site: The pages.
+        api: What else is served, under `/api`: see `api.create_api`. None: no progress and no reward leaves the server.
+    """
+    app = Flask(__name__)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = PICTURE_AGE_S
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # options come in the order of the page
+    app.jinja_env.filters["printable"] = _printable
+    app.jinja_env.globals["dict"] = dict
+    for method, path, view in (
+        ("GET", "/", site.start),
+        ("GET", "/health", site.health),
+        ("GET", "/picture/<asin>.svg", site.picture),
+        ("GET", "/<session>", site.index),
+        ("POST", "/<session>", site.search),
+        ("GET", "/search_results/<session>/<keywords>/<page>", site.results),
+        ("GET", "/item_page/<session>/<asin>/<keywords>/<page>/<options>", site.item),
+        ("GET", "/item_sub_page/<session>/<asin>/<keywords>/<page>/<sub>/<options>", site.sub_page),
+        ("POST", "/done/<session>/<asin>/<options>", site.buy),
+        ("GET", "/done/<session>/<asin>/<options>", site.done),
+    ):
+        app.add_url_rule(path, view.__name__, view, methods=[method])
+    if api is not None:
+        app.register_blueprint(api)
+    app.register_error_handler(NoSuchPage, _no_such_page)
+    app.register_error_handler(HTTPException, _http_error)
+    app.after_request(_with_headers)
+    return app
+
+
+_TABS = ("description", "features", "reviews", "attributes")
+
+
+def _colour(page: Page) -> str:
+    """Return the chosen option that may name a colour, for the picture."""
+    return next((value for name, value in page.selected if "colo" in name), "")
+
+
+def _printable(text: str) -> str:
+    """Return a text that can be encoded: half a surrogate pair, which no page can hold, is replaced."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _no_such_page(error: NoSuchPage) -> tuple[str, int]:
+    return _error_page("There is no such page", str(error), 404)
+
+
+def _http_error(error: HTTPException) -> Any:
+    if isinstance(error, NotFound):
+        return _error_page("There is no such page", "Nothing is at this address.", 404)
+    return _error_page(error.name, error.description or "", error.code or 500)
+
+
+def _error_page(title: str, reason: str, status: int) -> tuple[str, int]:
+    session = (request.view_args or {}).get("session", "")
+    home = f"/{session}" if SESSION.fullmatch(session) else "/"
+    return render_template("error.html", title=title, reason=reason, home=home, page=None, complaint=""), status
+
+
+def _with_headers(answer: Response) -> Response:
+    for name, value in HEADERS.items():
+        answer.headers.setdefault(name, value)
+    if "Cache-Control" not in answer.headers:
+        answer.headers["Cache-Control"] = "no-store"
+    return answer

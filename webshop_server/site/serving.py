@@ -1,0 +1,222 @@
+"""Serves the shop by a production WSGI server, in a thread of this process, until it is closed."""
+
+import errno
+import logging
+import os
+import secrets
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import Any
+
+from flask import Flask
+
+from webshop_server.remote.api import create_api
+from webshop_server.remote.hosted import TOKEN_VARIABLE
+from webshop_server.site.app import Site, create_app
+from webshop_server.storefront import LocalStorefront
+
+LOOPBACK = "127.0.0.1"
+PORT = 3000
+PORTS_TRIED = 50
+THREADS = 8
+MAX_CONNECTIONS = 1000
+MAX_BODY_BYTES = 1 << 22
+FINISH_S = 3.0
+CLOSE_S = 10.0
+POLL_S = 0.005
+
+
+class Server:
+    """A site that answers from when it is made until `close`.
+
+    Args:
+        app: What is served.
+        host: The address to bind to.
+        port: 0 takes any free one. One in use is passed over for the next free one.
+        threads: Requests answered side by side.
+
+    Attributes:
+        port: The one taken.
+        address: Of the site, such as `http://127.0.0.1:3000`.
+
+    Raises:
+        OSError: No port is free, or the host is not this machine's.
+    """
+
+    def __init__(self, app: Flask, *, host: str = LOOPBACK, port: int = 0, threads: int = THREADS) -> None:
+        from waitress.server import create_server
+
+        # A busy server queues, and need not say so at every request.
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+        listening = _bound(host, port)
+        self.port: int = listening.getsockname()[1]
+        self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        self._server: Any = create_server(
+            app,
+            sockets=[listening],
+            threads=threads,
+            connection_limit=MAX_CONNECTIONS,
+            max_request_body_size=MAX_BODY_BYTES,
+            asyncore_use_poll=True,
+            ident="webshop",
+        )
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._server.run, name="webshop-server", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening, finish what is being answered, and free the port; closing twice is harmless."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        until = time.monotonic() + FINISH_S
+        while not self._in_loop(self._close_idle):
+            if time.monotonic() > until:
+                self._in_loop(self._close_all)
+                break
+            time.sleep(POLL_S)
+        self._thread.join(CLOSE_S)
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=CLOSE_S)
+        if not self._thread.is_alive():
+            self._server.trigger.close()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _in_loop(self, work: Callable[[], bool]) -> bool:
+        """Do some work in the server's own thread and wait for it, whoever else pulls the trigger meanwhile."""
+        is_done = threading.Event()
+        results = []
+
+        def call() -> None:
+            results.append(work())
+            is_done.set()
+
+        self._server.trigger.pull_trigger(call)
+        is_done.wait(CLOSE_S)
+        return bool(results and results[0])
+
+    def _close_idle(self) -> bool:
+        """Close all but what is being answered; with nothing left to wait for, the server's loop ends."""
+        if self._server.accepting:
+            self._server.accepting = False
+            self._server.del_channel()
+            self._server.socket.close()
+        channels = list(self._server.active_channels.values())
+        busy = [channel for channel in channels if channel.requests or channel.total_outbufs_len]
+        for channel in channels:
+            if channel not in busy:
+                channel.handle_close()
+        if not busy:
+            self._server.trigger.del_channel()  # closed here, it could be while somebody pulls it
+        return not busy
+
+    def _close_all(self) -> bool:
+        self._server.trigger.del_channel()
+        for waiting in list(self._server._map.values()):
+            with suppress(OSError):
+                waiting.close()
+        return True
+
+
+def host_shop(
+    front: LocalStorefront,
+    *,
+    split: str | None = None,
+    host: str = LOOPBACK,
+    port: int = PORT,
+    token: str | None = None,
+    data: Mapping[str, str] | None = None,
+) -> Server:
+    """Return a server of a shop's site.
+
+    Args:
+        front: The shop.
+        split: Whose tasks shoppers on the site are given; None for all.
+        host: The address to bind to.
+        port: The port, or the first that is tried.
+        token: Opens the JSON API to those who know it; None leaves it closed.
+        data: Names what the shop sells, for clients of the API.
+    """
+    tasks = [task for task in front.tasks if split in (None, task.split)]
+    api = None if token is None else create_api(front, token=token, data=data or {})
+    return Server(create_app(Site(front.shop, tasks), api=api), host=host, port=port)
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def open_site(
+    front: LocalStorefront, *, split: str | None, host: str, port: int, api: bool, data: Mapping[str, str]
+) -> tuple[Server, str]:
+    """Return a server of a shop's site, and what the person who opens it should know.
+
+    Args:
+        front: See `host_shop`, as for the others.
+        split: Likewise.
+        host: Likewise.
+        port: Likewise.
+        api: Whether the JSON API is opened, by the token in `IAD_SHOP_TOKEN` or, where that is not set, a new one.
+        data: See `host_shop`.
+    """
+    known = os.environ.get(TOKEN_VARIABLE)
+    token = (known or new_token()) if api else None
+    server = host_shop(front, split=split, host=host, port=port, token=token, data=data)
+    lines = [f"The shop is open at {server.address}"]
+    if port not in (0, server.port):
+        lines.append(f"Port {port} is in use, so {server.port} was taken.")
+    if token and not known:
+        lines.append(f"Environments get in with {TOKEN_VARIABLE}={token}")
+    return server, "\n".join([*lines, "Ctrl-C closes it."])
+
+
+def serve_until_stopped(server: Server, say: Callable[[], None]) -> None:
+    """Wait for SIGINT or SIGTERM, then close the server. For the main thread.
+
+    Args:
+        server: What is served.
+        say: Called once signals are heard, to tell that it is served.
+    """
+    stopped = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopped.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        say()
+        stopped.wait()
+    finally:
+        server.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket bound to the port, or to the next free one."""
+    (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    last = min(port + PORTS_TRIED, 65_536) if port else 1
+    for tried in range(port, last):
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind((address[0], tried, *address[2:]))
+            made.listen(1)  # a port that another server listens on is found out only here
+            return made
+        except OSError as error:
+            made.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
+    raise OSError(errno.EADDRINUSE, f"expected a free port from {port} to {last - 1}, found none; pass another port")

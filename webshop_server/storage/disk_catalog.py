@@ -1,0 +1,155 @@
+"""Products kept in a file and read one by one: a catalogue of any size in bounded memory.
+
+The file is an SQLite database that is written once and never changed, so that any number of processes and
+threads read it side by side.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, overload
+
+from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, Product, read_products
+from webshop_server.storage.json_files import Read, find_file, read_pairs
+
+FORMAT = 1
+"""Raised when a product of the same data would be kept in another way."""
+FILE = "products.sqlite"
+CACHED_PRODUCTS = 8192
+
+_FIELDS = tuple(Product.__slots__)
+_fields_of: Callable[[Product], tuple[Any, ...]] = attrgetter(*_FIELDS)
+_TUPLES = tuple(_FIELDS.index(name) for name in ("bullets", "attributes", "instruction_attributes"))
+_OPTIONS = _FIELDS.index("options")
+_WRITING = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536"
+
+
+def write_shelf(data: str | Path, folder: Path, read: Read | None = None) -> int:
+    """Write the products of a folder in the official format to a shelf, as a stream.
+
+    Args:
+        data: The folder with the official files.
+        folder: Where the shelf is written.
+        read: Told how many bytes of the products' file have been read.
+
+    Returns:
+        The number of products.
+
+    Raises:
+        FileNotFoundError: A file is missing, or present twice.
+        CatalogError: A file or a record is not in the official format.
+    """
+    products_path, annotations_path = find_file(data, PRODUCTS), find_file(data, ATTRIBUTES)
+    database = sqlite3.connect(folder / FILE, isolation_level=None)
+    try:
+        database.executescript(_WRITING)
+        database.execute("BEGIN")
+        database.execute("CREATE TABLE annotations (asin TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID")
+        rows = ((asin, json.dumps(content)) for asin, content in read_pairs(annotations_path))
+        database.executemany("INSERT OR REPLACE INTO annotations VALUES (?, ?)", rows)
+
+        def annotation(asin: str) -> Any:
+            row = database.execute("SELECT content FROM annotations WHERE asin = ?", (asin,)).fetchone()
+            return row and json.loads(row[0])
+
+        database.execute("CREATE TABLE products (position INTEGER PRIMARY KEY, asin TEXT, content TEXT)")
+        products = read_products(products_path, annotation, read)
+        numbered = ((position, product.asin, _packed(product)) for position, product in enumerate(products))
+        database.executemany("INSERT INTO products VALUES (?, ?, ?)", numbered)
+        database.execute("CREATE UNIQUE INDEX by_asin ON products (asin)")
+        database.execute("DROP TABLE annotations")
+        database.execute("COMMIT")
+        (n_products,) = database.execute("SELECT count(*) FROM products").fetchone()
+    finally:
+        database.close()
+    return int(n_products)
+
+
+def open_shelf(folder: Path) -> Catalog:
+    """The catalogue that `write_shelf` wrote to this folder."""
+    shelf = _Shelf(folder / FILE)
+    return Catalog(_InOrder(shelf), _ByAsin(shelf))
+
+
+class _Shelf:
+    """Read access, with a connection of its own for each thread, and the products read last."""
+
+    def __init__(self, path: Path) -> None:
+        self._address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        self._local = threading.local()
+        (n_products,) = self.rows("SELECT count(*) FROM products").fetchone()
+        self.n_products = int(n_products)
+        self.by_asin = lru_cache(maxsize=CACHED_PRODUCTS)(self._by_asin)
+
+    def rows(self, question: str, *parameters: Any) -> sqlite3.Cursor:
+        # A connection must not be used on the other side of a fork.
+        if getattr(self._local, "process", None) != os.getpid():
+            self._local.connection = sqlite3.connect(self._address, uri=True)
+            self._local.process = os.getpid()
+        cursor: sqlite3.Cursor = self._local.connection.execute(question, parameters)
+        return cursor
+
+    def _by_asin(self, asin: str) -> Product:
+        row = self.rows("SELECT content FROM products WHERE asin = ?", asin).fetchone()
+        if row is None:
+            raise KeyError(asin)
+        return _unpacked(row[0])
+
+
+class _InOrder(Sequence[Product]):
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def __len__(self) -> int:
+        return self._shelf.n_products
+
+    def __iter__(self) -> Iterator[Product]:
+        for (content,) in self._shelf.rows("SELECT content FROM products ORDER BY position"):
+            yield _unpacked(content)
+
+    @overload
+    def __getitem__(self, index: int) -> Product: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Product, ...]: ...
+    def __getitem__(self, index: int | slice) -> Product | tuple[Product, ...]:
+        if isinstance(index, slice):
+            return tuple(self[position] for position in range(len(self))[index])
+        position = range(len(self))[index]
+        (asin,) = self._shelf.rows("SELECT asin FROM products WHERE position = ?", position).fetchone()
+        return self._shelf.by_asin(asin)
+
+
+class _ByAsin(Mapping[str, Product]):
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def __len__(self) -> int:
+        return self._shelf.n_products
+
+    def __iter__(self) -> Iterator[str]:
+        for (asin,) in self._shelf.rows("SELECT asin FROM products ORDER BY position"):
+            yield asin
+
+    def __contains__(self, asin: object) -> bool:
+        found = self._shelf.rows("SELECT 1 FROM products WHERE asin = ?", asin) if isinstance(asin, str) else None
+        return found is not None and found.fetchone() is not None
+
+    def __getitem__(self, asin: str) -> Product:
+        return self._shelf.by_asin(asin)
+
+
+def _packed(product: Product) -> str:
+    return json.dumps(_fields_of(product), separators=(",", ":"))
+
+
+def _unpacked(content: str) -> Product:
+    fields = json.loads(content)
+    for place in _TUPLES:
+        fields[place] = tuple(fields[place])
+    fields[_OPTIONS] = {name: tuple(values) for name, values in fields[_OPTIONS].items()}
+    return Product(*fields)

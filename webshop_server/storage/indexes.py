@@ -1,0 +1,284 @@
+"""Where catalogues and search indexes of large data are kept, and how they get there.
+
+A home folder (`$IAD_INDEX`, else `iad/indexes` in the user's cache folder) has a folder for each content of the
+official files, named by its digest, and in it one for the catalogue and for each engine, named by engine and
+versions. Each is written under a name of its own and renamed when it is complete, so what has its final name is
+whole, whatever happens to a build; it is never changed after, so any number of processes read it.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, index_text
+from webshop_server.search import build_engine, index_name, index_parts, require_engine
+from webshop_server.storage.disk_catalog import FORMAT, open_shelf, write_shelf
+from webshop_server.storage.json_files import find_file
+
+__all__ = ["CATALOG", "INDEX_VARIABLE", "Index", "IndexNotFound", "Indexes", "index_home"]
+
+INDEX_VARIABLE = "IAD_INDEX"
+CATALOG = "catalog"
+ABOUT, SOURCES, LOCK = "about.json", "sources.json", "lock.sqlite"
+PARTIAL, OLD = ".partial", ".old"
+LONGEST_BUILD_S = 86_400.0
+DIGITS = 16
+
+Report = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is (bytes or products)."""
+
+
+class IndexNotFound(ValueError):
+    """There is no index for these data; the message says which there are, and how to build it."""
+
+
+class Index(NamedTuple):
+    """One thing that was built.
+
+    Attributes:
+        part: `catalog`, or an engine's name.
+        folder: Where it is.
+        digest: Of the data that it was built from.
+        source: The folder that those were in.
+        n_products: How many it holds.
+        n_bytes: Its size on disk.
+        built: When, as "2026-11-20 12:00".
+        build_s: How long that took.
+        is_current: Whether this version of the package uses it.
+    """
+
+    part: str
+    folder: Path
+    digest: str
+    source: str
+    n_products: int
+    n_bytes: int
+    built: str
+    build_s: float
+    is_current: bool
+
+
+def index_home() -> Path:
+    """The folder of all indexes: `$IAD_INDEX`, else in the user's cache folder."""
+    named = os.environ.get(INDEX_VARIABLE)
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "indexes"
+
+
+class Indexes:
+    """What has been built in one home folder.
+
+    Args:
+        home: The folder, made when something is built; by default `index_home()`.
+    """
+
+    def __init__(self, home: Path | None = None) -> None:
+        self.home = home or index_home()
+        self._last: tuple[dict[str, Any], str] | None = None
+
+    def find(self, data: Path, part: str) -> Path | None:
+        """Return the folder of the catalogue or engine built for the files of `data` as they are now, or None."""
+        if not self.home.is_dir():
+            return None
+        folder = self.home / self.digest(data) / _folder_name(part)
+        return folder if folder.is_dir() else None
+
+    def require(self, data: Path, part: str) -> Path:
+        """Return the same as `find`.
+
+        Raises:
+            IndexNotFound: There is none.
+        """
+        folder = self.find(data, part)
+        if folder is not None:
+            return folder
+        what = "the catalogue" if part == CATALOG else f"an index {part!r}"
+        others = [
+            f"one for other data of this folder ({index.digest}, built {index.built})"
+            if index.source == str(data.resolve())
+            else f"one for {index.source} ({index.digest})"
+            for index in self.all()
+            if index.part == part
+        ]
+        found = ", ".join(others[:3]) or "none"
+        search = "" if part == CATALOG else f" --search {part}"
+        raise IndexNotFound(
+            f"expected {what} of {data} ({self.digest(data)}) in {self.home}, found {found}; "
+            f"build it: iad index build --data-dir {data}{search}"
+        )
+
+    def open_catalog(self, data: Path) -> Catalog:
+        """Open the catalogue of a data folder on disk.
+
+        Raises:
+            IndexNotFound: It has not been built.
+        """
+        return open_shelf(self.require(data, CATALOG))
+
+    def build(
+        self,
+        data: Path,
+        search: str = "bm25",
+        *,
+        rebuild: bool = False,
+        n_workers: int = 1,
+        report: Report = lambda doing, done, total: None,
+    ) -> list[Path]:
+        """Build what is missing for a data folder: its catalogue, and the index of an engine (two for `hybrid`).
+
+        Args:
+            data: The folder with the official files.
+            search: The engine's name.
+            rebuild: Build anew what is there.
+            n_workers: Processes that count words; more than one need a main module that can be imported.
+            report: Told the progress.
+
+        Raises:
+            FileNotFoundError: The data are not there.
+            CatalogError: They are not in the official format.
+            ImportError: The engine needs a package that is not installed.
+        """
+        require_engine(search)
+        parts = (CATALOG, *index_parts(search))
+        home = self.home / self.digest(data)
+        home.mkdir(parents=True, exist_ok=True)
+        with _alone(home, report):
+            self._remember(data, home)
+            for leftover in (*home.glob(f"*{PARTIAL}"), *home.glob(f"*{OLD}")):
+                shutil.rmtree(leftover)
+            for part in parts:
+                if rebuild or not (home / _folder_name(part)).is_dir():
+                    self._build(data, home, part, n_workers=n_workers, report=report)
+        return [home / _folder_name(part) for part in parts]
+
+    def all(self) -> list[Index]:
+        """Return everything that was built, in the order of folders."""
+        return [_index(path.parent) for path in sorted(self.home.glob(f"*/*/{ABOUT}"))]
+
+    def digest(self, data: Path) -> str:
+        """Return the digest of a folder's products and attributes, 16 hex digits.
+
+        A file that has the size and time of change that it had when it was last read is not read again.
+        """
+        stamp = _stamp(data)
+        for path in self.home.glob(f"*/{SOURCES}"):
+            if stamp in _read(path, []):
+                return path.parent.name
+        if self._last is None or self._last[0] != stamp:
+            self._last = stamp, _digest(data)
+        digest = self._last[1]
+        if (self.home / digest).is_dir():
+            with suppress(OSError):  # a home that can't be written to can be read
+                self._remember(data, self.home / digest)
+        return digest
+
+    def _build(self, data: Path, home: Path, part: str, *, n_workers: int, report: Report) -> None:
+        final = home / _folder_name(part)
+        partial = home / f"{final.name}{PARTIAL}"
+        partial.mkdir()
+        start = time.monotonic()
+        if part == CATALOG:
+            size = find_file(data, PRODUCTS).stat().st_size
+            n_products = write_shelf(data, partial, lambda n_bytes: report("reading products", n_bytes, size))
+        else:
+            catalog = open_shelf(home / _folder_name(CATALOG))
+            n_products = len(catalog)
+            build_engine(part, _documents(catalog, part, report), partial, n_workers=n_workers)
+        about = {
+            "part": part,
+            "source": str(data.resolve()),
+            "n_products": n_products,
+            "built": time.strftime("%Y-%m-%d %H:%M"),
+            "build_s": round(time.monotonic() - start, 1),
+        }
+        _write(partial / ABOUT, about)
+        _to_disk(partial)
+        if final.is_dir():
+            final.rename(home / f"{final.name}{OLD}")
+        partial.rename(final)
+        shutil.rmtree(home / f"{final.name}{OLD}", ignore_errors=True)
+
+    def _remember(self, data: Path, home: Path) -> None:
+        stamps = [stamp for stamp in _read(home / SOURCES, []) if stamp["folder"] != str(data.resolve())]
+        _write(home / SOURCES, [*stamps, _stamp(data)])
+
+
+def _folder_name(part: str) -> str:
+    return f"{CATALOG}-{FORMAT}" if part == CATALOG else index_name(part)
+
+
+def _documents(catalog: Catalog, part: str, report: Report) -> Iterator[tuple[str, str]]:
+    for number, product in enumerate(catalog):
+        if number % 1000 == 0:
+            report(f"indexing for {part}", number, len(catalog))
+        yield product.asin, index_text(product)
+    report(f"writing the index {part}", len(catalog), len(catalog))
+
+
+def _files(data: Path) -> tuple[Path, Path]:
+    return find_file(data, PRODUCTS), find_file(data, ATTRIBUTES)
+
+
+def _stamp(data: Path) -> dict[str, Any]:
+    """What changes with the files: which they are, how large, and when they were changed."""
+    stats = {path.name: path.stat() for path in _files(data)}
+    files = {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
+    return {"folder": str(data.resolve()), "files": files}
+
+
+def _digest(data: Path) -> str:
+    hashes = []
+    for path in _files(data):
+        with path.open("rb") as file:
+            hashes.append(file_digest(file, "sha256").hexdigest())
+    return sha256(" ".join(hashes).encode()).hexdigest()[:DIGITS]
+
+
+def _index(folder: Path) -> Index:
+    about = _read(folder / ABOUT, {})
+    n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    with suppress(ValueError):  # an engine that this version doesn't know
+        about["is_current"] = _folder_name(about["part"]) == folder.name
+    return Index(folder=folder, digest=folder.parent.name, n_bytes=n_bytes, **{"is_current": False, **about})
+
+
+@contextmanager
+def _alone(home: Path, report: Report) -> Iterator[None]:
+    """Wait until no other process builds here; a lock of a process that was killed is gone with it."""
+    with closing(sqlite3.connect(home / LOCK, timeout=0.0, isolation_level=None)) as lock:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            report("waiting for another build", 0, 0)
+            lock.execute(f"PRAGMA busy_timeout = {int(1000 * LONGEST_BUILD_S)}")
+            lock.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def _to_disk(folder: Path) -> None:
+    """Have the system write everything before the folder gets its name, in case the machine goes down."""
+    paths: Iterable[Path] = (*folder.rglob("*"), folder)
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _read(path: Path, otherwise: Any) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else otherwise
+
+
+def _write(path: Path, content: Any) -> None:
+    partial = path.with_name(f"{path.name}{PARTIAL}-{os.getpid()}")
+    partial.write_text(json.dumps(content, indent=2), encoding="utf-8")
+    partial.replace(path)
