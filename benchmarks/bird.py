@@ -26,12 +26,12 @@ from bundled import bundled_tasks
 from figures import ROOT, figure
 
 from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
-from iad_envs.bird.database import Database
+from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
-from iad_envs.bird.evaluation import Job, majority_right, pass_at, run_jobs
+from iad_envs.bird.evaluation import ScoringJob, majority_right, pass_at, run_jobs
 from iad_envs.bird.schema import RENDERERS, SchemaSource, load_schema
-from iad_envs.bird.scoring import GOLDS, Scorer
-from iad_policy.domains.bird.verifier import QueryVerifier
+from iad_envs.bird.scoring import GOLDS, QueryScorer
+from iad_policy.domains.bird.verifier import BirdVerifier
 from iad_policy.types import Candidate, State
 
 TIMEOUT_S = 30.0
@@ -73,10 +73,10 @@ def official_run(pairs: Sequence[Pair], n_processes: int) -> list[int]:
         return [one.get() for one in pending]
 
 
-def our_run(jobs: Sequence[Job], n_workers: int) -> list[int]:
+def our_run(jobs: Sequence[ScoringJob], n_workers: int) -> list[int]:
     """Score all pairs through hardened workers, with no gold result kept from before."""
     GOLDS.clear()
-    return [ex for found in run_jobs(jobs, Scorer.ex, workers=n_workers) for ex in found]
+    return [ex for found in run_jobs(jobs, QueryScorer.ex, workers=n_workers) for ex in found]
 
 
 def measure_speed(folder: Path, n_cores: int, n_copies: int, n_runs: int) -> dict[str, float]:
@@ -109,7 +109,7 @@ def systems(data: BirdData, folder: Path) -> dict[str, dict[str, str]]:
     return {file.stem: {key: one.sql for key, one in aligned(read_predictions(file), data).items()} for file in files}
 
 
-def distinct_jobs(data: BirdData, folder: Path, n_copies: int) -> list[Job]:
+def distinct_jobs(data: BirdData, folder: Path, n_copies: int) -> list[ScoringJob]:
     """Return for each question the systems' different queries; copies beyond the first differ by a comment."""
     predictions = systems(data, folder)
     jobs = []
@@ -118,7 +118,7 @@ def distinct_jobs(data: BirdData, folder: Path, n_copies: int) -> list[Job]:
         if n_copies > 1:
             every = [f"{sql} /* {place} */" for place, sql in enumerate(every * n_copies)]
         texts = dict.fromkeys(every)
-        jobs.append(Job(data.database(data.questions[task_id].db_id), gold, list(texts)))
+        jobs.append(ScoringJob(data.database(data.questions[task_id].db_id), gold, list(texts)))
     return jobs
 
 
@@ -146,7 +146,7 @@ def speed(folder: Path, *, is_full: bool) -> None:
 def latencies(folder: Path) -> None:
     data = load(folder)
     jobs = distinct_jobs(data, folder, 1)
-    with Scorer(jobs[0].path) as scorer:
+    with QueryScorer(jobs[0].path) as scorer:
         for job in jobs:
             scorer.gold(job.gold)
         pairs = [(sql, job.gold) for job in jobs for sql in job.predicted]
@@ -166,7 +166,7 @@ def latencies(folder: Path) -> None:
         trips = [_timed(lambda: scorer.database.run("SELECT 1")) for _ in range(3000)]
         figure("worker_roundtrip_us", 1e6 * median(trips), "us", n=len(trips), target=100)
     restarts = []
-    with Database(jobs[0].path) as database:
+    with DatabaseClient(jobs[0].path) as database:
         for _ in range(30):
             database.close()
             restarts.append(_timed(lambda: database.run("SELECT 1")))
@@ -257,7 +257,7 @@ def facts_table(questions: Sequence[Judged]) -> None:
 
 def votes(questions: Sequence[Judged]) -> None:
     """Print Majority@K, the verifier's choice among K and Pass@K, each over all choices of K systems."""
-    verifiers = {"proxy": QueryVerifier(), "proxy_alone": QueryVerifier(agreement=0.0)}
+    verifiers = {"proxy": BirdVerifier(), "proxy_alone": BirdVerifier(agreement=0.0)}
     for k in KS:
         majority, passed = [], []
         chosen: dict[str, list[float]] = {name: [] for name in verifiers}
@@ -290,7 +290,7 @@ def votes(questions: Sequence[Judged]) -> None:
                 figure(f"gap_closed_{name}_at_{k}", closed, "share", n=len(questions), better="higher")
 
 
-def _choice(verifier: QueryVerifier, question: Judged, group: Sequence[int]) -> float:
+def _choice(verifier: BirdVerifier, question: Judged, group: Sequence[int]) -> float:
     """Return the chance that the verifier's favourite is right, ties broken by chance."""
     candidates = [question.candidates[place] for place in group]
     state = State(None, {})

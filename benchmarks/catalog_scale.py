@@ -36,9 +36,9 @@ SEARCH = """
 import random
 from pathlib import Path
 from webshop_server.goals import load_goals
-from webshop_server.storage.loading import open_stock
+from webshop_server.storage.loading import open_shop
 folder = Path(sys.argv[1])
-catalog, engine = open_stock(folder)
+catalog, engine = open_shop(folder)
 draw = random.Random(0)
 queries, found = {}, []
 for goal in load_goals(folder, catalog):

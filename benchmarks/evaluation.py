@@ -137,8 +137,8 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
     """Run a configuration with everything saved, and write its summary."""
     asked = RunConfig(**{"env": "Corridor", "agent": "fake", "verifier": "instant", "strategies": ("single",)} | config)
     cached = CachedModel(model, folder.with_suffix(".sqlite"))
-    cast = Cast(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
-    runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: cast)
+    components = Cast(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
+    runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: components)
     results = Results(Heading(asked, "proxy", asked.tasks, {}))
     with RunFolder(folder, runner.config()) as kept:
         for record in runner.episodes(kept):

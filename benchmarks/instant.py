@@ -122,8 +122,8 @@ class Spent(NamedTuple):
 def episodes(strategy: Any, information: Information) -> Spent:
     """Play some episodes, and time the policy's part: CPU seconds, as other work on the machine is none of ours."""
     env, seconds = Instant(), 0.0
-    cast: dict[str, Any] = {"verifier": InstantVerifier(information), "roles": InstantRoles()}
-    with IADPolicyWrapper(InstantAgent(), env, strategy=strategy, n=3, **cast) as policy:
+    components: dict[str, Any] = {"verifier": InstantVerifier(information), "roles": InstantRoles()}
+    with IADPolicyWrapper(InstantAgent(), env, strategy=strategy, n=3, **components) as policy:
         for _ in range(N_EPISODES):
             observation, info = env.reset()
             is_over = False

@@ -23,7 +23,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.analysis.statistics import Interval
 from iad_policy.env_defaults import DEFAULTS
-from iad_policy.evaluation.components import load_cast
+from iad_policy.evaluation.components import load_components
 from iad_policy.evaluation.config import FREE, REFERENCE, RunConfig
 from iad_policy.evaluation.runner import Runner
 from iad_policy.recording.episode_record import EpisodeRecord
@@ -147,7 +147,7 @@ def _row(asked: Asked, name: str, cap: int) -> Row:
         budget={"decision.proposals": cap},
         **({"agent": asked.agent} | options),
     )
-    runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_cast)
+    runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_components)
     with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
         records = list(runner.episodes(folder))
     runner.close()

@@ -21,14 +21,14 @@ from figures import ROOT, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, State, Verdict, evaluate
-from iad_policy.evaluation.components import load_cast
+from iad_policy.evaluation.components import load_components
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.engines.ray_cluster import connected, load_ray
 from iad_policy.evaluation.resolve import env_of
 from iad_policy.evaluation.runner import Runner
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.components import Cast
+from iad_policy.runtime.components import Components
 
 N_ROUNDS = 3
 N_TASKS, N_SEEDS = 100, 5
@@ -107,7 +107,7 @@ def shopping(engine: str, workers: int) -> Measured:
     config = RunConfig(
         "IAD/WebShop-v0", "shopper", "proxy", tasks=N_TASKS, seed=seeds, engine=engine, workers=workers, split="test"
     )
-    return measured(Runner(config, partial(env_of, config), load_cast))
+    return measured(Runner(config, partial(env_of, config), load_components))
 
 
 def waiting(engine: str) -> Measured:
@@ -119,7 +119,7 @@ def waiting(engine: str) -> Measured:
         workers=N_WORKERS,
         env_args={"max_steps": 4},
     )
-    here = Cast(Slow(), Indifferent(), TemplateRoles())
+    here = Components(Slow(), Indifferent(), TemplateRoles())
     return measured(Runner(config, partial(env_of, config), lambda *_: here))
 
 

@@ -23,11 +23,11 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import Browser, find_chromium
 from iad_envs.data import data_folder
 from iad_envs.sketch2code.layout import KINDS, Box, page_boxes, score_layout
-from iad_envs.sketch2code.page import Limits, score_pages
+from iad_envs.sketch2code.page import RenderLimits, score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tab import Tab
 from iad_envs.sketch2code.tasks import load_assets, load_tasks
-from iad_policy.domains.sketch2code.verifier import SketchVerifier
+from iad_policy.domains.sketch2code.verifier import Sketch2CodeVerifier
 from iad_policy.types import Candidate, State
 
 FULL = "--full" in sys.argv
@@ -57,7 +57,7 @@ def published_boxes(html: str, assets: Mapping[str, bytes]) -> Mapping[str, Sequ
     """A page's boxes as the published scorer gets them: a browser each, a screenshot, a question per element."""
     browser = Browser(find_chromium())
     try:
-        tab = Tab(browser, scripts=True, assets=assets, limits=Limits())
+        tab = Tab(browser, scripts=True, assets=assets, limits=RenderLimits())
         tab.load(html)
         width, height = tab.evaluate(
             "new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', done)).then("
@@ -139,7 +139,7 @@ def speed(pages: list[str], assets: Mapping[str, bytes]) -> None:
 
 
 def memory(pages: list[str], assets: Mapping[str, bytes]) -> None:
-    with Renderer(assets=assets, limits=Limits(pages_per_browser=N_PAGES + 1_000)) as renderer:
+    with Renderer(assets=assets, limits=RenderLimits(pages_per_browser=N_PAGES + 1_000)) as renderer:
         for html in pages:
             renderer.run(html, lambda tab, page: None)
         before = held_mb(renderer.browser.process_group)
@@ -200,7 +200,7 @@ def proxy(env: Any) -> None:
         for level in (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0):
             outcome = env.simulate(token, distorted(boxes, level, rng))
             preview = State(outcome.observation, outcome.info, done=outcome.done)
-            taken, (verdict,) = timed(lambda: SketchVerifier().verify(state, [Candidate("", preview=preview)], ()))  # noqa: B023
+            taken, (verdict,) = timed(lambda: Sketch2CodeVerifier().verify(state, [Candidate("", preview=preview)], ()))  # noqa: B023
             times.append(taken)
             scores.append(verdict.score)
             layouts.append(env.oracle(outcome.token)["reward_parts"]["layout"])

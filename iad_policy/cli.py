@@ -18,14 +18,14 @@ from iad_envs.data import DATA_VARIABLE, data_folder
 from iad_envs.errors import Unavailable
 from iad_policy.commands import reports as commands
 from iad_policy.commands.doctor import LIMIT_S, examine, page
-from iad_policy.commands.options import asked_for, pairs
+from iad_policy.commands.options import config_parts, pairs
 from iad_policy.commands.play import play as play_episode
 from iad_policy.commands.suite import NAME, read_suite
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import IADError, MissingExtra, StorageError
-from iad_policy.evaluation.components import cache_path, load_cast
+from iad_policy.evaluation.components import cache_path, load_components
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, THREADS, RunConfig
-from iad_policy.evaluation.resolve import completed, entry_points, env_of, make_env, parameters_of
+from iad_policy.evaluation.resolve import entry_points, env_of, make_env, parameters_of, resolve
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.trackers import TrackerError, tracker_names
 from iad_policy.hashing import digest
@@ -254,7 +254,7 @@ def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
     with _clear_errors(BAD_INPUT):
         trackers = tracker_names(given["track"])
         plan = _plan(given, default)
-        runs = [(folder, config, Runner(config, partial(env_of, config), load_cast)) for folder, config in plan]
+        runs = [(folder, config, Runner(config, partial(env_of, config), load_components)) for folder, config in plan]
     try:
         for folder, config, runner in runs:
             if config.tasks is not None and len(runner.tasks) < config.tasks:
@@ -272,7 +272,7 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
     """Return the runs that are asked for, each with its folder: several get folders in one."""
     ctx, file = given["ctx"], given["config"]
     sources = {name: ctx.get_parameter_source(name) for name in given}
-    asked = asked_for(
+    asked = config_parts(
         {name: given[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     )
     envs = asked.pop("env", None)
@@ -282,7 +282,7 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
         for env in (envs or [None])
     ]
     names = [entry.pop(NAME, None) for entry in entries]
-    configs = [completed(entry, default=default) for entry in entries]
+    configs = [resolve(entry, default=default) for entry in entries]
     folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
     if len(set(folders)) < len(folders):
         raise ValueError("expected runs that differ, or have a name each, got the same one twice; give them names")

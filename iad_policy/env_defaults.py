@@ -31,7 +31,7 @@ class Defaults:
 
 SHOP = Defaults(
     "shopper",
-    proxy="iad_policy.domains.webshop.verifier:InstructionVerifier",
+    proxy="iad_policy.domains.webshop.verifier:WebShopVerifier",
     prompts="webshop",
     stand_ins=("click[nothing]", "search[gift]"),
 )
@@ -41,21 +41,21 @@ DEFAULTS = {
     "IAD/WebShopBrowser-v0": SHOP,
     "IAD/InterCodeBash-v0": Defaults(
         "scripter",
-        proxy="iad_policy.domains.bash.verifier:CommandVerifier",
+        proxy="iad_policy.domains.bash.verifier:BashVerifier",
         prompts="bash",
         stand_ins=("ls", "cat /missing", "nothing-such", "submit"),
     ),
     "IAD/BIRD-v0": Defaults(
         "linker",
-        proxy="iad_policy.domains.bird.verifier:QueryVerifier",
+        proxy="iad_policy.domains.bird.verifier:BirdVerifier",
         prompts="bird",
         stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
     ),
     "IAD/Sketch2Code-v0": Defaults(
         "tracer",
-        proxy="iad_policy.domains.sketch2code.verifier:SketchVerifier",
+        proxy="iad_policy.domains.sketch2code.verifier:Sketch2CodeVerifier",
         prompts="sketch2code",
-        language="iad_policy.domains.sketch2code.language_agent:SketchLanguageAgent",
+        language="iad_policy.domains.sketch2code.language_agent:Sketch2CodeLanguageAgent",
     ),
 }
 

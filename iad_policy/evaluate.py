@@ -58,9 +58,9 @@ def evaluate(
     """
     from iad_policy.analysis.results import Results
     from iad_policy.analysis.viewer.report import write_report
-    from iad_policy.evaluation.components import load_cast
+    from iad_policy.evaluation.components import load_components
     from iad_policy.evaluation.config import FREE
-    from iad_policy.evaluation.resolve import completed, env_of
+    from iad_policy.evaluation.resolve import env_of, resolve
     from iad_policy.evaluation.runner import Runner
     from iad_policy.evaluation.trackers import Tracking
     from iad_policy.recording.run_folder import RunFolder
@@ -79,8 +79,8 @@ def evaluate(
     for name in ("n", "seed"):
         if isinstance(asked.get(name), list | range):
             asked[name] = tuple(asked[name])
-    config = completed(asked, is_known=isinstance(env, str))
-    runner = Runner(config, partial(env_of, config) if isinstance(env, str) else env, load_cast)
+    config = resolve(asked, is_known=isinstance(env, str))
+    runner = Runner(config, partial(env_of, config) if isinstance(env, str) else env, load_components)
     results = Results(runner.heading)
     with TemporaryDirectory() as nowhere:
         try:

@@ -42,14 +42,14 @@ def load_own(kind: str, name: str, known: Iterable[str]) -> Any:
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise UnknownName(f"{kind} or {OWN}", name, known)
-    found = imported(f"{kind} or {OWN}", name, module, known)
+    found = import_named(f"{kind} or {OWN}", name, module, known)
     if not hasattr(found, attribute):
         theirs = [one for one in vars(found) if not one.startswith("_")]
         raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, theirs)
     return getattr(found, attribute)
 
 
-def imported(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleType:
+def import_named(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleType:
     """Return the module that a name begins with.
 
     Raises:
@@ -69,7 +69,7 @@ def imported(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleT
         ) from error
 
 
-def made(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:
+def instantiate(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:
     """Return what is used of an object of the user's: a class is called, anything else is it already.
 
     Raises:
@@ -93,7 +93,7 @@ def made(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:
     return own(*given, **options)
 
 
-def signed(name: str, thing: Any) -> str:
+def with_source_digest(name: str, thing: Any) -> str:
     """Return a name with a digest of the thing's source and of the module that it is in, unless it is ours.
 
     So that a run knows a strategy, agent, verifier or environment of the user's by what it does, not by its name. The

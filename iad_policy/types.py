@@ -247,7 +247,7 @@ class Outcome(NamedTuple):
     key: str
 
 
-class Asked(NamedTuple):
+class RoleAnswer(NamedTuple):
     """A role and what it said."""
 
     role: str
@@ -274,7 +274,7 @@ class Decision:
     budget: Mapping[str, Usage]
     cut: str = ""
     notes: tuple[str, ...] = ()
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[RoleAnswer, ...] = ()
 
     @property
     def usage(self) -> Usage:

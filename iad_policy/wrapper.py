@@ -16,7 +16,7 @@ from iad_policy.hashing import digest
 from iad_policy.recording.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
 from iad_policy.roles import load_roles
-from iad_policy.runtime.components import Cast
+from iad_policy.runtime.components import Components
 from iad_policy.runtime.driver import Driver
 from iad_policy.runtime.episode import Episode
 from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold
@@ -90,7 +90,7 @@ class IADPolicyWrapper:
         self._strategy = load_strategy(strategy, n=n, **options)
         base, judge = load_agent(agent, env), _verifier(verifier, env)
         require_verifier(strategy, judge)
-        self._cast = Cast(base, judge, load_roles(roles, env, base, judge))
+        self._components = Components(base, judge, load_roles(roles, env, base, judge))
         self._world = adapt(env)
         self._simulator = load_simulator(simulator, env)
         require_no_gold(self._simulator, base, judge)
@@ -108,12 +108,12 @@ class IADPolicyWrapper:
     @property
     def agent(self) -> Agent:
         """The base agent."""
-        return self._cast.agent
+        return self._components.agent
 
     @property
     def verifier(self) -> Verifier | None:
         """The verifier, if there is one."""
-        return self._cast.verifier
+        return self._components.verifier
 
     @property
     def usage(self) -> Usage:
@@ -210,7 +210,7 @@ class IADPolicyWrapper:
         self._episode = episode
         self._driver = Driver(
             self._strategy,
-            self._cast,
+            self._components,
             episode,
             meter=lambda: Meter(self._budget.of("decision"), parent=meter),
             executor=self._executor,
@@ -244,7 +244,7 @@ class IADPolicyWrapper:
         return self._log(task)
 
     def _annotated(self, decision: Decision) -> Decision:
-        agent = self._cast.agent
+        agent = self._components.agent
         drops = isinstance(agent, FunctionAgent) and not agent.takes_feedback
         if not drops or all(candidate.feedback is None for candidate in decision.candidates):
             return decision

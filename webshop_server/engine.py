@@ -39,7 +39,7 @@ class ShopState(NamedTuple):
     visited: tuple[str, ...] = ()
 
 
-class Step(NamedTuple):
+class ShopStep(NamedTuple):
     """The state after an action, and "" or what was wrong with the action (the state is then the same)."""
 
     state: ShopState
@@ -89,19 +89,19 @@ class Shop:
         """The state of a shopper who has just been given an instruction."""
         return ShopState(instruction)
 
-    def act(self, state: ShopState, action: str) -> Step:
+    def act(self, state: ShopState, action: str) -> ShopStep:
         """Where an action leads; any text is accepted, and a bad one explained."""
         if state.kind == "done":
-            return Step(state, "no action is possible: the purchase is made")
+            return ShopStep(state, "no action is possible: the purchase is made")
         name, argument = parse_action(action)
         if name == "search":
             return self.search_for(state, argument)
         if name == "click":
             clickables = self.clickables(state)
             if argument in clickables and argument != "search":
-                return Step(self._click(state, argument))
-            return Step(state, self._not_clickable(state, argument))
-        return Step(state, f"expected search[words] or click[button], got {_quoted(action)}")
+                return ShopStep(self._click(state, argument))
+            return ShopStep(state, self._not_clickable(state, argument))
+        return ShopStep(state, f"expected search[words] or click[button], got {_quoted(action)}")
 
     def page(self, state: ShopState) -> Page:
         """The page a state shows."""
@@ -133,13 +133,13 @@ class Shop:
             return ("search",)
         return () if state.kind == "done" else (_BACK, _PREVIOUS)
 
-    def search_for(self, state: ShopState, query: str) -> Step:
+    def search_for(self, state: ShopState, query: str) -> ShopStep:
         """Where a search leads, for any query, also one that `search[...]` can't spell."""
         if not self.search_anywhere and state.kind != "index":
-            return Step(state, "expected a search on the first page only; click[back to search] leads there")
+            return ShopStep(state, "expected a search on the first page only; click[back to search] leads there")
         if len(query) > MAX_QUERY_LENGTH:
-            return Step(state, f"expected at most {MAX_QUERY_LENGTH} characters to search, got {len(query)}")
-        return Step(ShopState(state.instruction, "results", query, 1, visited=state.visited))
+            return ShopStep(state, f"expected at most {MAX_QUERY_LENGTH} characters to search, got {len(query)}")
+        return ShopStep(ShopState(state.instruction, "results", query, 1, visited=state.visited))
 
     def links(self, state: ShopState) -> dict[str, ShopState]:
         """Where every clickable of a page leads."""

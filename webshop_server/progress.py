@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from webshop_server.goals import Goal
 from webshop_server.pages import Page
-from webshop_server.reward import Scorer
+from webshop_server.reward import PurchaseScorer
 
 Mode = Literal["maximum", "agentboard"]
 
@@ -24,7 +24,7 @@ class Progress(NamedTuple):
     best: float = 0.0
 
 
-def advance(progress: Progress, page: Page, goal: Goal, scorer: Scorer, *, mode: Mode = "maximum") -> Progress:
+def advance(progress: Progress, page: Page, goal: Goal, scorer: PurchaseScorer, *, mode: Mode = "maximum") -> Progress:
     """Progress after a page has been shown; the argument is not changed."""
     search, item, purchase, best = progress
     if page.products:

@@ -183,7 +183,7 @@ def similar(first: str, second: str) -> bool:
     return fuzz.token_set_ratio(first, second) >= SIMILAR_FROM
 
 
-class Scorer:
+class PurchaseScorer:
     """Scores purchases under one tagger and keeps what it found, for any number of episodes.
 
     Args:

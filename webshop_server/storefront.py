@@ -6,17 +6,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
-from webshop_server.engine import Shop, ShopState, Step
+from webshop_server.engine import Shop, ShopState, ShopStep
 from webshop_server.goals import Goals
 from webshop_server.pages import RENDERERS, render_text, render_text_rich
 from webshop_server.progress import Mode, Progress, advance
-from webshop_server.reward import Scorer
+from webshop_server.reward import PurchaseScorer
 
 ProgressMode = Mode | Literal["off"]
 PROGRESS_MODES = ("maximum", "agentboard", "off")
 
 
-class Task(NamedTuple):
+class ShopTask(NamedTuple):
     """What a shopper is told, and what of it can be listed: no gold.
 
     `weight` is the chance to be drawn, relative.
@@ -29,7 +29,7 @@ class Task(NamedTuple):
     instruction: str
 
 
-class Sight(NamedTuple):
+class ShopView(NamedTuple):
     """What is seen in a state: the observation, the clickables, whether a search is taken, and the page as data."""
 
     observation: str
@@ -50,16 +50,16 @@ class Storefront(Protocol):
     """A shop, here or elsewhere. Read-only: any number of episodes and threads may use it."""
 
     @property
-    def tasks(self) -> Sequence[Task]:
+    def tasks(self) -> Sequence[ShopTask]:
         """All tasks, in order."""
 
-    def task(self, task_id: str) -> Task:
+    def task(self, task_id: str) -> ShopTask:
         """Return a task; KeyError for none."""
 
-    def act(self, state: ShopState, action: str, mode: str) -> Step:
+    def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
         """Return where an action leads; `mode` is the observation that will be asked for next."""
 
-    def look(self, state: ShopState, mode: str, score: float | None = None) -> Sight:
+    def look(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
         """Return what is seen in an observation mode; with a score the done page is the original's, which shows it."""
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
@@ -78,30 +78,32 @@ class LocalStorefront:
         scorer: Rewards.
     """
 
-    def __init__(self, shop: Shop, goals: Goals, scorer: Scorer) -> None:
+    def __init__(self, shop: Shop, goals: Goals, scorer: PurchaseScorer) -> None:
         self.shop = shop
         self._goals = goals
         self._scorer = scorer
 
     @property
-    def tasks(self) -> Sequence[Task]:
+    def tasks(self) -> Sequence[ShopTask]:
         """All tasks, in order."""
-        return [Task(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction) for goal in self._goals]
+        return [
+            ShopTask(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction) for goal in self._goals
+        ]
 
-    def task(self, task_id: str) -> Task:
+    def task(self, task_id: str) -> ShopTask:
         """Return a task.
 
         Raises:
             KeyError: No such task.
         """
         goal = self._goals.by_id(task_id)
-        return Task(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction)
+        return ShopTask(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction)
 
-    def act(self, state: ShopState, action: str, mode: str) -> Step:
+    def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
         """Return where an action leads."""
         return self.shop.act(state, action)
 
-    def look(self, state: ShopState, mode: str, score: float | None = None) -> Sight:
+    def look(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
         """Return what is seen in a state."""
         page = self.shop.page(state)
         if score is None or mode == "url":
@@ -109,7 +111,7 @@ class LocalStorefront:
         else:
             observation = (render_text if mode == "text" else render_text_rich)(page, score)
         takes_search = page.has_search_bar or (self.shop.search_anywhere and page.kind != "done")
-        return Sight(observation, page.clickables, takes_search, page.public())
+        return ShopView(observation, page.clickables, takes_search, page.public())
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
         """Return gold about a state; with the mode "off" progress stays as it was."""

@@ -22,12 +22,12 @@ from iad_envs.bash.docker_script import RUN, STDIN, TREE, parse_report, parse_tr
 from iad_envs.bash.sandbox import (
     Capabilities,
     Change,
-    Limits,
-    Result,
+    CommandResult,
+    FrozenState,
     SandboxError,
+    SandboxLimits,
     SandboxUnavailable,
     Setup,
-    Token,
 )
 from iad_envs.bash.setup import unpack
 
@@ -52,7 +52,7 @@ class _State(NamedTuple):
 class _Engine:
     """What a sandbox shares with its forks: the engine, and how containers are made."""
 
-    def __init__(self, client: Any, limits: Limits, runtime: str | None) -> None:
+    def __init__(self, client: Any, limits: SandboxLimits, runtime: str | None) -> None:
         self.client = client
         self.limits = limits
         self.runtime = runtime
@@ -91,7 +91,7 @@ class _Engine:
 class DockerSandbox:
     """A sandbox or a fork of one; see `iad_envs.bash.sandbox.Sandbox`."""
 
-    def __init__(self, engine: _Engine, start: Token, *, owner: bool) -> None:
+    def __init__(self, engine: _Engine, start: FrozenState, *, owner: bool) -> None:
         self._engine = engine
         self._start = start
         self._owner = owner
@@ -117,7 +117,7 @@ class DockerSandbox:
         )  # fmt: skip
 
     @property
-    def start(self) -> Token:
+    def start(self) -> FrozenState:
         """The state it was opened in."""
         return self._start
 
@@ -129,7 +129,7 @@ class DockerSandbox:
         oldpwd: str = "",
         timeout_s: float | None = None,
         stdin: bytes = b"",
-    ) -> Result:
+    ) -> CommandResult:
         """Run a command; see `Sandbox.run`."""
         limits = self._engine.limits
         time_s = limits.time_s if timeout_s is None else timeout_s
@@ -145,7 +145,7 @@ class DockerSandbox:
             flooded = report.size >= limits.flood_bytes
             if timed_out or flooded:
                 self._exec(["bash", "-c", "kill -9 -1"])
-        return Result(
+        return CommandResult(
             exit_code=report.exit_code,
             output=report.text(2 * kept),
             truncated=report.size > 2 * kept,
@@ -161,7 +161,7 @@ class DockerSandbox:
         """Go back to the start."""
         self.restore(self._start)
 
-    def snapshot(self) -> Token:
+    def snapshot(self) -> FrozenState:
         """Freeze the present state as an image."""
         with self._busy:
             ended = self._count()
@@ -170,9 +170,9 @@ class DockerSandbox:
             engine = self._engine
             image = self._container.commit(repository=f"iad-{engine.label[:12]}", tag=uuid.uuid4().hex,
                                            changes=f"LABEL {LABEL}={engine.label}")  # fmt: skip
-        return Token(ended, owner=engine, key=_State(image.id, tree))
+        return FrozenState(ended, owner=engine, key=_State(image.id, tree))
 
-    def restore(self, token: Token) -> None:
+    def restore(self, token: FrozenState) -> None:
         """Go to a frozen state, in a new container."""
         state = self._own(token)
         with self._busy:
@@ -182,13 +182,13 @@ class DockerSandbox:
                 self._end = weakref.finalize(self, _remove, self._container)
             _remove(old)
 
-    def fork(self, token: Token | None = None) -> Self:
+    def fork(self, token: FrozenState | None = None) -> Self:
         """A throw-away sandbox in a frozen state."""
         state = self.snapshot() if token is None else token
         self._own(state)
         return type(self)(self._engine, state, owner=False)
 
-    def commit(self, child: Self) -> Token:
+    def commit(self, child: Self) -> FrozenState:
         """Take over the state of a fork, and close it."""
         if child._engine is not self._engine or child is self:
             raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
@@ -197,7 +197,7 @@ class DockerSandbox:
         child.close()
         return state
 
-    def diff(self, since: Token | None = None) -> tuple[Change, ...]:
+    def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
         """What differs from a frozen state."""
         before = self._own(self._start if since is None else since).tree
         now = {row.path: row for row in self.tree()}
@@ -228,7 +228,7 @@ class DockerSandbox:
         """Remove its containers and images."""
         self._end()
 
-    def _own(self, token: Token) -> _State:
+    def _own(self, token: FrozenState) -> _State:
         if token.owner is not self._engine:
             raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
         state: _State = token.key
@@ -313,7 +313,7 @@ def connect(image: str = IMAGE, base_url: str | None = None, **options: Any) -> 
 def open_docker(
     *,
     setup: Setup = (),
-    limits: Limits,
+    limits: SandboxLimits,
     image: str = IMAGE,
     runtime: str | None = None,
     base_url: str | None = None,
@@ -333,7 +333,7 @@ def open_docker(
     client = connect(image, base_url)
     _sweep(client)
     engine = _Engine(client, limits, runtime)
-    first = DockerSandbox(engine, Token(0, owner=engine, key=_State(image, {})), owner=True)
+    first = DockerSandbox(engine, FrozenState(0, owner=engine, key=_State(image, {})), owner=True)
     if setup:
         unpack(first, setup)
     first._start = first.snapshot()

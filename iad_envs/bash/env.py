@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from iad_envs.bash.facts import NOTHING, complaint_about, facts_of, observation_of
-from iad_envs.bash.sandbox import Limits, open_sandbox
+from iad_envs.bash.sandbox import SandboxLimits, open_sandbox
 from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, run_gold, scored
 from iad_envs.bash.start_state import Ran, StartState
-from iad_envs.bash.tasks import DATA_FILES, Task, commands_in, load_tasks, setup_of
+from iad_envs.bash.tasks import DATA_FILES, BashTask, commands_in, load_tasks, setup_of
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
-from iad_envs.requirements import Part
+from iad_envs.requirements import Requirement
 from iad_envs.requirements.docker import DOCKER
 from iad_envs.requirements.sandbox import SANDBOX
 from iad_envs.spaces import UnicodeText
@@ -102,8 +102,8 @@ class BashEnv(IADEnv[str, ShellState]):
     * v0: First version.
     """
 
-    NEEDS: ClassVar[tuple[Part, ...]] = (SANDBOX,)
-    OPTIONS: ClassVar[tuple[Part, ...]] = (DOCKER,)
+    NEEDS: ClassVar[tuple[Requirement, ...]] = (SANDBOX,)
+    OPTIONS: ClassVar[tuple[Requirement, ...]] = (DOCKER,)
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class BashEnv(IADEnv[str, ShellState]):
         self._reward = reward
         self._published = published
         self._backend = backend
-        self._limits = Limits(**(limits or {}))
+        self._limits = SandboxLimits(**(limits or {}))
         self._options = dict(sandbox_options or {})
         self._starts: dict[str, StartState] = {}
         self._excluded: dict[str, str] | None = None
@@ -203,19 +203,19 @@ class BashEnv(IADEnv[str, ShellState]):
             start = self._starts[file_system] = StartState(sandbox, published=self._published)
         return start
 
-    def _task(self, task_id: str) -> Task:
+    def _task(self, task_id: str) -> BashTask:
         try:
             return self._tasks[task_id]
         except KeyError:
             raise UnknownTask("task_id", task_id, self._tasks) from None
 
-    def _task_id(self, task: Task) -> str:
+    def _task_id(self, task: BashTask) -> str:
         return task.task_id
 
-    def _instruction(self, task: Task) -> str:
+    def _instruction(self, task: BashTask) -> str:
         return task.instruction
 
-    def _start(self, task: Task) -> ShellState:
+    def _start(self, task: BashTask) -> ShellState:
         start = self._start_of(task.file_system)
         return ShellState(start, task.instruction)
 
@@ -247,7 +247,7 @@ class BashEnv(IADEnv[str, ShellState]):
         page["output"] = state.ran.result.output
         return View(f"{observation_of(state.ran.result, facts)}\n{note}".rstrip(), ACTIONS, facts, page)
 
-    def _score(self, task: Task, now: Snapshot, memory: GoldOnce | None) -> Score:
+    def _score(self, task: BashTask, now: Snapshot, memory: GoldOnce | None) -> Score:
         state: ShellState = now.state
         gold_once = memory or GoldOnce()
         if now.step == 0:  # nothing was done yet, and the gold command need not run for a reset
@@ -260,7 +260,7 @@ class BashEnv(IADEnv[str, ShellState]):
             return Score(0.0, progress, False, found.parts, gold_once)
         return Score(found.total, progress, found.total == 1.0, found.parts, gold_once)
 
-    def _reference(self, task: Task) -> dict[str, Any]:
+    def _reference(self, task: BashTask) -> dict[str, Any]:
         return {"gold": task.gold}
 
     def _result_key(self, state: ShellState, view: View) -> Hashable:

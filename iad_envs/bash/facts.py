@@ -4,7 +4,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from iad_envs.bash.sandbox import Change, Result
+from iad_envs.bash.sandbox import Change, CommandResult
 from iad_envs.bash.start_state import Ran
 
 MAX_PATHS = 100
@@ -59,7 +59,7 @@ def facts_of(ran: Ran, command: str) -> dict[str, Any]:
     }
 
 
-def complaint_about(result: Result) -> str:
+def complaint_about(result: CommandResult) -> str:
     """Return why a command that ran is no valid action: a program that isn't there, or no shell syntax."""
     if result.exit_code == NOT_FOUND:
         return "expected commands that exist here, got one that was not found; see its message"
@@ -68,7 +68,7 @@ def complaint_about(result: Result) -> str:
     return ""
 
 
-def observation_of(result: Result, facts: Mapping[str, Any]) -> str:
+def observation_of(result: CommandResult, facts: Mapping[str, Any]) -> str:
     """Return what an agent sees after a command: its output, and a last line that says how it ended."""
     notes = [f"exit code {result.exit_code}"]
     if result.timed_out:

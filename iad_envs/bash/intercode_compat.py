@@ -56,7 +56,7 @@ def arrives_as(command: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class GitIndex:
     """What git tracks of a start state: every file and link that isn't ignored.
 
     Attributes:
@@ -68,7 +68,7 @@ class Index:
     folders: frozenset[str]
 
     @classmethod
-    def of(cls, tree: Iterable[Change]) -> "Index":
+    def of(cls, tree: Iterable[Change]) -> "GitIndex":
         """Return the index of a state, given everything in it."""
         files = frozenset(
             entry.path[1:] for entry in tree if _is_listed(entry.mode) and not _is_ignored(entry.path[1:])
@@ -76,7 +76,7 @@ class Index:
         return cls(files, frozenset(folder for file in files for folder in _parents(file)))
 
 
-def git_status(index: Index, changes: Iterable[Change]) -> str:
+def git_status(index: GitIndex, changes: Iterable[Change]) -> str:
     """Return what `git status --short` prints, given every change since the commit."""
     tracked: dict[str, str] = {}
     untracked: set[str] = set()
@@ -104,7 +104,7 @@ def _code(change: Change) -> str:
     return "M"
 
 
-def _collapsed(index: Index, path: str) -> str:
+def _collapsed(index: GitIndex, path: str) -> str:
     """An untracked path as it is listed: the topmost folder above it that holds nothing tracked."""
     for folder in _parents(path):
         if folder not in index.folders:

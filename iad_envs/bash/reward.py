@@ -36,7 +36,7 @@ class UnreadableStatus(IndexError):
     """A status that the original's parser fails on, because a name with a blank shifted its columns."""
 
 
-class Parts(NamedTuple):
+class RewardParts(NamedTuple):
     """The parts of InterCode's reward.
 
     Attributes:
@@ -55,7 +55,7 @@ class Parts(NamedTuple):
         return BASE + self.file_diff + self.file_changes + self.answer
 
 
-class StrictParts(NamedTuple):
+class StrictRewardParts(NamedTuple):
     """The parts of the strict reward, each 0-1 and worth half.
 
     Attributes:
@@ -79,7 +79,7 @@ def intercode_parts(
     agent_output: str | None,
     gold_output: str | None,
     same_content: Callable[[str], bool],
-) -> Parts:
+) -> RewardParts:
     """Score as the original does.
 
     Args:
@@ -98,17 +98,17 @@ def intercode_parts(
     file_changes = SHARE
     if common:
         file_changes = round(SHARE * (sum(map(same_content, common)) / len(common)), 2)
-    return Parts(file_diff, file_changes, round(SHARE * similarity(agent_output, gold_output), 2))
+    return RewardParts(file_diff, file_changes, round(SHARE * similarity(agent_output, gold_output), 2))
 
 
 def strict_parts(
     agent_changes: Iterable[Change], gold_changes: Iterable[Change], *, agent_output: str, gold_output: str
-) -> StrictParts:
+) -> StrictRewardParts:
     """Score by what changed since the start, contents, modes and deletions included, and the exact output."""
     agent, gold = set(map(_facts, agent_changes)), set(map(_facts, gold_changes))
     files = len(agent & gold) / len(agent | gold) if agent | gold else 1.0
     is_exact = agent_output.rstrip("\n") == gold_output.rstrip("\n")
-    return StrictParts(files, 1.0 if is_exact else PARTLY_RIGHT * similarity(agent_output, gold_output))
+    return StrictRewardParts(files, 1.0 if is_exact else PARTLY_RIGHT * similarity(agent_output, gold_output))
 
 
 def parse_status(status: str) -> Sequence[Entry]:

@@ -30,7 +30,7 @@ class SandboxUnavailable(SandboxError, Unavailable):
     """This machine can't isolate commands that way; the message says what to do."""
 
 
-class Result(NamedTuple):
+class CommandResult(NamedTuple):
     """What came of a command.
 
     Attributes:
@@ -78,7 +78,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """What commands may use; always in force.
 
     Attributes:
@@ -129,7 +129,7 @@ class Capabilities:
     limits: Mapping[str, str] = field(default_factory=dict)
 
 
-class Token:
+class FrozenState:
     """A frozen state. It lives as long as someone holds it; the sandbox and every fork of it can go there.
 
     Args:
@@ -155,7 +155,7 @@ class Sandbox(Protocol):
         ...
 
     @property
-    def start(self) -> Token:
+    def start(self) -> FrozenState:
         """The state it was opened with; of a fork, the state it was forked from."""
         ...
 
@@ -167,7 +167,7 @@ class Sandbox(Protocol):
         oldpwd: str = "",
         timeout_s: float | None = None,
         stdin: bytes = b"",
-    ) -> Result:
+    ) -> CommandResult:
         """Run a command in a fresh `bash -c`, or an argument list without a shell.
 
         Nothing but the file system, background processes and what is passed back in (`cwd`, `oldpwd`) carries over
@@ -183,26 +183,26 @@ class Sandbox(Protocol):
         """Go back to `start`, ending every process."""
         ...
 
-    def snapshot(self) -> Token:
-        """Freeze the present state, ending background processes (`Token.ended` says how many), and go on from it."""
+    def snapshot(self) -> FrozenState:
+        """Freeze the present state and go on from it; background processes end (`FrozenState.ended` counts them)."""
         ...
 
-    def restore(self, token: Token) -> None:
+    def restore(self, token: FrozenState) -> None:
         """Go to a frozen state, ending every process."""
         ...
 
-    def fork(self, token: Token | None = None) -> Self:
+    def fork(self, token: FrozenState | None = None) -> Self:
         """A throw-away sandbox in a frozen state; without one, in the present state, which is frozen first.
 
         Close it, or use it as a context manager. Forks of one state run beside each other and don't see each other.
         """
         ...
 
-    def commit(self, child: Self) -> Token:
+    def commit(self, child: Self) -> FrozenState:
         """Take over the state of a fork without running anything again, and close the fork."""
         ...
 
-    def diff(self, since: Token | None = None) -> tuple[Change, ...]:
+    def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
         """What differs from a frozen state (`start` if none is given), sorted by path.
 
         `/dev`, `/proc`, `/usr` and the folders that lead to it can't change and are not looked at.
@@ -241,7 +241,7 @@ class Sandbox(Protocol):
 
 
 def open_sandbox(
-    backend: str = "embedded", *, setup: Setup = (), limits: Limits | None = None, **options: Any
+    backend: str = "embedded", *, setup: Setup = (), limits: SandboxLimits | None = None, **options: Any
 ) -> Sandbox:
     """Open a sandbox.
 
@@ -259,4 +259,4 @@ def open_sandbox(
         raise ValueError(f"expected a sandbox backend, got {backend!r}; known: {', '.join(BACKENDS)}")
     module, name = BACKENDS[backend].split(":")
     opener = getattr(import_module(module), name)
-    return cast(Sandbox, opener(setup=setup, limits=limits or Limits(), **options))
+    return cast(Sandbox, opener(setup=setup, limits=limits or SandboxLimits(), **options))

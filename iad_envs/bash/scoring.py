@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from iad_envs.bash.intercode_compat import git_status
 from iad_envs.bash.reward import UnreadableStatus, intercode_parts, strict_parts
-from iad_envs.bash.sandbox import Token
+from iad_envs.bash.sandbox import FrozenState
 from iad_envs.bash.start_state import Ran, StartState, answer_of, is_text
 
 RewardMode = Literal["intercode", "strict"]
@@ -68,6 +68,6 @@ def scored(mode: RewardMode, start: StartState, last: Ran | None, *, instruction
     return Scored(parts.total, parts._asdict())
 
 
-def _same_checksum(start: StartState, files: Token, gold_files: Token, path: str) -> bool:
+def _same_checksum(start: StartState, files: FrozenState, gold_files: FrozenState, path: str) -> bool:
     """Compare a path as the original does: what has no dot is hashed with a program it lacks: both print an error."""
     return "." not in path or start.checksum(files, path) == start.checksum(gold_files, path)

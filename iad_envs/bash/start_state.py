@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from iad_envs.bash.intercode_compat import CLEANING, MALFORMED, TIMED_OUT, Index, MalformedCommand, arrives_as
-from iad_envs.bash.sandbox import Change, Result, Sandbox, SandboxError, Token
+from iad_envs.bash.intercode_compat import CLEANING, MALFORMED, TIMED_OUT, GitIndex, MalformedCommand, arrives_as
+from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxError
 
 REPLACED = "\ufffd"
 """What bytes that are not UTF-8 are decoded as."""
@@ -25,9 +25,9 @@ class Ran(NamedTuple):
         complaint: Why the command can't be run; empty otherwise.
     """
 
-    result: Result | None
+    result: CommandResult | None
     line: str
-    files: Token
+    files: FrozenState
     changes: tuple[Change, ...]
     since_start: tuple[Change, ...]
     ended: int
@@ -54,10 +54,10 @@ class StartState:
                 self.token = fork.snapshot()
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> GitIndex:
         """What git would track of it."""
         with self.sandbox.fork(self.token) as fork:
-            return Index.of(fork.tree("/"))
+            return GitIndex.of(fork.tree("/"))
 
     def run(self, before: Ran | None, command: str, *, cwd: str = "/", oldpwd: str = "") -> Ran:
         """Run a command in a fork of the state after another (None: of the start), freeze that, and drop the fork."""
@@ -81,7 +81,7 @@ class StartState:
         files, since_start = (self.token, ()) if before is None else (before.files, before.since_start)
         return Ran(None, "", files, (), since_start, 0, complaint)
 
-    def checksum(self, files: Token, path: str) -> str:
+    def checksum(self, files: FrozenState, path: str) -> str:
         """Return what `md5sum` prints for a path, seen from `/`."""
         with self.sandbox.fork(files) as fork:
             return fork.run(["md5sum", path]).output

@@ -31,7 +31,7 @@ class TaskFileError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class BashTask:
     """A task.
 
     Attributes:
@@ -52,7 +52,7 @@ class Task:
 
 
 @lru_cache(maxsize=8)
-def load_tasks(folder: Path) -> tuple[Task, ...]:
+def load_tasks(folder: Path) -> tuple[BashTask, ...]:
     """Return the tasks of a data folder, in order.
 
     Raises:
@@ -101,7 +101,7 @@ def _called(words: list[str]) -> Iterator[str]:
             is_next, after_xargs = "=" in word and is_next, word == "xargs"
 
 
-def _tasks_of(file: Path) -> Iterator[Task]:
+def _tasks_of(file: Path) -> Iterator[BashTask]:
     try:
         rows = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -113,10 +113,10 @@ def _tasks_of(file: Path) -> Iterator[Task]:
         yield _task(row, found[0], f"{found[0]}-{position}", file)
 
 
-def _task(row: Any, file_system: str, task_id: str, file: Path) -> Task:
+def _task(row: Any, file_system: str, task_id: str, file: Path) -> BashTask:
     try:
         gold = row["gold"]
-        return Task(
+        return BashTask(
             task_id=task_id,
             instruction=str(row["query"]),
             gold=gold if isinstance(gold, str) else ";".join(gold),

@@ -3,26 +3,26 @@
 from typing import NamedTuple
 
 from iad_envs.bird.data import BirdData
-from iad_envs.bird.database import SCORING, Database, Dialect, Limits, Queried
+from iad_envs.bird.database import SCORING, DatabaseClient, Dialect, Queried, QueryLimits
 from iad_envs.bird.findings import Values, values_of
 from iad_envs.bird.schema import Schema, schema_of
-from iad_envs.bird.scoring import Scorer
+from iad_envs.bird.scoring import QueryScorer
 
 
-class Server(NamedTuple):
+class PostgresServer(NamedTuple):
     """How a PostgreSQL database is reached; see `postgres.PostgresDatabase`."""
 
     dsn: str
     guard_dsn: str | None
 
 
-class Desk(NamedTuple):
+class OpenDatabase(NamedTuple):
     """What is open on one database."""
 
     db_id: str
     dialect: Dialect
     database: Queried
-    scorer: Scorer
+    scorer: QueryScorer
     schema: Schema
     values: Values
 
@@ -32,16 +32,18 @@ class Desk(NamedTuple):
         self.database.close()
 
 
-def open_desk(data: BirdData, db_id: str, limits: Limits, score_limit_s: float) -> Desk:
+def open_sqlite(data: BirdData, db_id: str, limits: QueryLimits, score_limit_s: float) -> OpenDatabase:
     """Open a database's file."""
     schema = schema_of(data, db_id)
     path = data.database(db_id)
-    database = Database(path, limits)
-    scorer = Scorer(path, database=database, timeout_s=score_limit_s)
-    return Desk(db_id, "sqlite", database, scorer, schema, values_of(database))
+    database = DatabaseClient(path, limits)
+    scorer = QueryScorer(path, database=database, timeout_s=score_limit_s)
+    return OpenDatabase(db_id, "sqlite", database, scorer, schema, values_of(database))
 
 
-def open_postgres_desk(data: BirdData, db_id: str, limits: Limits, score_limit_s: float, *, server: Server) -> Desk:
+def open_postgres(
+    data: BirdData, db_id: str, limits: QueryLimits, score_limit_s: float, *, server: PostgresServer
+) -> OpenDatabase:
     """Open a database on a server."""
     from iad_envs.bird.postgres import PostgresDatabase
     from iad_envs.bird.postgres_schema import postgres_schema
@@ -54,5 +56,5 @@ def open_postgres_desk(data: BirdData, db_id: str, limits: Limits, score_limit_s
     except BaseException:
         database.close()
         raise
-    scorer = Scorer(None, database=database, roomy=roomy, timeout_s=score_limit_s)
-    return Desk(db_id, "postgresql", database, scorer, schema, values_of(database, "postgresql"))
+    scorer = QueryScorer(None, database=database, roomy=roomy, timeout_s=score_limit_s)
+    return OpenDatabase(db_id, "postgresql", database, scorer, schema, values_of(database, "postgresql"))

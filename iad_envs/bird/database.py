@@ -24,7 +24,7 @@ KEPT_VARIABLES = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """What a query may use.
 
     Attributes:
@@ -69,8 +69,8 @@ STRICT = (
     (sqlite3.SQLITE_LIMIT_FUNCTION_ARG, 32),
     (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256),
 )
-EXPLORING = Limits()
-SCORING = Limits(
+EXPLORING = QueryLimits()
+SCORING = QueryLimits(
     seconds=30.0,
     rows=500_000,
     result_bytes=64 * MIB,
@@ -83,7 +83,7 @@ SCORING = Limits(
 """For gold and for predictions that met one of the exploring limits, which the official evaluator has not."""
 
 
-class Result(NamedTuple):
+class QueryResult(NamedTuple):
     """What a query gave.
 
     Attributes:
@@ -112,10 +112,10 @@ class WorkerFailed(OSError):
 class Queried(Protocol):
     """A database that answers untrusted queries, bounded by its limits: a worker on a file, or a server's sessions."""
 
-    limits: Limits
+    limits: QueryLimits
 
-    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> Result:
-        """Execute one statement; see `Database.run`."""
+    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> QueryResult:
+        """Execute one statement; see `DatabaseClient.run`."""
         ...
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ NURSERY = Nursery()
 os.register_at_fork(after_in_child=NURSERY.forget)
 
 
-class Database:
+class DatabaseClient:
     """One database file and the worker that reads it. Safe to share between threads: queries wait for each other.
 
     Args:
@@ -208,7 +208,7 @@ class Database:
         writable: Open for writing: only ever on a throw-away copy.
     """
 
-    def __init__(self, path: Path, limits: Limits = EXPLORING, *, writable: bool = False) -> None:
+    def __init__(self, path: Path, limits: QueryLimits = EXPLORING, *, writable: bool = False) -> None:
         self.path = path
         self.limits = limits
         self.n_started = 0
@@ -228,7 +228,7 @@ class Database:
         """The worker's process id, if there is one now."""
         return None if self._worker is None else self._worker.pid
 
-    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> Result:
+    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> QueryResult:
         """Execute one statement.
 
         Args:
@@ -257,14 +257,14 @@ class Database:
                 return failed("limit", "the worker ran out of its limits")
         status, message, columns, chunks, is_cut, spent, undecodable = reply
         rows = tuple(row for chunk in chunks for row in marshal.loads(chunk))
-        return Result(status, message, columns, rows, is_cut, spent, undecodable)
+        return QueryResult(status, message, columns, rows, is_cut, spent, undecodable)
 
     def close(self) -> None:
         """End the worker; the next query starts another. Closing twice is harmless."""
         with self._lock:
             self._drop()
 
-    def __enter__(self) -> "Database":
+    def __enter__(self) -> "DatabaseClient":
         return self
 
     def __exit__(
@@ -307,7 +307,7 @@ def _end(pid: int, channel: socket.socket, owner: int) -> None:
     NURSERY.kill(pid, owner)
 
 
-def unsendable(sql: str, limits: Limits) -> Result | None:
+def unsendable(sql: str, limits: QueryLimits) -> QueryResult | None:
     """Return the failure of a text that can't be a query at all: what sqlite3 refuses before SQLite sees it."""
     if "\0" in sql:
         return failed("error", "the query contains a null character")
@@ -320,6 +320,6 @@ def unsendable(sql: str, limits: Limits) -> Result | None:
     return None
 
 
-def failed(status: Status, message: str, seconds: float = 0.0) -> Result:
+def failed(status: Status, message: str, seconds: float = 0.0) -> QueryResult:
     """Return a result without rows."""
-    return Result(status, message, (), (), False, seconds, False)
+    return QueryResult(status, message, (), (), False, seconds, False)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
-from iad_envs.bird.connection import Desk, Server, open_desk, open_postgres_desk
+from iad_envs.bird.connection import OpenDatabase, PostgresServer, open_postgres, open_sqlite
 from iad_envs.bird.data import Question, aligned, load_data, read_predictions
-from iad_envs.bird.database import EXPLORING, Dialect, Limits, Result
+from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult
 from iad_envs.bird.findings import findings
 from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
@@ -20,7 +20,7 @@ from iad_envs.bird.scoring import PairScore
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder
 from iad_envs.errors import UnknownTask
-from iad_envs.requirements import Part
+from iad_envs.requirements import Requirement
 from iad_envs.requirements.postgres import POSTGRES
 from iad_envs.spaces import UnicodeText
 
@@ -88,7 +88,7 @@ class BirdEnv(IADEnv[str, BirdState]):
     * v0: First version.
     """
 
-    OPTIONS: ClassVar[tuple[Part, ...]] = (POSTGRES,)
+    OPTIONS: ClassVar[tuple[Requirement, ...]] = (POSTGRES,)
 
     def __init__(
         self,
@@ -118,16 +118,16 @@ class BirdEnv(IADEnv[str, BirdState]):
             raise ValueError(f"expected limits above 0 s, got {time_limit_s} and {score_limit_s}")
         if (dialect == "postgresql") != (dsn is not None):
             raise ValueError(f"expected a dsn with dialect='postgresql' only, got {dialect!r} and {dsn!r:.20}")
-        self._server = None if dsn is None else Server(dsn, guard_dsn)
+        self._server = None if dsn is None else PostgresServer(dsn, guard_dsn)
         self._data = load_data(data_folder("bird", data_dir).resolve(), split)
         self.split = split
         self._task_ids = list(self._data.questions)
         self._render = RENDERERS[schema]
         self._scoring = scoring
-        self._limits = Limits(seconds=time_limit_s)
+        self._limits = QueryLimits(seconds=time_limit_s)
         self._score_limit_s = score_limit_s
         self._shown_rows = shown_rows
-        self._desk: Desk | None = None
+        self._desk: OpenDatabase | None = None
         self.action_space = UnicodeText(MAX_CHARS)
         self.observation_space = UnicodeText(MAX_CHARS)
 
@@ -188,11 +188,11 @@ class BirdEnv(IADEnv[str, BirdState]):
         self._at(task.db_id)
         return BirdState(task, task.task_id in self._data.golds)
 
-    def _at(self, db_id: str) -> Desk:
+    def _at(self, db_id: str) -> OpenDatabase:
         """Return what is open on a database; the one before it is closed."""
         if self._desk is None or self._desk.db_id != db_id:
             self._put_away()
-            opened = open_desk if self._server is None else partial(open_postgres_desk, server=self._server)
+            opened = open_sqlite if self._server is None else partial(open_postgres, server=self._server)
             self._desk = opened(self._data, db_id, self._limits, self._score_limit_s)
         return self._desk
 
@@ -213,7 +213,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         answered = Answered(kind, sql, self._cut(result), len(result.rows), key, found)
         return Transition(state._replace(last=answered), "", kind == "submit")
 
-    def _cut(self, result: Result) -> Result:
+    def _cut(self, result: QueryResult) -> QueryResult:
         if len(result.rows) * len(result.columns) <= MAX_CELLS_KEPT:
             return result
         return result._replace(rows=result.rows[: self._shown_rows], is_cut=True)

@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeVar
 
 from iad_envs.bird.data import BirdData
 from iad_envs.bird.official import TIMEOUT_S
-from iad_envs.bird.scoring import NO_GOLD, PairScore, Scorer
+from iad_envs.bird.scoring import NO_GOLD, PairScore, QueryScorer
 
 T = TypeVar("T")
 
 
-class Job(NamedTuple):
+class ScoringJob(NamedTuple):
     """All predictions for one question: the gold is run once for them."""
 
     path: Path
@@ -22,7 +22,7 @@ class Job(NamedTuple):
     predicted: Sequence[str]
 
 
-class Row(NamedTuple):
+class ReportRow(NamedTuple):
     """Means over the questions of one difficulty, in percent; None where there is none."""
 
     difficulty: str
@@ -34,8 +34,8 @@ class Row(NamedTuple):
 
 
 def run_jobs(
-    jobs: Sequence[Job],
-    score: Callable[[Scorer, str, str], T],
+    jobs: Sequence[ScoringJob],
+    score: Callable[[QueryScorer, str, str], T],
     *,
     workers: int = 1,
     timeout_s: float = TIMEOUT_S,
@@ -44,7 +44,7 @@ def run_jobs(
 
     Args:
         jobs: Jobs on the same database are best next to each other.
-        score: Such as `Scorer.ex`.
+        score: Such as `QueryScorer.ex`.
         workers: Jobs scored side by side, each by a worker process of its own.
         timeout_s: For a pair.
     """
@@ -52,14 +52,14 @@ def run_jobs(
     places = iter(range(len(jobs)))  # shared: whoever is free takes the next
 
     def work(_: int) -> None:
-        scorer: Scorer | None = None
+        scorer: QueryScorer | None = None
         try:
             for place in places:
                 job = jobs[place]
                 if scorer is None or scorer.path != job.path:
                     if scorer is not None:
                         scorer.close()
-                    scorer = Scorer(job.path, timeout_s=timeout_s)
+                    scorer = QueryScorer(job.path, timeout_s=timeout_s)
                 results[place] = [score(scorer, sql, job.gold) for sql in job.predicted]
         finally:
             if scorer is not None:
@@ -80,15 +80,17 @@ def evaluate(data: BirdData, predictions: Mapping[str, str], *, workers: int = 1
     """
     asked = [question for question in data.questions.values() if question.task_id in data.golds]
     jobs = [
-        Job(data.database(question.db_id), data.golds[question.task_id], [predictions.get(question.task_id, " ")])
+        ScoringJob(
+            data.database(question.db_id), data.golds[question.task_id], [predictions.get(question.task_id, " ")]
+        )
         for question in asked
     ]
-    found = run_jobs(jobs, Scorer.score, workers=workers)
+    found = run_jobs(jobs, QueryScorer.score, workers=workers)
     scores = {question.task_id: scored[0] for question, scored in zip(asked, found, strict=True)}
     return {task_id: scores.get(task_id, NO_GOLD) for task_id in data.questions}
 
 
-def report(data: BirdData, scores: Mapping[str, PairScore]) -> list[Row]:
+def report(data: BirdData, scores: Mapping[str, PairScore]) -> list[ReportRow]:
     """Return means by difficulty, looked up by question id, and over all; questions without gold are left out."""
     by_difficulty: dict[str, list[PairScore]] = {}
     for task_id, score in scores.items():
@@ -101,11 +103,11 @@ def report(data: BirdData, scores: Mapping[str, PairScore]) -> list[Row]:
     return [*rows, _row("total", every)]
 
 
-def _row(difficulty: str, scores: Sequence[PairScore]) -> Row:
+def _row(difficulty: str, scores: Sequence[PairScore]) -> ReportRow:
     def mean(values: Iterable[float]) -> float | None:
         return 100 * sum(values) / len(scores) if scores else None
 
-    return Row(
+    return ReportRow(
         difficulty,
         len(scores),
         mean(score.ex for score in scores),

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 from rapidfuzz import fuzz, process
 
 from iad_envs.bird.data import Question
-from iad_envs.bird.database import Dialect, Queried, Result
-from iad_envs.bird.reading import Compared, Reading, is_declared
+from iad_envs.bird.database import Dialect, Queried, QueryResult
+from iad_envs.bird.reading import Compared, QueryText, is_declared
 from iad_envs.bird.schema import Schema, quoted
 from iad_envs.bird.sql import first_word, refusal
 from iad_envs.bird.strict_match import tie_query
@@ -47,7 +47,7 @@ SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unterminate
 TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'"}
 
 
-class Finding(NamedTuple):
+class QueryFinding(NamedTuple):
     """One thing to know of a query.
 
     Attributes:
@@ -69,7 +69,7 @@ class Values:
         dialect: `sqlite` or `postgresql`.
     """
 
-    def __init__(self, run: Callable[[str, float], Result], dialect: Dialect = "sqlite") -> None:
+    def __init__(self, run: Callable[[str, float], QueryResult], dialect: Dialect = "sqlite") -> None:
         self.run = run
         self.dialect = dialect
         self._known: dict[tuple[str, str], frozenset[str] | None] = {}
@@ -94,13 +94,15 @@ def values_of(database: Queried, dialect: Dialect = "sqlite") -> Values:
     return Values(database.run, dialect)
 
 
-def findings(sql: str, result: Result, question: Question, schema: Schema, values: Values) -> tuple[Finding, ...]:
+def findings(
+    sql: str, result: QueryResult, question: Question, schema: Schema, values: Values
+) -> tuple[QueryFinding, ...]:
     """Return all findings about a query that was executed."""
     if result.status != "ok" or refusal(sql):
         return (_failure(sql, result, schema),)
     if len(sql) > READ_CHARS:
         return tuple(_of_result(result, question))
-    reading = Reading(sql, schema)
+    reading = QueryText(sql, schema)
     return (
         *_of_result(result, question),
         *_of_literals(reading, values),
@@ -110,19 +112,19 @@ def findings(sql: str, result: Result, question: Question, schema: Schema, value
     )
 
 
-def _failure(sql: str, result: Result, schema: Schema) -> Finding:
+def _failure(sql: str, result: QueryResult, schema: Schema) -> QueryFinding:
     refused = refusal(sql)
     if refused or result.status == "rejected":
-        return Finding("rejected", "error", refused or f"{result.message}; only one reading query is")
+        return QueryFinding("rejected", "error", refused or f"{result.message}; only one reading query is")
     if result.status == "timeout":
-        return Finding("timeout", "error", "timed out")
+        return QueryFinding("timeout", "error", "timed out")
     if result.status == "limit":
-        return Finding("limit", "error", f"over a limit: {result.message}")
+        return QueryFinding("limit", "error", f"over a limit: {result.message}")
     for code, pattern in UNKNOWN:
         if match := pattern.search(result.message):
-            return Finding(code, "error", f"{result.message}{_near_name(code, match[1], schema)}")
+            return QueryFinding(code, "error", f"{result.message}{_near_name(code, match[1], schema)}")
     is_syntax = any(said in result.message for said in SYNTAX) or not first_word(sql)
-    return Finding("syntax" if is_syntax else "error", "error", result.message)
+    return QueryFinding("syntax" if is_syntax else "error", "error", result.message)
 
 
 def _near_name(code: str, name: str, schema: Schema) -> str:
@@ -136,36 +138,36 @@ def _near_name(code: str, name: str, schema: Schema) -> str:
     return f"; near: {', '.join(key for _, _, key in near)}" if near else ""
 
 
-def _of_result(result: Result, question: Question) -> Iterator[Finding]:
+def _of_result(result: QueryResult, question: Question) -> Iterator[QueryFinding]:
     rows = result.rows
     if not rows:
-        yield Finding("empty", "warning", "the result has no rows")
+        yield QueryFinding("empty", "warning", "the result has no rows")
         return
     nulls = [cell is None for row in rows for cell in row]
     if all(nulls):
-        yield Finding("all_null", "warning", "the result holds only NULL")
+        yield QueryFinding("all_null", "warning", "the result holds only NULL")
     elif any(nulls):
-        yield Finding("some_null", "warning", "some cells of the result are NULL")
+        yield QueryFinding("some_null", "warning", "some cells of the result are NULL")
     if len(rows) == 1 and rows[0] in ((0,), (0.0,)):
-        yield Finding("single_zero", "warning", "the result is a single zero")
+        yield QueryFinding("single_zero", "warning", "the result is a single zero")
     if len(set(rows)) < len(rows):
-        yield Finding("duplicates", "note", "some rows come more than once")
+        yield QueryFinding("duplicates", "note", "some rows come more than once")
     if len(rows) > MANY_ROWS:
-        yield Finding("many_rows", "note", f"the result has over {MANY_ROWS} rows")
+        yield QueryFinding("many_rows", "note", f"the result has over {MANY_ROWS} rows")
     if COUNTING.search(question.question) and not GROUPING.search(question.question):
         is_number = len(rows) == 1 and any(isinstance(cell, int | float | Decimal) for cell in rows[0])
         if not is_number:
-            yield Finding("shape", "warning", "the question asks for a number, and the result is not one")
+            yield QueryFinding("shape", "warning", "the question asks for a number, and the result is not one")
 
 
-def _of_literals(reading: Reading, values: Values) -> Iterator[Finding]:
+def _of_literals(reading: QueryText, values: Values) -> Iterator[QueryFinding]:
     n_missing = 0
     for compared in dict.fromkeys(reading.comparisons()):
         table, column = compared.reference.table.name, compared.reference.column.name
         if compared.literal.kind == "number":
             if "TEXT" in compared.reference.column.type.upper() and compared.operator in ("<", ">", "<=", ">="):
                 message = f"{table}.{column} is text, so {compared.operator} {compared.literal.text} compares as text"
-                yield Finding("text_as_number", "warning", message)
+                yield QueryFinding("text_as_number", "warning", message)
             continue
         if compared.operator not in ("=", "==", "IN", "LIKE"):
             continue
@@ -174,9 +176,9 @@ def _of_literals(reading: Reading, values: Values) -> Iterator[Finding]:
             n_missing += 1
             offered = _near_values(compared.literal.value, known) if n_missing <= N_SEARCHED else ""
             message = f"{compared.literal.text} is no value of {table}.{column}{offered}"
-            yield Finding("literal_not_found", "warning", message)
+            yield QueryFinding("literal_not_found", "warning", message)
     for text in dict.fromkeys(reading.quoted_unknown()):
-        yield Finding("quoted_literal", "note", f'"{text}" names nothing, so it is taken for a text')
+        yield QueryFinding("quoted_literal", "note", f'"{text}" names nothing, so it is taken for a text')
 
 
 def _near_values(literal: str, known: frozenset[str]) -> str:
@@ -206,7 +208,7 @@ def _is_like(value: str, literal: str, middle: str) -> bool:
     return value.startswith(middle) if literal[-1:] == "%" else value == middle
 
 
-def _of_evidence(reading: Reading, sql: str, question: Question) -> Iterator[Finding]:
+def _of_evidence(reading: QueryText, sql: str, question: Question) -> Iterator[QueryFinding]:
     if not question.evidence:
         return
     names = reading.names()
@@ -214,11 +216,11 @@ def _of_evidence(reading: Reading, sql: str, question: Question) -> Iterator[Fin
         for column in table.columns:
             name = column.name
             if name.lower() not in names and _is_named(name, question.evidence):
-                yield Finding("evidence_unused", "warning", f"the evidence names {name}, and the query does not")
+                yield QueryFinding("evidence_unused", "warning", f"the evidence names {name}, and the query does not")
     lowered = sql.lower()
     for literal in dict.fromkeys(QUOTED.findall(question.evidence)):
         if literal.lower().strip("%") not in lowered.replace("''", "'"):
-            yield Finding("evidence_literal_unused", "warning", f"the evidence has '{literal}', the query has not")
+            yield QueryFinding("evidence_literal_unused", "warning", f"the evidence has '{literal}', the query has not")
 
 
 def _is_named(name: str, evidence: str) -> bool:
@@ -229,23 +231,23 @@ def _is_named(name: str, evidence: str) -> bool:
     return not is_plain_word or re.search(rf"(?<![\w']){re.escape(name)}\s*(?:[=<>!]|LIKE\b)", evidence) is not None
 
 
-def _of_text(reading: Reading, dialect: Dialect) -> Iterator[Finding]:
+def _of_text(reading: QueryText, dialect: Dialect) -> Iterator[QueryFinding]:
     for left, right in dict.fromkeys(reading.joins()):
         if reading.schema.foreign_keys and not is_declared(reading.schema, left, right):
             message = (
                 f"{left.table.name}.{left.column.name} = {right.table.name}.{right.column.name} is no declared key: "
                 "the join may multiply rows"
             )
-            yield Finding("fan_out", "warning", message)
+            yield QueryFinding("fan_out", "warning", message)
     words = [part.value for part in reading.parts if part.kind == "word"]
     if _divides_integers(reading):
-        yield Finding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
+        yield QueryFinding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
     sorts_null_first = ("DESC" in words) == (dialect == "postgresql")
     if "ORDER" in words and "LIMIT" in words and sorts_null_first and "NULL" not in words and "NULLS" not in words:
-        yield Finding("order_nulls", "note", "ORDER BY puts NULL first, and the query does not leave it out")
+        yield QueryFinding("order_nulls", "note", "ORDER BY puts NULL first, and the query does not leave it out")
 
 
-def _of_ties(sql: str, result: Result, values: Values) -> Iterator[Finding]:
+def _of_ties(sql: str, result: QueryResult, values: Values) -> Iterator[QueryFinding]:
     query, places, limit = tie_query(sql, result.columns)
     if not query or len(result.rows) < limit:
         return
@@ -253,10 +255,10 @@ def _of_ties(sql: str, result: Result, values: Values) -> Iterator[Finding]:
     if more.status == "ok" and len(more.rows) > limit:
         last, first_out = ([row[place] for place in places] for row in more.rows[limit - 1 : limit + 1])
         if last == first_out:
-            yield Finding("tied_limit", "warning", f"LIMIT {limit} drops rows that tie with the last one it shows")
+            yield QueryFinding("tied_limit", "warning", f"LIMIT {limit} drops rows that tie with the last one it shows")
 
 
-def _divides_integers(reading: Reading) -> bool:
+def _divides_integers(reading: QueryText) -> bool:
     parts: Sequence[Any] = reading.parts
     if not any(part.text == "/" for part in parts):
         return False

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from iad_envs.bird.actions import DIALECTS, HOW_TO
 from iad_envs.bird.data import Question
-from iad_envs.bird.database import Dialect, Limits, Result
-from iad_envs.bird.findings import Finding
+from iad_envs.bird.database import Dialect, QueryLimits, QueryResult
+from iad_envs.bird.findings import QueryFinding
 
 SHOWN_CELL_CHARS = 200
 
@@ -27,13 +27,13 @@ class Answered(NamedTuple):
 
     kind: Literal["execute", "submit"]
     sql: str
-    result: Result
+    result: QueryResult
     n_rows: int
     key: str
-    findings: tuple[Finding, ...]
+    findings: tuple[QueryFinding, ...]
 
 
-def answer_page(last: Answered, limits: Limits, n_shown: int) -> str:
+def answer_page(last: Answered, limits: QueryLimits, n_shown: int) -> str:
     """Return what a query gave, as text: at most `n_shown` rows, or why there are none."""
     failure = next((finding for finding in last.findings if finding.severity == "error"), None)
     if failure is not None:
@@ -57,7 +57,7 @@ def first_page(question: Question, schema: str, dialect: Dialect = "sqlite") -> 
     )
 
 
-def result_name(result: Result) -> str:
+def result_name(result: QueryResult) -> str:
     """Return a name for a result: the same for the same set of rows (1 and 1.0 are one), `empty`, or its failure."""
     if result.status != "ok":
         return result.status

@@ -20,7 +20,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from iad_envs.bird.database import EXPLORING, Limits, Result, Status, WorkerFailed, failed, unsendable
+from iad_envs.bird.database import EXPLORING, QueryLimits, QueryResult, Status, WorkerFailed, failed, unsendable
 
 CONNECT_LIMIT_S = 5
 GUARD_LIMIT_S = 0.1
@@ -71,7 +71,7 @@ class PostgresDatabase:
 
     dialect = "postgresql"
 
-    def __init__(self, dsn: str, schema: str, limits: Limits = EXPLORING, *, guard_dsn: str | None = None) -> None:
+    def __init__(self, dsn: str, schema: str, limits: QueryLimits = EXPLORING, *, guard_dsn: str | None = None) -> None:
         self.schema = schema
         self.limits = limits
         self.n_started = 0
@@ -82,7 +82,7 @@ class PostgresDatabase:
         self._guard: Any = None
         self._lock = Lock()
 
-    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> Result:
+    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> QueryResult:
         """Execute one statement, in a new session.
 
         Args:
@@ -157,17 +157,17 @@ class PostgresDatabase:
 class _Query:
     """One statement in one session, read row by row so that caps and deadlines hold."""
 
-    def __init__(self, pq: Any, session: Any, limits: Limits, seconds: float) -> None:
+    def __init__(self, pq: Any, session: Any, limits: QueryLimits, seconds: float) -> None:
         self._pq = pq
         self._session = session
         self._limits = limits
         self._seconds = seconds
         self._started = time.perf_counter()
 
-    def run(self, sql: str) -> Result:
+    def run(self, sql: str) -> QueryResult:
         self._session.exec_(b"BEGIN TRANSACTION READ ONLY")
         self._session.nonblocking = 1
-        self._line = _Line(self._session)
+        self._line = _Link(self._session)
         self._started = time.perf_counter()
         try:
             # With parameters, if only none, libpq takes the extended protocol, which knows one statement.
@@ -181,7 +181,7 @@ class _Query:
         finally:
             self._line.close()
 
-    def _fetched(self) -> Result:
+    def _fetched(self) -> QueryResult:
         status = self._pq.ExecStatus
         rows: list[tuple[Any, ...]] = []
         columns: tuple[str, ...] = ()
@@ -201,9 +201,9 @@ class _Query:
             cells = [answer.get_value(0, place) for place in range(len(loaders))]
             n_bytes += sum(len(cell) for cell in cells if cell)
             if len(rows) == self._limits.rows or n_bytes > self._limits.result_bytes:
-                return Result("ok", "", columns, tuple(rows), True, self._spent(), False)
+                return QueryResult("ok", "", columns, tuple(rows), True, self._spent(), False)
             rows.append(tuple(_loaded(loader, cell) for loader, cell in zip(loaders, cells, strict=True)))
-        return Result("ok", "", columns, tuple(rows), False, self._spent(), False)
+        return QueryResult("ok", "", columns, tuple(rows), False, self._spent(), False)
 
     def _answer(self) -> Any:
         """Return the next piece of the result, None at its end.
@@ -220,7 +220,7 @@ class _Query:
                 raise _TooLarge
         return self._session.get_result()
 
-    def _refused(self, answer: Any) -> Result:
+    def _refused(self, answer: Any) -> QueryResult:
         """Return the failure of a statement that is no SELECT, or that the server did not run to its end."""
         if answer.status != self._pq.ExecStatus.FATAL_ERROR:
             tag = (answer.command_status or b"").decode("utf-8", "replace")
@@ -244,7 +244,7 @@ class _Query:
     def _said(self, answer: Any, field: Any) -> str:
         return (answer.error_field(field) or b"").decode("utf-8", "replace")
 
-    def _failed(self, status: Status, message: str) -> Result:
+    def _failed(self, status: Status, message: str) -> QueryResult:
         return failed(status, message, self._spent())
 
     def _spent(self) -> float:
@@ -255,7 +255,7 @@ class _TooLarge(Exception):
     pass
 
 
-class _Line:
+class _Link:
     """Stands between libpq and the server: libpq gathers a row of up to 1 GB on its own, and has no cap for it.
 
     libpq's descriptor becomes one end of a socket pair, and what it may read is counted before it gets it. Bytes pass

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_envs.bird.data import LAYOUTS, BirdData, read_descriptions
-from iad_envs.bird.database import Queried, Result, WorkerFailed
+from iad_envs.bird.database import Queried, QueryResult, WorkerFailed
 from iad_envs.bird.schema import (
     NOTHING_DESCRIBED,
     SAMPLED_ROWS,
@@ -93,7 +93,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _asked(database: Queried, sql: str, name: str) -> tuple[tuple[Any, ...], ...]:
-    result: Result = database.run(sql)
+    result: QueryResult = database.run(sql)
     if result.status != "ok":
         raise WorkerFailed(f"expected the tables of {name}, got: {result.message}; look at the role's privileges")
     return result.rows

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from iad_envs.bird.schema import Column, Schema, Table
-from iad_envs.bird.sql import Token, tokens
+from iad_envs.bird.sql import SqlToken, tokens
 
 COMPARISONS = frozenset({"=", "==", "<>", "!=", "<", ">", "<=", ">=", "LIKE", "IN", "GLOB", "BETWEEN"})
 NO_ALIAS = frozenset(
@@ -25,10 +25,10 @@ class Compared(NamedTuple):
 
     reference: Reference
     operator: str
-    literal: Token
+    literal: SqlToken
 
 
-class Reading:
+class QueryText:
     """A query's text against a schema. Aliases are taken to hold throughout the query."""
 
     def __init__(self, sql: str, schema: Schema) -> None:
@@ -79,7 +79,7 @@ class Reading:
                 for literal in self._literals(place + 1, part.value):
                     yield Compared(reference, part.value, literal)
 
-    def _literals(self, place: int, operator: str) -> Iterator[Token]:
+    def _literals(self, place: int, operator: str) -> Iterator[SqlToken]:
         parts = self.parts
         if operator == "IN":
             for part in parts[place + 1 :]:

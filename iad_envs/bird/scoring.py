@@ -16,12 +16,12 @@ from typing import Any, Literal, NamedTuple
 
 from iad_envs.bird import official
 from iad_envs.bird import strict_match as sound
-from iad_envs.bird.database import EXPLORING, SCORING, Database, Queried, Result
+from iad_envs.bird.database import EXPLORING, SCORING, DatabaseClient, Queried, QueryResult
 from iad_envs.bird.sql import is_volatile, refusal
 
 Row = tuple[Any, ...]
 MAX_CELLS_KEPT = 4_000_000
-Verdict = Literal["right", "wrong", "error", "timeout", "limit", "rejected", "no gold"]
+QueryVerdict = Literal["right", "wrong", "error", "timeout", "limit", "rejected", "no gold"]
 
 
 class PairScore(NamedTuple):
@@ -38,7 +38,7 @@ class PairScore(NamedTuple):
     ex: float
     soft_f1: float
     sound: float
-    verdict: Verdict
+    verdict: QueryVerdict
     message: str
 
 
@@ -48,7 +48,7 @@ NO_GOLD = PairScore(math.nan, math.nan, math.nan, "no gold", "the question has n
 class Gold(NamedTuple):
     """A gold query's result, ready to compare with."""
 
-    result: Result
+    result: QueryResult
     distinct: frozenset[Row]
 
 
@@ -107,7 +107,7 @@ def identity(path: Path) -> tuple[Any, ...]:
     return (str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-class Scorer:
+class QueryScorer:
     """Scores predictions on one database.
 
     Args:
@@ -131,7 +131,10 @@ class Scorer:
         self.timeout_s = timeout_s
         self._owns_database = database is None
         if path is not None:
-            self.database, self._roomy = database or Database(path, EXPLORING), roomy or Database(path, SCORING)
+            self.database, self._roomy = (
+                database or DatabaseClient(path, EXPLORING),
+                roomy or DatabaseClient(path, SCORING),
+            )
             self._identity = identity(path)
         elif database is not None and roomy is not None:
             self.database, self._roomy = database, roomy
@@ -140,7 +143,7 @@ class Scorer:
             raise ValueError("expected a path, or database and roomy, got neither; give one of them")
         self._golds = golds
 
-    def ex(self, predicted: str, gold: str, result: Result | None = None) -> int:
+    def ex(self, predicted: str, gold: str, result: QueryResult | None = None) -> int:
         """Return the official EX alone; arguments as for `score`."""
         given = self._run(predicted, result)
         if given.status == "rejected":
@@ -150,7 +153,7 @@ class Scorer:
         wanted = self.gold(gold)
         return int(self._is_usable(wanted, given) and wanted.distinct == set(given.rows))
 
-    def score(self, predicted: str, gold: str, result: Result | None = None) -> PairScore:
+    def score(self, predicted: str, gold: str, result: QueryResult | None = None) -> PairScore:
         """Return all scores of a pair.
 
         Args:
@@ -166,7 +169,7 @@ class Scorer:
             return PairScore(ex, soft_f1, 0.0, "rejected", given.message)
         return self.compared(predicted, gold, given)
 
-    def compared(self, predicted: str, gold: str, given: Result) -> PairScore:
+    def compared(self, predicted: str, gold: str, given: QueryResult) -> PairScore:
         """Return all scores of a result that is taken as it is: nothing but the gold is run."""
         wanted = self.gold(gold)
         ex, soft_f1 = self._official(given, wanted)
@@ -211,7 +214,7 @@ class Scorer:
         if self._owns_database:
             self.database.close()
 
-    def __enter__(self) -> "Scorer":
+    def __enter__(self) -> "QueryScorer":
         return self
 
     def __exit__(
@@ -219,7 +222,7 @@ class Scorer:
     ) -> None:
         self.close()
 
-    def _run(self, sql: str, known: Result | None = None) -> Result:
+    def _run(self, sql: str, known: QueryResult | None = None) -> QueryResult:
         """Run a query as far as the official limits go, which are wider than an agent's."""
         result = known or self.database.run(sql, self.timeout_s)
         was_short = known is not None and result.status == "timeout" and self.database.limits.seconds < self.timeout_s
@@ -231,13 +234,13 @@ class Scorer:
                 return result._replace(status="limit", message=message, rows=(), is_cut=False)
         return result
 
-    def _official(self, given: Result, wanted: Gold) -> tuple[float, float]:
+    def _official(self, given: QueryResult, wanted: Gold) -> tuple[float, float]:
         if given.undecodable or not self._is_usable(wanted, given):
             return 0.0, 0.0
         rows = wanted.result.rows
         return float(wanted.distinct == set(given.rows)), official.soft_f1(given.rows, rows)
 
-    def _is_usable(self, wanted: Gold, given: Result) -> bool:
+    def _is_usable(self, wanted: Gold, given: QueryResult) -> bool:
         gold = wanted.result
         is_fine = gold.status == "ok" and not gold.undecodable and given.status == "ok"
         return is_fine and gold.seconds + given.seconds <= self.timeout_s
@@ -250,7 +253,7 @@ class Scorer:
             self._golds.put_ranks(key, known)
         return known
 
-    def _computed_ranks(self, sql: str, gold: Result) -> tuple[Any, ...] | None:
+    def _computed_ranks(self, sql: str, gold: QueryResult) -> tuple[Any, ...] | None:
         query, places = sound.ranking_query(sql, gold.columns)
         if not places:
             return None
@@ -271,7 +274,7 @@ class Scorer:
         with TemporaryDirectory(prefix="iad-bird-") as folder:
             copy = Path(folder) / self.path.name
             shutil.copyfile(self.path, copy)
-            with Database(copy, SCORING, writable=True) as database:
+            with DatabaseClient(copy, SCORING, writable=True) as database:
                 given = database.run(predicted, self.timeout_s)
                 wanted = database.run(gold, max(0.0, self.timeout_s - given.seconds))
         return self._official(given, Gold(wanted, frozenset(wanted.rows)))

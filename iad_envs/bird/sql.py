@@ -38,7 +38,7 @@ VOLATILE = (
 NOW_WORDS = frozenset({"now", "today", "yesterday", "tomorrow"})
 
 
-class Token(NamedTuple):
+class SqlToken(NamedTuple):
     """A piece of SQL.
 
     Attributes:
@@ -52,30 +52,30 @@ class Token(NamedTuple):
     value: str
 
 
-def tokens(sql: str) -> tuple[Token, ...]:
+def tokens(sql: str) -> tuple[SqlToken, ...]:
     """Return the tokens of a text, without space and comments."""
     return _kept_tokens(sql) if len(sql) <= KEPT_CHARS else tuple(_tokens(sql))
 
 
 @lru_cache(maxsize=512)
-def _kept_tokens(sql: str) -> tuple[Token, ...]:
+def _kept_tokens(sql: str) -> tuple[SqlToken, ...]:
     return tuple(_tokens(sql))
 
 
-def _tokens(sql: str) -> Iterator[Token]:
+def _tokens(sql: str) -> Iterator[SqlToken]:
     for match in _TOKEN.finditer(sql):
         kind, text = match.lastgroup, match.group()
         if kind == "string":
-            yield Token("string", text, text[1:-1].replace("''", "'"))
+            yield SqlToken("string", text, text[1:-1].replace("''", "'"))
         elif kind == "name":
-            yield Token("name", text, text[1:-1].replace(text[0] * 2, text[0]))
+            yield SqlToken("name", text, text[1:-1].replace(text[0] * 2, text[0]))
         elif kind == "word":
-            yield Token("word", text, text.upper())
+            yield SqlToken("word", text, text.upper())
         elif kind in ("number", "sign"):
-            yield Token(kind, text, text)  # type: ignore[arg-type]
+            yield SqlToken(kind, text, text)  # type: ignore[arg-type]
 
 
-def without_end(parts: Sequence[Token]) -> Sequence[Token]:
+def without_end(parts: Sequence[SqlToken]) -> Sequence[SqlToken]:
     """Return tokens without the semicolons at their end."""
     n = len(parts)
     while n and parts[n - 1].text == ";":
@@ -125,7 +125,7 @@ def is_volatile(sql: str) -> bool:
     ) or any(part.text == "||" for part in parts)
 
 
-def _argument_count(parts: Sequence[Token], place: int) -> int:
+def _argument_count(parts: Sequence[SqlToken], place: int) -> int:
     """Return how many arguments the call at a place has; many where it is no call."""
     if place + 1 >= len(parts) or parts[place + 1].text != "(":
         return 99
@@ -140,7 +140,7 @@ def _argument_count(parts: Sequence[Token], place: int) -> int:
     return n
 
 
-def depths(parts: Sequence[Token]) -> list[int]:
+def depths(parts: Sequence[SqlToken]) -> list[int]:
     """Return how many parentheses are open around each token."""
     found, depth = [], 0
     for part in parts:
@@ -150,7 +150,7 @@ def depths(parts: Sequence[Token]) -> list[int]:
     return found
 
 
-def order_terms(sql: str) -> list[tuple[Token, ...]]:
+def order_terms(sql: str) -> list[tuple[SqlToken, ...]]:
     """Return the terms of the outermost ORDER BY, without direction, collation and null order; empty without one."""
     parts = without_end(tokens(sql))
     starts = [
@@ -158,7 +158,7 @@ def order_terms(sql: str) -> list[tuple[Token, ...]]:
         for place, (part, depth) in enumerate(zip(parts, depths(parts), strict=True))
         if depth == 0 and part.value == "ORDER" and part.kind == "word"
     ]
-    terms: list[list[Token]] = [[]]
+    terms: list[list[SqlToken]] = [[]]
     if not starts:
         return []
     depth = 0

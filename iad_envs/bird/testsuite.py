@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from iad_envs.bird.database import SCORING, Database, Limits
+from iad_envs.bird.database import SCORING, DatabaseClient, QueryLimits
 from iad_envs.bird.sql import tokens
 
 Row = tuple[Any, ...]
@@ -48,7 +48,7 @@ def prepared(sql: str, *, keep_distinct: bool = False) -> str:
 
 
 def suite_match(
-    databases: Iterable[Path], predicted: str, gold: str, *, keep_distinct: bool = False, limits: Limits = SCORING
+    databases: Iterable[Path], predicted: str, gold: str, *, keep_distinct: bool = False, limits: QueryLimits = SCORING
 ) -> int:
     """Return 1 if a prediction agrees with the gold on every database.
 
@@ -58,7 +58,7 @@ def suite_match(
     in_order = "order by" in gold.lower()
     predicted, gold = (prepared(sql, keep_distinct=keep_distinct) for sql in (predicted, gold))
     for path in databases:
-        with Database(path, limits) as database:
+        with DatabaseClient(path, limits) as database:
             wanted = database.run(gold)
             if wanted.status != "ok":
                 raise GoldFailed(f"expected the gold to run on {path.name}, got {wanted.message}: {gold}")

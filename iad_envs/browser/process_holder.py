@@ -1,7 +1,7 @@
 """Runs a driver and its browser in a process group of their own, for as long as its standard input stays open.
 
-A program by itself, started by `iad_envs.browser.selenium` with the profile's folder and the driver's command: when the process
-that holds the other end of its input dies, however it dies, this one ends the group and removes the folder.
+A program of its own that `iad_envs.browser.selenium` starts with the profile's folder and the driver's command. When the
+process that holds the other end of its input dies, for whatever reason, it ends the group and removes the folder.
 """
 
 import os

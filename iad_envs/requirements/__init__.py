@@ -25,7 +25,7 @@ class Missing(Exception):
         self.install = install
 
 
-class Part(NamedTuple):
+class Requirement(NamedTuple):
     """Something that an environment needs.
 
     Attributes:

@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 
-from iad_envs.requirements import Missing, Part
+from iad_envs.requirements import Missing, Requirement
 
 CHROMIUM = {
     "apt-get": "chromium fonts-liberation",
@@ -52,5 +52,5 @@ def _opencv(limit_s: float) -> str:
         raise Missing({"extra": "sketch2code"}) from error
 
 
-BROWSER = Part("browser", _browser)
-OPENCV = Part("OpenCV", _opencv)
+BROWSER = Requirement("browser", _browser)
+OPENCV = Requirement("OpenCV", _opencv)

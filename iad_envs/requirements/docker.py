@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from iad_envs.requirements import Missing, Part
+from iad_envs.requirements import Missing, Requirement
 
 SOCKET = "/var/run/docker.sock"
 ENGINE = {
@@ -74,4 +74,4 @@ def _docker(limit_s: float) -> str:
         client.close()
 
 
-DOCKER = Part("Docker", _docker, "InterCodeBash's backend='docker'")
+DOCKER = Requirement("Docker", _docker, "InterCodeBash's backend='docker'")

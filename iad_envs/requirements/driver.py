@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 
-from iad_envs.requirements import Missing, Part, first_line
+from iad_envs.requirements import Missing, Requirement, first_line
 
 CHROMEDRIVER = {
     "apt-get": "chromium-driver",
@@ -55,5 +55,5 @@ def _driver(limit_s: float) -> str:
     return f"{version}, {driver}"
 
 
-SELENIUM = Part("Selenium", _selenium)
-DRIVER = Part("driver", _driver)
+SELENIUM = Requirement("Selenium", _selenium)
+DRIVER = Requirement("driver", _driver)

@@ -4,7 +4,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-from iad_envs.requirements import Missing, Part, first_line
+from iad_envs.requirements import Missing, Requirement, first_line
 
 PACKAGES = {"pyserini": "pyserini", "jnius": "pyjnius", "torch": "torch"}
 """Modules that Lucene can't be started without, and the packages that have them."""
@@ -32,4 +32,4 @@ def _java(limit_s: float) -> str:
         raise Missing({"command": f"unset {' '.join(named)}"}, said) from error
 
 
-JAVA = Part("Java", _java, "WebShop's search='lucene'")
+JAVA = Requirement("Java", _java, "WebShop's search='lucene'")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from iad_envs.requirements import Missing, Part, first_line
+from iad_envs.requirements import Missing, Requirement, first_line
 
 SERVER = {
     "apt-get": "postgresql",
@@ -54,4 +54,4 @@ def _postgres(limit_s: float) -> str:
     return f"libpq {pq.version()}, a server answers at the usual place"
 
 
-POSTGRES = Part("PostgreSQL", _postgres, "BIRD's dialect='postgresql'")
+POSTGRES = Requirement("PostgreSQL", _postgres, "BIRD's dialect='postgresql'")

@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from iad_envs.requirements import Missing, Part
+from iad_envs.requirements import Missing, Requirement
 
 SETTINGS = {
     "kernel.unprivileged_userns_clone": ("0", "1"),
@@ -43,4 +43,4 @@ def _sandbox(limit_s: float) -> str:
     return f"embedded, of Linux namespaces; runs a command in {time.monotonic() - began:.1f} s"
 
 
-SANDBOX = Part("sandbox", _sandbox)
+SANDBOX = Requirement("sandbox", _sandbox)

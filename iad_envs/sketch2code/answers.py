@@ -12,7 +12,7 @@ _QUESTION = re.compile(r"\s*ask\[(.*)\]\s*", re.DOTALL)
 SILENT = frozenset({"script", "style"})
 
 
-class Answer(NamedTuple):
+class PageAnswer(NamedTuple):
     """An action as it was understood; both fields are empty for one that is neither.
 
     Attributes:
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
     question: str
 
 
-def read_answer(action: str, *, as_published: bool = False) -> Answer:
+def read_answer(action: str, *, as_published: bool = False) -> PageAnswer:
     """Return what an action is.
 
     Args:
@@ -34,9 +34,9 @@ def read_answer(action: str, *, as_published: bool = False) -> Answer:
     """
     asked = _QUESTION.fullmatch(action)
     if asked:
-        return Answer("", " ".join(asked[1].split()))
+        return PageAnswer("", " ".join(asked[1].split()))
     html = unfenced(action, as_published=as_published)
-    return Answer(html if as_published or _TAG.search(html) else "", "")
+    return PageAnswer(html if as_published or _TAG.search(html) else "", "")
 
 
 def unfenced(answer: str, *, as_published: bool = False) -> str:

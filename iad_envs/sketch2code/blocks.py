@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from iad_envs.browser.images import Image, decoded
 from iad_envs.sketch2code.layout import Box
-from iad_envs.sketch2code.page import Page
+from iad_envs.sketch2code.page import RenderedPage
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tab import Tab
 
@@ -25,7 +25,7 @@ FIRST, STEP, LEVELS, COLOUR_TOLERANCE = 10, 16, 16, 4
 _STARTS_AS_PAGE = re.compile(r"<html[^>]*>", re.IGNORECASE)
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A text: its words in lower case, where it is as shares of the page, and its mean colour (0-255)."""
 
     text: str
@@ -40,7 +40,7 @@ class Colours(NamedTuple):
     numbers: list[int]
 
 
-def text_blocks(renderer: Renderer, html: str) -> tuple[Page, tuple[Block, ...], Image | None]:
+def text_blocks(renderer: Renderer, html: str) -> tuple[RenderedPage, tuple[TextBlock, ...], Image | None]:
     """Return a page, its text blocks in order, and its picture (None where it could not be rendered)."""
     page, seen = renderer.run(html, _shots)
     if seen is None:
@@ -59,7 +59,7 @@ def rewritten(html: str) -> str:
     return html if _STARTS_AS_PAGE.match(html) else f"<html><body><p>{html}</p></body></html>"
 
 
-def blocks_of(colours: Colours, plain: Image, first: Image, second: Image) -> list[Block]:
+def blocks_of(colours: Colours, plain: Image, first: Image, second: Image) -> list[TextBlock]:
     """Return the blocks, given the page's pictures: as it is, coloured, and with the colours shifted."""
     shifted = (first.astype(np.int16) + SHIFT) % 256
     is_text = (np.abs(shifted - second) <= SHIFT_TOLERANCE).all(axis=2)
@@ -78,7 +78,7 @@ def blocks_of(colours: Colours, plain: Image, first: Image, second: Image) -> li
         if len(own):
             box = _around(xs[own], ys[own], width, height)
             red, green, blue = (float(int(level)) for level in plain[ys[own], xs[own]].mean(axis=0))
-            blocks.append(Block(text.lower(), box, (red, green, blue)))
+            blocks.append(TextBlock(text.lower(), box, (red, green, blue)))
     return blocks
 
 
@@ -88,7 +88,7 @@ def _around(xs: NDArray[np.intp], ys: NDArray[np.intp], width: int, height: int)
     return Box(left / width, top / height, wide / width, high / height)
 
 
-def _shots(tab: Tab, page: Page) -> tuple[Colours | None, Image, Image, Image]:
+def _shots(tab: Tab, page: RenderedPage) -> tuple[Colours | None, Image, Image, Image]:
     size = (page.width, page.height)
     plain = decoded(tab.screenshot(size), "the screenshot")
     found = tab.evaluate(f"({COLOUR})(0)")

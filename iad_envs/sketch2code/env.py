@@ -13,16 +13,16 @@ from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed,
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
-from iad_envs.requirements import Part
+from iad_envs.requirements import Requirement
 from iad_envs.requirements.browser import BROWSER, OPENCV
 from iad_envs.sketch2code.answers import read_answer, texts_of
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
-from iad_envs.sketch2code.shared_renderer import Lease
-from iad_envs.sketch2code.simulated_user import COMPLETE, Turn, User, sees_reference
+from iad_envs.sketch2code.shared_renderer import RendererLease
+from iad_envs.sketch2code.simulated_user import COMPLETE, User, UserTurn, sees_reference
 from iad_envs.sketch2code.sketcher import draw_sketch
-from iad_envs.sketch2code.state import Draft, Sketch, page_data
-from iad_envs.sketch2code.tasks import ASK, QUESTION, Task, instruction, load_assets, load_tasks
+from iad_envs.sketch2code.state import Sketch, SketchState, page_data
+from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, instruction, load_assets, load_tasks
 from iad_envs.sketch2code.visual import VISUAL_PARTS, visual_score
 from iad_envs.spaces import UnicodeText
 
@@ -38,7 +38,7 @@ THUMBNAIL = (320, 240)
 NO_PARTS: Mapping[str, float] = dict.fromkeys(("layout", "text_iou", "text_weight", "image_iou", "image_weight"), 0.0)
 
 
-class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
+class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
     """An agent sees a hand-drawn sketch of a web page and answers with the page.
 
     ## Description
@@ -72,7 +72,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         data_dir: Folder in the official layout; default `$IAD_DATA/sketch2code`, else the bundled.
         split: Of `tasks.jsonl`; `test` where the data have none; None for all.
         setting: `direct`, `feedback` or `question`.
-        user: Answers in the other two settings: a function from `Turn` to a sentence.
+        user: Answers in the other two settings: a function from `UserTurn` to a sentence.
         max_steps: Actions per episode.
         texts: List all texts of the page, as the text-augmented setting does.
         success_at: The layout score that counts as success.
@@ -90,7 +90,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
 
-    NEEDS: ClassVar[tuple[Part, ...]] = (BROWSER, OPENCV)
+    NEEDS: ClassVar[tuple[Requirement, ...]] = (BROWSER, OPENCV)
 
     def __init__(
         self,
@@ -132,8 +132,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         self._as_published = as_published
         self._visual = visual
         assets = load_assets(self._folder)
-        self._new_lease = partial(Lease, chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
-        self._lease: Lease | None = self._new_lease()
+        self._new_lease = partial(RendererLease, chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
+        self._lease: RendererLease | None = self._new_lease()
         self._image_size = image_size
         self._sketches: dict[str, Sketch] = {}
         self.action_space = UnicodeText(MAX_CHARS)
@@ -183,7 +183,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         """Return sketch, current page and reference side by side in the mode `"rgb_array"`; text in `"ansi"`."""
         if self.render_mode != "rgb_array":
             return super().render()
-        state: Draft = self._required().state
+        state: SketchState = self._required().state
         blank = np.full((1, 1, 3), WHITE, dtype=np.uint8)
         shots = [self.screenshot(html) if html else None for html in (state.html, state.task.html)]
         images = [self._sketch(state.task).frame, *(blank if shot is None else shot for shot in shots)]
@@ -198,22 +198,22 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         """Say whether the action hands the page in: any page does, where no user comments on it."""
         return self.setting == "direct" and bool(read_answer(action, as_published=self._as_published).html)
 
-    def _task(self, task_id: str) -> Task:
+    def _task(self, task_id: str) -> SketchTask:
         try:
             return self._tasks[task_id]
         except (KeyError, TypeError):
             raise UnknownTask("task_id", task_id, self._task_ids) from None
 
-    def _task_id(self, task: Task) -> str:
+    def _task_id(self, task: SketchTask) -> str:
         return task.task_id
 
-    def _instruction(self, task: Task) -> str:
+    def _instruction(self, task: SketchTask) -> str:
         return instruction(task, self.setting)
 
-    def _start(self, task: Task) -> Draft:
-        return Draft(task)
+    def _start(self, task: SketchTask) -> SketchState:
+        return SketchState(task)
 
-    def _transition(self, state: Draft, action: str, rng: np.random.Generator | None) -> Transition:
+    def _transition(self, state: SketchState, action: str, rng: np.random.Generator | None) -> Transition:
         answer = read_answer(action, as_published=self._as_published)
         if answer.question:
             if self.setting != "question":
@@ -228,13 +228,13 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
 
     def _committed(self, after: Snapshot) -> Snapshot:
         """Ask the user, whom no simulation may ask."""
-        state: Draft = after.state
-        before: Draft = after.state if after.parent is None else after.parent.state
+        state: SketchState = after.state
+        before: SketchState = after.state if after.parent is None else after.parent.state
         asked = len(state.said) > len(before.said)
         if self._user is None or after.complaint or (not asked and self.setting != "feedback"):
             return after
         seen = sees_reference(self._user)
-        turn = Turn(
+        turn = UserTurn(
             question=state.said[-1].removeprefix("You asked: ") if asked else "",
             sketch=self._sketch(state.task).frame,
             html=state.html,
@@ -261,7 +261,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         observation, info = super()._arrive(now)
         return {**observation, "sketch": observation["sketch"].copy()}, info
 
-    def _view(self, state: Draft, complaint: str) -> View:
+    def _view(self, state: SketchState, complaint: str) -> View:
         page = state.page
         parts = [self._instruction(state.task)]
         if self._texts:
@@ -284,8 +284,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         observation = {"sketch": self._sketch(state.task).frame, "text": "\n\n".join(parts)}
         return View(observation, actions, facts, page_data(state))
 
-    def _score(self, task: Task, now: Snapshot, memory: float | None) -> Score:
-        state: Draft = now.state
+    def _score(self, task: SketchTask, now: Snapshot, memory: float | None) -> Score:
+        state: SketchState = now.state
         parts = dict(NO_PARTS) | (dict.fromkeys(VISUAL_PARTS, 0.0) if self._visual else {})
         if state.page is not None:
             score = score_pages(self.renderer.page(task.html), state.page)
@@ -303,15 +303,15 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], Draft]):
         best = max(memory or 0.0, layout)
         return Score(layout if now.done else 0.0, best, layout >= self.success_at, parts, best)
 
-    def _reference(self, task: Task) -> dict[str, Any]:
-        return {"html": task.html, "page": page_data(Draft(task, task.html, self.renderer.page(task.html)))}
+    def _reference(self, task: SketchTask) -> dict[str, Any]:
+        return {"html": task.html, "page": page_data(SketchState(task, task.html, self.renderer.page(task.html)))}
 
-    def _result_key(self, state: Draft, view: View) -> Hashable:
+    def _result_key(self, state: SketchState, view: View) -> Hashable:
         page = state.page
         looks = page and (page.failure, page.width, page.height, sorted(page.boxes.items()))
         return (blake2b(repr(looks).encode(), digest_size=16).hexdigest(), state.said)
 
-    def _sketch(self, task: Task) -> Sketch:
+    def _sketch(self, task: SketchTask) -> Sketch:
         known = self._sketches.get(task.task_id)
         if known is not None:
             return known

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from iad_envs.sketch2code.layout import Box, LayoutScore, score_layout
 
 
-class Limits(NamedTuple):
+class RenderLimits(NamedTuple):
     """What a page may cost; beyond it scores 0, with the reason.
 
     Attributes:
@@ -28,7 +28,7 @@ class Limits(NamedTuple):
     pages_per_browser: int = 2_000
 
 
-class Page(NamedTuple):
+class RenderedPage(NamedTuple):
     """A rendered page.
 
     Attributes:
@@ -48,7 +48,7 @@ class Page(NamedTuple):
     failure: str = ""
 
 
-def score_pages(reference: Page, candidate: Page) -> LayoutScore:
+def score_pages(reference: RenderedPage, candidate: RenderedPage) -> LayoutScore:
     """Return the layout score of a candidate; 0 for one that could not be rendered.
 
     Raises:

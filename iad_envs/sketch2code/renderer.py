@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from iad_envs.browser.devtools import Browser, find_chromium
 from iad_envs.browser.errors import BrowserGone, PageTimeout, RenderError
-from iad_envs.sketch2code.page import Limits, Page
+from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 from iad_envs.sketch2code.tab import Tab
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Renderer:
         chromium: str | None = None,
         scripts: bool = False,
         assets: Mapping[str, bytes] | None = None,
-        limits: Limits | None = None,
+        limits: RenderLimits | None = None,
         n_tabs: int = 2,
     ) -> None:
         if n_tabs < 1:
@@ -49,13 +49,13 @@ class Renderer:
         self._executable = find_chromium(chromium)
         self._scripts = scripts
         self._assets = dict(assets or {})
-        self.limits = limits or Limits()
+        self.limits = limits or RenderLimits()
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(n_tabs)
         self._idle: list[tuple[Browser, Tab]] = []
         self._browser: Browser | None = None
         self._n_pages = 0
-        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._pages: OrderedDict[str, RenderedPage] = OrderedDict()
         self._busy: dict[Browser, int] = {}
 
     @property
@@ -64,7 +64,7 @@ class Renderer:
         with self._lock:
             return self._running()
 
-    def page(self, html: str) -> Page:
+    def page(self, html: str) -> RenderedPage:
         """Return a page's boxes, remembered by content; one that can't be rendered has its `failure` set.
 
         Raises:
@@ -87,7 +87,7 @@ class Renderer:
         """Return a PNG of the page, 1280 pixels wide or more; None for one that can't be rendered."""
         return self.run(html, lambda tab, page: tab.screenshot((page.width, page.height)))[1]
 
-    def run(self, html: str, work: Callable[[Tab, Page], T]) -> tuple[Page, T | None]:
+    def run(self, html: str, work: Callable[[Tab, RenderedPage], T]) -> tuple[RenderedPage, T | None]:
         """Load a page, collect its boxes, and do some `work` on it; its result is None for one that failed."""
         size = len(html.encode("utf-8", "surrogatepass"))
         if size > self.limits.html_bytes:
@@ -134,8 +134,8 @@ class Renderer:
     ) -> None:
         self.close()
 
-    def _failed(self, reason: str) -> Page:
-        return Page({}, 0, 0, "", self.browser.version, reason)
+    def _failed(self, reason: str) -> RenderedPage:
+        return RenderedPage({}, 0, 0, "", self.browser.version, reason)
 
     def _running(self) -> Browser:
         if self._browser is None or not self._browser.alive or self._n_pages >= self.limits.pages_per_browser:

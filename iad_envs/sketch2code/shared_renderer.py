@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping
 from hashlib import blake2b
 
-from iad_envs.sketch2code.page import Limits
+from iad_envs.sketch2code.page import RenderLimits
 from iad_envs.sketch2code.renderer import Renderer
 
 _Key = tuple[object, ...]
@@ -15,7 +15,7 @@ _shared: dict[_Key, tuple[Renderer, set[int]]] = {}
 _n_leases = 0
 
 
-class Lease:
+class RendererLease:
     """The right to use a shared renderer; given back by `close()`, or when nothing refers to it any more.
 
     Args:
@@ -32,7 +32,7 @@ class Lease:
         chromium: str | None = None,
         scripts: bool = False,
         assets: Mapping[str, bytes] | None = None,
-        limits: Limits | None = None,
+        limits: RenderLimits | None = None,
         n_tabs: int = 2,
     ) -> None:
         global _n_leases

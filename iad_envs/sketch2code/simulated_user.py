@@ -1,4 +1,4 @@
-"""The simulated user of the settings with feedback and questions: any function from a `Turn` to a sentence.
+"""The simulated user of the settings with feedback and questions: any function from a `UserTurn` to a sentence.
 
 A user is shown the reference only if it says that it `sees_reference`, and then every step's facts say so, too. Users
 are asked in `step` only: what they say can't be had by simulating.
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from iad_envs.browser.images import Image
 from iad_envs.sketch2code.layout import KINDS
-from iad_envs.sketch2code.page import Page, score_pages
+from iad_envs.sketch2code.page import RenderedPage, score_pages
 
 COMPLETE = "Generation Complete"
 """What a user says that wants no more changes."""
@@ -24,7 +24,7 @@ NAMES = {
 }
 
 
-class Turn(NamedTuple):
+class UserTurn(NamedTuple):
     """What a user is asked about.
 
     Attributes:
@@ -40,13 +40,13 @@ class Turn(NamedTuple):
     question: str
     sketch: Image
     html: str
-    page: Page | None
+    page: RenderedPage | None
     screenshot: Callable[[str], bytes | None]
     reference_html: str
-    reference: Page | None
+    reference: RenderedPage | None
 
 
-User = Callable[[Turn], str]
+User = Callable[[UserTurn], str]
 
 
 def sees_reference(user: User | None) -> bool:
@@ -62,7 +62,7 @@ class PointingUser:
     def __init__(self, enough: float = 0.95) -> None:
         self._enough = enough
 
-    def __call__(self, turn: Turn) -> str:
+    def __call__(self, turn: UserTurn) -> str:
         """Comment on the page, or answer a question by what the reference has."""
         reference = turn.reference
         if reference is None:

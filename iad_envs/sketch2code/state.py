@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from iad_envs.browser.images import Image
-from iad_envs.sketch2code.page import Page
-from iad_envs.sketch2code.tasks import Task
+from iad_envs.sketch2code.page import RenderedPage
+from iad_envs.sketch2code.tasks import SketchTask
 
 
 class Sketch(NamedTuple):
@@ -14,7 +14,7 @@ class Sketch(NamedTuple):
     size: tuple[int, int]
 
 
-class Draft(NamedTuple):
+class SketchState(NamedTuple):
     """Where an episode is: the current page, and what was said.
 
     Attributes:
@@ -25,16 +25,16 @@ class Draft(NamedTuple):
         done: Whether the page was handed in.
     """
 
-    task: Task
+    task: SketchTask
     html: str = ""
-    page: Page | None = None
+    page: RenderedPage | None = None
     said: tuple[str, ...] = ()
     done: bool = False
 
 
-def page_data(state: Draft) -> dict[str, Any]:
+def page_data(state: SketchState) -> dict[str, Any]:
     """Return the current page as the public info has it: plain lists and texts."""
-    page = state.page or Page({}, 0, 0, "", "")
+    page = state.page or RenderedPage({}, 0, 0, "", "")
     return {
         "html": state.html,
         "boxes": {kind: [list(box) for box in boxes] for kind, boxes in page.boxes.items()},

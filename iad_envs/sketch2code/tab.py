@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from iad_envs.browser.devtools import Browser
 from iad_envs.browser.errors import BrowserGone
 from iad_envs.sketch2code.layout import KINDS, Box, page_boxes
-from iad_envs.sketch2code.page import Limits, Page
+from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 
 ORIGIN = "http://page.invalid"
 VIEWPORT = (1280, 720)
@@ -49,13 +49,13 @@ class Tab:
         browser: Where it is opened.
         scripts: Whether pages may run scripts, as the published scorer lets them.
         assets: Files beside the page, by name.
-        limits: See `Limits`.
+        limits: See `RenderLimits`.
 
     Attributes:
         session: Names the tab in the browser's protocol.
     """
 
-    def __init__(self, browser: Browser, *, scripts: bool, assets: Mapping[str, bytes], limits: Limits) -> None:
+    def __init__(self, browser: Browser, *, scripts: bool, assets: Mapping[str, bytes], limits: RenderLimits) -> None:
         self._browser = browser
         self._scripts = scripts
         self._assets = assets
@@ -104,14 +104,16 @@ class Tab:
         params = {"frameId": self._frame, "html": html}
         self._send("Page.setDocumentContent", params, timeout_s=self._limits.load_s)
 
-    def collect(self) -> Page:
+    def collect(self) -> RenderedPage:
         """Return what the scorer needs to know of the page that was loaded."""
         limits = self._limits
         found = json.loads(self._evaluate(f"({COLLECT})({limits.n_boxes})", timeout_s=limits.collect_s))
         engine = self._browser.version
         if "too_many" in found:
             self._clean = False
-            return Page({}, 0, 0, "", engine, f"expected a page of at most {limits.n_boxes} components, got more")
+            return RenderedPage(
+                {}, 0, 0, "", engine, f"expected a page of at most {limits.n_boxes} components, got more"
+            )
         # A document's own policy outlives it here, and would change how the next page looks.
         self._clean = self._clean and not found["own_policy"]
         exact = self._box_models(found["fragmented"])
@@ -120,7 +122,7 @@ class Tab:
             for kind in KINDS
         }
         width, height = found["width"], found["height"]
-        return Page(page_boxes(pixels, width, height), width, height, found["title"], engine)
+        return RenderedPage(page_boxes(pixels, width, height), width, height, found["title"], engine)
 
     def screenshot(self, size: tuple[int, int]) -> bytes:
         """Return a PNG of the document's `size` (width, height), cut off at the limit."""

@@ -31,7 +31,7 @@ TASK = (
 _SKETCH = re.compile(r"(.+)_(\d+)\.png")
 
 
-class Task(NamedTuple):
+class SketchTask(NamedTuple):
     """One sketch of one page.
 
     Attributes:
@@ -57,7 +57,7 @@ class Task(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def load_tasks(folder: Path) -> Mapping[str, Task]:
+def load_tasks(folder: Path) -> Mapping[str, SketchTask]:
     """Return a folder's tasks by id, in order of page and sketch.
 
     Raises:
@@ -74,19 +74,19 @@ def load_tasks(folder: Path) -> Mapping[str, Task]:
         if named and named[1] in pages:
             sketches.setdefault(named[1], {})[int(named[2])] = path
     said = _said(folder / "tasks.jsonl")
-    tasks: dict[str, Task] = {}
+    tasks: dict[str, SketchTask] = {}
     for page in sorted(pages, key=_in_order):
         drawn: Mapping[int, Path | None] = sketches.get(page) or dict.fromkeys(range(DRAWN_PER_PAGE))
         for number, sketch in sorted(drawn.items()):
             task_id = f"{page}_{number}"
             more = said.get(task_id, said.get(page, {}))
-            tasks[task_id] = Task(
+            tasks[task_id] = SketchTask(
                 task_id, pages[page], sketch, number, more.get("split", "test"), more.get("difficulty", "")
             )
     return tasks
 
 
-def instruction(task: Task, setting: str) -> str:
+def instruction(task: SketchTask, setting: str) -> str:
     """Return what the agent is asked to do."""
     title = title_of(task.html)
     return f"{TASK} {ASK[setting]}" + (f"\nThe page's title: {title}" if title else "")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from iad_envs.browser.images import Image, opencv
 from iad_envs.sketch2code.assignment import cheapest_pairs
-from iad_envs.sketch2code.blocks import Block, rewritten, text_blocks
+from iad_envs.sketch2code.blocks import TextBlock, rewritten, text_blocks
 from iad_envs.sketch2code.colours import colour_difference
 from iad_envs.sketch2code.layout import Box
 from iad_envs.sketch2code.renderer import Renderer
@@ -79,7 +79,7 @@ def visual_score(
     return score._replace(clip=clip(without_text(our_image, ours), without_text(their_image, theirs)))
 
 
-def score_blocks(reference: Sequence[Block], candidate: Sequence[Block]) -> VisualScore:
+def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock]) -> VisualScore:
     """Return the metrics of two pages' text blocks; all 0 where either has none, or nothing matches."""
     if not reference or not candidate:
         return VisualScore(0.0, 0.0, 0.0, 0.0)
@@ -102,7 +102,7 @@ def score_blocks(reference: Sequence[Block], candidate: Sequence[Block]) -> Visu
     )
 
 
-def without_text(image: Image, blocks: Sequence[Block]) -> Image:
+def without_text(image: Image, blocks: Sequence[TextBlock]) -> Image:
     """Return a picture with its text painted over, squashed to a square of its shorter side: what CLIP is shown."""
     cv2 = opencv()
     height, width = image.shape[:2]
@@ -126,7 +126,7 @@ def _ratio(one: str, other: str, ratios: Ratios) -> float:
     return known
 
 
-def _area(block: Block) -> float:
+def _area(block: TextBlock) -> float:
     return block.box.w * block.box.h
 
 
@@ -136,7 +136,7 @@ def _closeness(one: Box, other: Box) -> float:
     return 1 - max(across, down)
 
 
-def _costs(ours: Sequence[Block], theirs: Sequence[Block], ratios: Ratios) -> Costs:
+def _costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> Costs:
     return np.array([[-_ratio(one.text, other.text, ratios) for other in theirs] for one in ours])
 
 
@@ -150,19 +150,19 @@ def _with_neighbours(costs: Costs) -> Costs:
     return rewarded
 
 
-def _joined(blocks: Sequence[Block]) -> list[Block]:
+def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
     """Join blocks in the same place: texts of one element."""
-    places: dict[Box, Block] = {}
+    places: dict[Box, TextBlock] = {}
     for block in blocks:
         there = places.get(block.box)
         if there is not None:
             red, green, blue = ((a + b) / 2 for a, b in zip(there.colour, block.colour, strict=True))
-            block = Block(f"{there.text} {block.text}", block.box, (red, green, blue))
+            block = TextBlock(f"{there.text} {block.text}", block.box, (red, green, blue))
         places[block.box] = block
     return list(places.values())
 
 
-def _merged(ours: list[Block], theirs: list[Block], ratios: Ratios) -> tuple[list[Block], list[Block]]:
+def _merged(ours: list[TextBlock], theirs: list[TextBlock], ratios: Ratios) -> tuple[list[TextBlock], list[TextBlock]]:
     """Merge neighbouring blocks, on either side, as long as that makes the best pairing clearly cheaper."""
     while True:
         merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs, ratios))  # noqa: B023 (used at once)
@@ -172,7 +172,7 @@ def _merged(ours: list[Block], theirs: list[Block], ratios: Ratios) -> tuple[lis
         ours, theirs = merged, again
 
 
-def _merge_once(blocks: list[Block], paired: Callable[[list[Block]], list[float]]) -> list[Block]:
+def _merge_once(blocks: list[TextBlock], paired: Callable[[list[TextBlock]], list[float]]) -> list[TextBlock]:
     now = paired(blocks)
     gains = []
     for place in range(len(blocks) - 1):
@@ -192,17 +192,17 @@ def _merge_once(blocks: list[Block], paired: Callable[[list[Block]], list[float]
     ]
 
 
-def _paired_costs(ours: Sequence[Block], theirs: Sequence[Block], ratios: Ratios) -> list[float]:
+def _paired_costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> list[float]:
     costs = _costs(ours, theirs, ratios)
     return [float(costs[pair]) for pair in cheapest_pairs(costs)]
 
 
-def _merge(one: Block, other: Block) -> Block:
+def _merge(one: TextBlock, other: TextBlock) -> TextBlock:
     x, y = min(one.box.x, other.box.x), min(one.box.y, other.box.y)
     right = max(one.box.x + one.box.w, other.box.x + other.box.w)
     bottom = max(one.box.y + one.box.h, other.box.y + other.box.h)
     red, green, blue = ((a + b) // 2 for a, b in zip(one.colour, other.colour, strict=True))
-    return Block(f"{one.text} {other.text}", Box(x, y, right - x, bottom - y), (red, green, blue))
+    return TextBlock(f"{one.text} {other.text}", Box(x, y, right - x, bottom - y), (red, green, blue))
 
 
 def _gain(before: Sequence[float], after: Sequence[float]) -> float:

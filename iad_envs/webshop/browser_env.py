@@ -12,11 +12,11 @@ from iad_envs.browser.devtools import find_chromium
 from iad_envs.browser.images import decoded
 from iad_envs.browser.selenium import find_chromedriver, require_selenium
 from iad_envs.core import Score, Snapshot, View
-from iad_envs.requirements import Part
+from iad_envs.requirements import Requirement
 from iad_envs.requirements.browser import BROWSER
 from iad_envs.requirements.driver import DRIVER, SELENIUM
 from iad_envs.webshop.env import WebShopEnv, require_known
-from iad_envs.webshop.visit import SESSION, Visit
+from iad_envs.webshop.visit import SESSION, BrowserVisit
 from webshop_server.engine import ShopState
 from webshop_server.storefront import LocalStorefront, ProgressMode
 
@@ -65,7 +65,7 @@ class WebShopBrowserEnv(WebShopEnv):
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
 
-    NEEDS: ClassVar[tuple[Part, ...]] = (SELENIUM, BROWSER, DRIVER)
+    NEEDS: ClassVar[tuple[Requirement, ...]] = (SELENIUM, BROWSER, DRIVER)
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class WebShopBrowserEnv(WebShopEnv):
         self._doing: str | None = None
         self._is_there = False
         self._browsing = RLock()  # simulations may come from several threads, but there is one window
-        self.visit = Visit(
+        self.visit = BrowserVisit(
             self.storefront.shop,
             self.storefront.tasks,
             chromium=chromium,

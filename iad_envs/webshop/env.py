@@ -13,7 +13,7 @@ import numpy as np
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
-from iad_envs.requirements import Part
+from iad_envs.requirements import Requirement
 from iad_envs.requirements.java import JAVA
 from iad_envs.spaces import UnicodeText
 from webshop_server.catalog import Catalog
@@ -22,10 +22,10 @@ from webshop_server.goals import Goals, load_goals
 from webshop_server.pages import RENDERERS
 from webshop_server.progress import Progress
 from webshop_server.remote.hosted import TOKEN_VARIABLE, HostedStorefront
-from webshop_server.reward import Scorer
+from webshop_server.reward import PurchaseScorer
 from webshop_server.search import SearchEngine
-from webshop_server.storage.loading import PLACES, open_stock
-from webshop_server.storefront import PROGRESS_MODES, LocalStorefront, ProgressMode, Sight, Storefront, Task
+from webshop_server.storage.loading import PLACES, open_shop
+from webshop_server.storefront import PROGRESS_MODES, LocalStorefront, ProgressMode, ShopTask, ShopView, Storefront
 from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
 MAX_ACTION_CHARS = 1 << 20
@@ -47,20 +47,20 @@ TAGGERS: Mapping[str, Callable[[], Tagger]] = {"light": LightTagger, "spacy": Sp
 NO_PARTS: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
 
 
-class Store(NamedTuple):
+class LoadedData(NamedTuple):
     """What all environments on the same data share: read-only after loading."""
 
     catalog: Catalog
     goals: Goals
     engine: SearchEngine
-    scorer: Scorer
+    scorer: PurchaseScorer
 
 
 @lru_cache(maxsize=8)
-def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, catalog: str = "auto") -> Store:
+def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, catalog: str = "auto") -> LoadedData:
     """Load a data folder once per process."""
-    products, engine = open_stock(folder, search, catalog=catalog)
-    return Store(products, load_goals(folder, products, goals), engine, Scorer(TAGGERS[tagger]()))
+    products, engine = open_shop(folder, search, catalog=catalog)
+    return LoadedData(products, load_goals(folder, products, goals), engine, PurchaseScorer(TAGGERS[tagger]()))
 
 
 @lru_cache(maxsize=8)
@@ -124,7 +124,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
     * v0: First version.
     """
 
-    OPTIONS: ClassVar[tuple[Part, ...]] = (JAVA,)
+    OPTIONS: ClassVar[tuple[Requirement, ...]] = (JAVA,)
 
     def __init__(
         self,
@@ -213,19 +213,19 @@ class WebShopEnv(IADEnv[str, ShopState]):
         if isinstance(self.storefront, HostedStorefront):
             self.storefront.close()
 
-    def _task(self, task_id: str) -> Task:
+    def _task(self, task_id: str) -> ShopTask:
         try:
             return self.storefront.task(task_id)
         except KeyError:
             raise UnknownTask("task_id", task_id, self._task_ids) from None
 
-    def _task_id(self, task: Task) -> str:
+    def _task_id(self, task: ShopTask) -> str:
         return task.task_id
 
-    def _instruction(self, task: Task) -> str:
+    def _instruction(self, task: ShopTask) -> str:
         return task.instruction
 
-    def _start(self, task: Task) -> ShopState:
+    def _start(self, task: ShopTask) -> ShopState:
         return ShopState(task.instruction)
 
     def _transition(self, state: ShopState, action: str, rng: np.random.Generator | None) -> Transition:
@@ -244,7 +244,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
             return f"{observation} [SEP] Invalid action: {complaint}"
         return f"{observation}\nInvalid action: {complaint}\n" if self._mode == "text_rich" else observation
 
-    def _score(self, task: Task, now: Snapshot, memory: Progress | None) -> Score:
+    def _score(self, task: ShopTask, now: Snapshot, memory: Progress | None) -> Score:
         mode = self._progress
         found = self.storefront.assess(task.task_id, now.state, memory or Progress(), mode)
         seen = math.nan if mode == "off" else found.progress.best
@@ -256,7 +256,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
             return str(view.observation)
         return self.storefront.look(self._now.state, self._mode, score.reward).observation
 
-    def _reference(self, task: Task) -> dict[str, Any]:
+    def _reference(self, task: ShopTask) -> dict[str, Any]:
         return self.storefront.reference(task.task_id)
 
     def _result_key(self, state: ShopState, view: View) -> Hashable:
@@ -265,7 +265,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return (state.kind, state.asin, tuple(sorted(state.options)))
 
 
-def _actions(sight: Sight) -> tuple[str, ...]:
+def _actions(sight: ShopView) -> tuple[str, ...]:
     clicks = tuple(f"click[{name}]" for name in sight.clickables if name != "search")
     return (*clicks, "search[...]") if sight.takes_search else clicks
 

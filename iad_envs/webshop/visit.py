@@ -17,7 +17,7 @@ from webshop_server.site.addresses import path_of
 from webshop_server.site.app import Site, create_app
 from webshop_server.site.serving import Server
 from webshop_server.site.sessions import Sessions
-from webshop_server.storefront import Task
+from webshop_server.storefront import ShopTask
 
 SESSION, PREVIEW = "shop", "preview"
 LOAD_S = 30.0
@@ -51,7 +51,7 @@ class PageMismatch(RuntimeError):
     kind = "mismatch"
 
 
-class Visit:
+class BrowserVisit:
     """A browser on a shop's site, started when it is first needed.
 
     Args:
@@ -68,7 +68,7 @@ class Visit:
     def __init__(
         self,
         shop: Shop,
-        tasks: Sequence[Task],
+        tasks: Sequence[ShopTask],
         *,
         chromium: str | None = None,
         chromedriver: str | None = None,

@@ -8,17 +8,17 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.registry import load_object, load_own, made
+from iad_policy.registry import instantiate, load_object, load_own
 from iad_policy.types import Agent, Candidate, Feedback, State
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
-    "shopper": "iad_policy.domains.webshop.agent:Shopper",
-    "linker": "iad_policy.domains.bird.agent:Linker",
+    "shopper": "iad_policy.domains.webshop.agent:WebShopAgent",
+    "linker": "iad_policy.domains.bird.agent:BirdAgent",
     "replay": "iad_policy.agents.replay:Replay",
-    "scripter": "iad_policy.domains.bash.agent:Scripter",
-    "tracer": "iad_policy.domains.sketch2code.agent:Tracer",
-    "heeding": "iad_policy.agents.plan_following:Heeding",
+    "scripter": "iad_policy.domains.bash.agent:BashAgent",
+    "tracer": "iad_policy.domains.sketch2code.agent:Sketch2CodeAgent",
+    "heeding": "iad_policy.agents.plan_following:PlanFollowingAgent",
     "litellm": "iad_policy.agents.language:language_agent",
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
@@ -73,7 +73,7 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], 
         if name in AGENTS:
             return _made(name, env, argument, options)
         own = load_own("agent, litellm:<model> for a language model", agent, AGENTS)
-        agent = made("agent", agent, own, env, **options)
+        agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
         return agent
     if callable(agent):

@@ -11,7 +11,7 @@ from iad_policy.strategies.building_blocks.attempts import plan_of
 from iad_policy.types import Agent, Candidate, Feedback, State
 
 
-class Heeding:
+class PlanFollowingAgent:
     """An agent that follows the plan in its notes as long as it can, and is another agent otherwise.
 
     A plan is left where what was done is not what it says, or where its last action was not accepted.

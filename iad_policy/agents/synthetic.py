@@ -42,7 +42,7 @@ class Rates(NamedTuple):
     beta: float = 0.0
 
 
-class Instrument:
+class SyntheticAgent:
     """An agent that knows gold.
 
     Args:
@@ -107,39 +107,39 @@ class Instrument:
         )
 
 
-def noisy_oracle(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+def noisy_oracle(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
     """Oracle instrument: right with probability 1 - epsilon whatever it is told, its mistakes as various as tau says.
 
     Args:
-        env: See `Instrument`.
+        env: See `SyntheticAgent`.
         rates: Such as `"epsilon=0.4:tau=0.5"`.
-        given: `gold` and `mistakes`, see `Instrument`.
+        given: `gold` and `mistakes`, see `SyntheticAgent`.
     """
-    return Instrument(env, _rates(rates, Rates()), ignores_feedback=True, **given)
+    return SyntheticAgent(env, _rates(rates, Rates()), ignores_feedback=True, **given)
 
 
-def feedback_responsive(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+def feedback_responsive(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
     """Oracle instrument: mends a mistake with probability sigma shown it as Best, rho if judge text names the error.
 
     Arguments are as for `noisy_oracle`.
     """
-    return Instrument(env, _rates(rates, Rates(sigma=0.3, rho=0.6)), **given)
+    return SyntheticAgent(env, _rates(rates, Rates(sigma=0.3, rho=0.6)), **given)
 
 
-def stubborn(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+def stubborn(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
     """Oracle instrument: repeats the same right or wrong answer until feedback shakes it.
 
     Arguments are as for `noisy_oracle`.
     """
-    return Instrument(env, _rates(rates, Rates(tau=0.0, sigma=0.3, rho=0.6)), is_stubborn=True, **given)
+    return SyntheticAgent(env, _rates(rates, Rates(tau=0.0, sigma=0.3, rho=0.6)), is_stubborn=True, **given)
 
 
-def over_reflector(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> Instrument:
+def over_reflector(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
     """Oracle instrument: mends mistakes, and breaks a right answer with probability beta when it is reviewed.
 
     Arguments are as for `noisy_oracle`.
     """
-    return Instrument(env, _rates(rates, Rates(sigma=0.3, rho=0.6, beta=0.5)), **given)
+    return SyntheticAgent(env, _rates(rates, Rates(sigma=0.3, rho=0.6, beta=0.5)), **given)
 
 
 def _rates(text: str, default: Rates) -> Rates:

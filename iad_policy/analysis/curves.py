@@ -133,7 +133,7 @@ def crossings(a: Curve, b: Curve) -> list[float]:
     return found
 
 
-class Comparison(NamedTuple):
+class CurveDifference(NamedTuple):
     """Curves over the budgets that all of them reach.
 
     Attributes:
@@ -152,7 +152,7 @@ class Comparison(NamedTuple):
     crossings: list[tuple[str, str, float]]
 
 
-def compared(curves: Sequence[Curve]) -> Comparison | None:
+def compared(curves: Sequence[Curve]) -> CurveDifference | None:
     """Return what curves of one metric and axis come to; None where they share no stretch of budgets.
 
     A strategy that has a single point, as one without n has, is no curve and is left out.
@@ -164,4 +164,4 @@ def compared(curves: Sequence[Curve]) -> Comparison | None:
     low, high = both
     areas = {one.name: area(one, low, high) for one in drawn}
     crossed = [(a.name, b.name, at) for a, b in combinations(drawn, 2) for at in crossings(a, b)]
-    return Comparison(drawn[0].metric, drawn[0].axis, low, high, areas, crossed)
+    return CurveDifference(drawn[0].metric, drawn[0].axis, low, high, areas, crossed)

@@ -12,12 +12,12 @@ from iad_policy.agents import load_agent
 from iad_policy.analysis.statistics import Interval, bootstrap_mean, wilson
 from iad_policy.env_defaults import defaults_of
 from iad_policy.hashing import digest, seed_of
-from iad_policy.models.call_context import Call, making
+from iad_policy.models.call_context import Call, use_call
 from iad_policy.prompts.rendering import shown
 from iad_policy.simulators import Simulator, load_simulator
-from iad_policy.simulators.embedding import Encoder, HashedNgrams
+from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
 from iad_policy.simulators.outcome_types import is_failure, type_of
-from iad_policy.simulators.typos import garbled
+from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.world import World, adapt
 
@@ -26,7 +26,7 @@ HIGH_FIDELITY = 0.95
 N_PROPOSALS = 2
 
 
-class Comparison(NamedTuple):
+class FidelityCheck(NamedTuple):
     """One action's real outcome and the one that was shown.
 
     Attributes:
@@ -91,7 +91,7 @@ def fidelity(
     agent: str | Agent | None = None,
     tasks: Sequence[str] | int = 50,
     steps: Sequence[int] = (1, 2, 3, 5),
-    encoder: Encoder | None = None,
+    encoder: TextEmbedder | None = None,
     seed: int = 0,
 ) -> Fidelity:
     """Play tasks, and compare what the simulator shows of each action with what really happens.
@@ -163,7 +163,7 @@ class _Play:
         rng = Random(seed_of(self._seed, len(state.history)))
         actions = []
         for place in range(N_PROPOSALS):
-            with making(Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))):
+            with use_call(Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))):
                 own = Random(rng.getrandbits(64))
                 actions.append(player.propose(state, feedback=None, temperature=None, rng=own).action)
         usable = {self._world.key(action): action for action in actions if not self._world.complaint(action)}
@@ -173,15 +173,15 @@ class _Play:
 class _Found(NamedTuple):
     """What was compared."""
 
-    proposed: list[Comparison]
-    garbled: list[Comparison]
+    proposed: list[FidelityCheck]
+    garbled: list[FidelityCheck]
     same_after: dict[int, list[bool]]
 
     def take(self, world: World, tried: Simulator, state: State, ahead: Sequence[Sequence[Any]]) -> None:
         """Compare in a real state: its proposals, the first one garbled, and the steps that are taken from it."""
         tokens = world.snapshot(), tried.begin(world, state)
         self.proposed.extend(_compared(world, tried, tokens, action) for action in ahead[0])
-        self.garbled.extend(_compared(world, tried, tokens, action) for action in garbled(ahead[0][0]))
+        self.garbled.extend(_compared(world, tried, tokens, action) for action in with_typos(ahead[0][0]))
         real, shown = tokens
         for step in range(1, min(len(ahead), max(self.same_after, default=0)) + 1):
             action = ahead[step - 1][0]
@@ -191,13 +191,13 @@ class _Found(NamedTuple):
                 self.same_after[step].append(truly.key == imagined.key and truly.done == imagined.done)
 
 
-def _compared(world: World, tried: Simulator, tokens: tuple[Any, Any], action: Any) -> Comparison:
+def _compared(world: World, tried: Simulator, tokens: tuple[Any, Any], action: Any) -> FidelityCheck:
     real, imagined = world.simulate(tokens[0], action, 0), tried.simulate(world, tokens[1], action, 0)
     texts = shown(real.observation), shown(imagined.observation)
-    return Comparison(type_of(real.info, real.done), type_of(imagined.info, imagined.done), texts)
+    return FidelityCheck(type_of(real.info, real.done), type_of(imagined.info, imagined.done), texts)
 
 
-def _report(tried: Simulator, coder: Encoder, found: _Found, *, n_tasks: int) -> Fidelity:
+def _report(tried: Simulator, coder: TextEmbedder, found: _Found, *, n_tasks: int) -> Fidelity:
     proposed, every = found.proposed, [*found.proposed, *found.garbled]
     if not proposed:
         raise ValueError("expected at least one task to compare outcomes on, got none; name tasks")
@@ -219,13 +219,13 @@ def _report(tried: Simulator, coder: Encoder, found: _Found, *, n_tasks: int) ->
     )
 
 
-def _recall(kind: str, compared: Sequence[Comparison]) -> Recall:
+def _recall(kind: str, compared: Sequence[FidelityCheck]) -> Recall:
     real = [one for one in compared if one.real == kind]
     n_right, n_shown = sum(one.shown == kind for one in real), sum(one.shown == kind for one in compared)
     return Recall(len(real), n_right / len(real), wilson(n_right, len(real)), n_right / n_shown if n_shown else None)
 
 
-def _similarity(coder: Encoder, one: str, other: str) -> float:
+def _similarity(coder: TextEmbedder, one: str, other: str) -> float:
     if one == other:
         return 1.0
     rows = coder.encode([one, other])

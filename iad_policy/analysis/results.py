@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_policy.analysis.curves import AXES, METRICS, Comparison, Curve, compared, curves
+from iad_policy.analysis.curves import AXES, METRICS, Curve, CurveDifference, compared, curves
 from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.analysis.statistics import N_RESAMPLES
 from iad_policy.errors import MissingExtra, UnknownName
@@ -52,7 +52,7 @@ class Figures(NamedTuple):
     differences: dict[str, Difference]
     curves: tuple[Curve, ...] = ()
 
-    def comparisons(self, metric: str) -> list[Comparison]:
+    def comparisons(self, metric: str) -> list[CurveDifference]:
         """Return what the curves of a metric come to, for each axis on which they can be compared."""
         found = [compared([one for one in self.curves if (one.metric, one.axis) == (metric, axis)]) for axis in AXES]
         return [one for one in found if one is not None]
@@ -140,10 +140,10 @@ class Results:
         """Return the table as `iad compare` prints it."""
         from rich.console import Console
 
-        from iad_policy.analysis.table import Board
+        from iad_policy.analysis.table import RunTable
 
         console = Console(width=width, file=StringIO(), record=True)
-        console.print(Board(self.heading, self.figures()))
+        console.print(RunTable(self.heading, self.figures()))
         return console.export_text()
 
     def to_pandas(self) -> Any:

@@ -21,7 +21,7 @@ Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
 """A heading and how a row fills it, per column."""
 
 
-class Board:
+class RunTable:
     """The figures as they are drawn: scores and spending side by side where the terminal is wide enough.
 
     Args:

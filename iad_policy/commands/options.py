@@ -21,7 +21,7 @@ _PAIRS = {
 """Option that is given pair by pair -> part of the configuration."""
 
 
-def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
+def config_parts(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given on the command line as parts of a `RunConfig`.
 
     Raises:

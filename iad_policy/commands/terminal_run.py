@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from iad_policy.analysis.results import Results
-from iad_policy.analysis.table import Board
+from iad_policy.analysis.table import RunTable
 from iad_policy.analysis.viewer.report import write_report
 from iad_policy.errors import StorageError
 from iad_policy.evaluation.config import FREE
@@ -85,7 +85,7 @@ def run_session(
             except OSError as unwritten:
                 status, said = FAILED, str(unwritten)
             if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
-                console.print(Board(results.heading, figures))
+                console.print(RunTable(results.heading, figures))
         _say_how_it_ended(console, results, status, said)
         _say_where(console, folder.path, report)
     return status
@@ -131,7 +131,7 @@ class _Refresh:
         done, expected = self._results.n_episodes, self._results.n_expected
         left = (now - self._start) / done * (expected - done)
         progress = Text(f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops and keeps what is done")
-        board = Board(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
+        board = RunTable(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
         self._live.update(Group(progress, board), refresh=True)
         self._next = now + max(REFRESH_S, 20 * (monotonic() - now))
 

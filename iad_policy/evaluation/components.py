@@ -12,9 +12,9 @@ from iad_policy.agents import load_agent
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.models import LanguageModel
 from iad_policy.models.cache import CachedModel
-from iad_policy.registry import signed
-from iad_policy.roles import ROLES, load_roles, player_of
-from iad_policy.runtime.components import Cast
+from iad_policy.registry import with_source_digest
+from iad_policy.roles import ROLES, component_for, load_roles
+from iad_policy.runtime.components import Components
 from iad_policy.simulators import load_simulator, require_no_gold
 from iad_policy.verifiers import load_verifier
 
@@ -29,7 +29,7 @@ def cache_path() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "completions.sqlite"
 
 
-def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
+def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
     """Return an agent, and the verifier, roles and simulator that a configuration names.
 
     Raises:
@@ -42,14 +42,14 @@ def load_cast(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Cast:
     roles = load_roles(config.roles, env, loaded, verifier)
     simulator = load_simulator(config.simulator, env)
     require_no_gold(simulator, loaded, verifier)
-    asked: tuple[Any, ...] = (loaded, verifier, simulator, *(player_of(roles, role) for role in ROLES))
+    asked: tuple[Any, ...] = (loaded, verifier, simulator, *(component_for(roles, role) for role in ROLES))
     for one in asked:
         gate = getattr(getattr(one, "model", None), "gate", None)
         if gate is not None:
             gate.widen(config.workers * config.threads)
         if config.cache and hasattr(one, "model"):
             one.model = _cached(one.model, cache_path())
-    return Cast(loaded, verifier, roles, simulator)
+    return Components(loaded, verifier, roles, simulator)
 
 
 def identity_of(role: Any, name: str) -> str:
@@ -58,7 +58,7 @@ def identity_of(role: Any, name: str) -> str:
     It is their own word for it (`identity`); else, for code that is not ours, the name and a digest of its source, so
     that changed code is not answered from an old run; else the name alone.
     """
-    return str(getattr(role, "identity", "")) or signed(name, getattr(role, "function", role))
+    return str(getattr(role, "identity", "")) or with_source_digest(name, getattr(role, "function", role))
 
 
 _caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()

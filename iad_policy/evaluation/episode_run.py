@@ -12,7 +12,7 @@ from iad_policy.types import Decision
 from iad_policy.wrapper import IADPolicyWrapper
 
 
-class Course:
+class EpisodeRun:
     """One episode as it unfolds.
 
     Args:

@@ -2,7 +2,7 @@
 
 from iad_policy.budget import Meter
 from iad_policy.errors import BudgetExhausted, IADError
-from iad_policy.evaluation.worker import Job
+from iad_policy.evaluation.worker import EpisodeJob
 from iad_policy.recording.answer_log import EpisodeLog
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder
@@ -25,7 +25,7 @@ class RunStopped(IADError):
         self.is_failure = is_failure
 
 
-class Desk:
+class RunJournal:
     """Gives logs out and takes records in, for an engine.
 
     Args:
@@ -37,7 +37,7 @@ class Desk:
         self.folder = folder
         self.meter = meter
 
-    def log(self, job: Job) -> EpisodeLog:
+    def log(self, job: EpisodeJob) -> EpisodeLog:
         """Return the log of an episode that is begun now, with what was recorded of it."""
         kept, log = self.folder.episodes.get(job.key), self.folder.log.episode(job.key)
         # What the run's budget cut has the cuts in its log: with more budget it is decided anew.

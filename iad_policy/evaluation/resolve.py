@@ -14,13 +14,13 @@ from iad_policy.errors import UnknownName
 from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.presets import applied, find_preset
 from iad_policy.presets.papers import PRESETS
-from iad_policy.registry import imported
+from iad_policy.registry import import_named
 from iad_policy.verifiers import NO_VERIFIER
 
 PREFIX = "IAD/"
 
 
-def completed(
+def resolve(
     asked: Mapping[str, Any], *, is_known: bool = True, default: tuple[str, ...] = DEFAULT_STRATEGIES
 ) -> RunConfig:
     """Return the configuration of a run: what was not asked for is the preset's, and else the environment's own.
@@ -123,7 +123,7 @@ def parameters_of(env: str) -> dict[str, Any]:
     module, _, name = env.rpartition(":")
     known = [one for one in gym.registry if one.startswith(PREFIX)]
     if module:
-        imported("environment or module:Id", env, module, known)
+        import_named("environment or module:Id", env, module, known)
     try:
         spec = gym.spec(name)
     except gym.error.Error:

@@ -10,8 +10,8 @@ from iad_policy.analysis.results import Heading
 from iad_policy.budget import Budget, Meter
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.engines import load_engine
-from iad_policy.evaluation.journal import Desk
-from iad_policy.evaluation.worker import Job, LoadCast, MakeEnv, Post, Seat
+from iad_policy.evaluation.journal import RunJournal
+from iad_policy.evaluation.worker import EpisodeJob, LoadComponents, MakeEnv, WorkerContext, WorkerSpec
 from iad_policy.hashing import digest, seed_of
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder
@@ -24,18 +24,18 @@ class Runner:
     Args:
         config: What to run.
         make_env: Makes an environment; every worker has one of its own.
-        load_cast: Given the configuration, an environment and an agent's name, makes who answers there.
+        load_components: Given the configuration, an environment and an agent's name, makes who answers there.
 
     Raises:
         UnknownName: No such agent, verifier or engine.
         MissingExtra: The engine's package is not installed.
     """
 
-    def __init__(self, config: RunConfig, make_env: MakeEnv, load_cast: LoadCast) -> None:
+    def __init__(self, config: RunConfig, make_env: MakeEnv, load_components: LoadComponents) -> None:
         self._config = config
-        self._post = Post(config, make_env, load_cast)
+        self._spec = WorkerSpec(config, make_env, load_components)
         self._make_engine = load_engine(config.engine)
-        self._front = Seat(self._post)  # tells what there is; nothing is run in it
+        self._front = WorkerContext(self._spec)  # tells what there is; nothing is run in it
         self._names = {agent: self._front.names(agent) for agent in config.agents}
         self._signatures = self._front.signatures()
         self._environment = self._front.environment
@@ -66,12 +66,12 @@ class Runner:
         """Return what `config.json` holds: what was asked for, and which code, data, agent and verifier answer."""
         return {**self._config.as_json(), **described(self._front.env), **self._front.facts()}
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[EpisodeJob]:
         """Yield every episode of the run, task by task."""
         for task in self.tasks:
             for seed in self._config.seeds:
                 for arm in self._config.arms:
-                    yield Job(arm, task, seed, self.key(arm, task, seed))
+                    yield EpisodeJob(arm, task, seed, self.key(arm, task, seed))
 
     def episodes(self, folder: RunFolder) -> Iterator[EpisodeRecord]:
         """Yield every episode: first those that are kept already, task by task, then the others as they end.
@@ -90,7 +90,7 @@ class Runner:
             else:
                 yield kept
         if missing:
-            yield from self._make_engine(self._post, Desk(folder, self._meter)).work(missing)
+            yield from self._make_engine(self._spec, RunJournal(folder, self._meter)).work(missing)
         if self._meter.stopped.is_set():
             raise KeyboardInterrupt
 

@@ -12,20 +12,20 @@ from iad_policy.env_defaults import env_id
 from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
 from iad_policy.evaluation.components import identity_of
 from iad_policy.evaluation.config import Arm, RunConfig
-from iad_policy.evaluation.episode_run import Course
+from iad_policy.evaluation.episode_run import EpisodeRun
 from iad_policy.hashing import seed_of
 from iad_policy.recording.answer_log import EpisodeLog
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.registry import signed
-from iad_policy.runtime.components import Cast
+from iad_policy.registry import with_source_digest
+from iad_policy.runtime.components import Components
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
 
 MakeEnv: TypeAlias = Callable[[], gym.Env[Any, Any]]
-LoadCast: TypeAlias = Callable[[RunConfig, gym.Env[Any, Any], str], Cast]
+LoadComponents: TypeAlias = Callable[[RunConfig, gym.Env[Any, Any], str], Components]
 
 
-class Job(NamedTuple):
+class EpisodeJob(NamedTuple):
     """One episode to be run."""
 
     arm: Arm
@@ -34,38 +34,38 @@ class Job(NamedTuple):
     key: str
 
 
-class Post(NamedTuple):
+class WorkerSpec(NamedTuple):
     """What every worker is given.
 
     Attributes:
         config: What is run.
         make_env: Makes the worker's environment.
-        load_cast: Given the configuration, the environment and an agent's name, makes who answers there.
+        load_components: Given the configuration, the environment and an agent's name, makes who answers there.
     """
 
     config: RunConfig
     make_env: MakeEnv
-    load_cast: LoadCast
+    load_components: LoadComponents
 
 
-class Seat:
+class WorkerContext:
     """An environment, and who answers there.
 
     Args:
-        post: What is run, and how these are made.
+        spec: What is run, and how these are made.
     """
 
-    def __init__(self, post: Post) -> None:
-        self.env = post.make_env()
+    def __init__(self, spec: WorkerSpec) -> None:
+        self.env = spec.make_env()
         self.env_id = env_id(self.env)
-        self._post = post
-        self._casts: dict[str, Cast] = {}
+        self._spec = spec
+        self._components: dict[str, Components] = {}
 
-    def cast(self, agent: str) -> Cast:
+    def components(self, agent: str) -> Components:
         """Return who answers when this agent proposes."""
-        if agent not in self._casts:
-            self._casts[agent] = self._post.load_cast(self._post.config, self.env, agent)
-        return self._casts[agent]
+        if agent not in self._components:
+            self._components[agent] = self._spec.load_components(self._spec.config, self.env, agent)
+        return self._components[agent]
 
     @property
     def data(self) -> Mapping[str, str]:
@@ -76,28 +76,28 @@ class Seat:
     @property
     def environment(self) -> str:
         """What names the environment's behaviour."""
-        return signed(self.env_id, self.env.unwrapped)
+        return with_source_digest(self.env_id, self.env.unwrapped)
 
     def names(self, agent: str) -> Mapping[str, str]:
         """Return what names the behaviour of those who answer when this agent proposes."""
-        config, cast = self._post.config, self.cast(agent)
+        config, components = self._spec.config, self.components(agent)
         return {
-            "agent": identity_of(cast.agent, agent),
-            "verifier": identity_of(cast.verifier, config.verifier),
-            "roles": identity_of(cast.roles, cast.roles.source),
-            "simulator": identity_of(cast.simulator, config.simulator),
-            "information": "" if cast.verifier is None else cast.verifier.information,
-            **({"agent_information": cast.agent_information} if cast.agent_information else {}),
+            "agent": identity_of(components.agent, agent),
+            "verifier": identity_of(components.verifier, config.verifier),
+            "roles": identity_of(components.roles, components.roles.source),
+            "simulator": identity_of(components.simulator, config.simulator),
+            "information": "" if components.verifier is None else components.verifier.information,
+            **({"agent_information": components.agent_information} if components.agent_information else {}),
         }
 
     def signatures(self) -> Mapping[str, str]:
         """Return what names the behaviour of the strategies."""
-        config = self._post.config
+        config = self._spec.config
         return {name: identity_of(config.strategy(name), name) for name in config.strategies}
 
     def facts(self) -> dict[str, Any]:
         """Return which code, data, agents, verifier and strategies these are: what `config.json` records of them."""
-        agents = {agent: self.names(agent) for agent in self._post.config.agents}
+        agents = {agent: self.names(agent) for agent in self._spec.config.agents}
         return {
             "data": self.data,
             "identity": {**agents, **self.signatures(), self.env_id: self.environment},
@@ -109,32 +109,32 @@ class Worker:
     """Runs episodes, one after another, in an environment of its own.
 
     Args:
-        post: What is run.
+        spec: What is run.
         meter: Of the run, shared with other workers: what it may spend, and whether it is to stop.
     """
 
-    def __init__(self, post: Post, meter: Meter) -> None:
-        self.seat = Seat(post)
-        self._config = post.config
+    def __init__(self, spec: WorkerSpec, meter: Meter) -> None:
+        self.context = WorkerContext(spec)
+        self._config = spec.config
         self._meter = meter
-        self._budget = Budget(post.config.budget)
+        self._budget = Budget(spec.config.budget)
 
-    def run(self, job: Job, log: EpisodeLog) -> EpisodeRecord:
+    def run(self, job: EpisodeJob, log: EpisodeLog) -> EpisodeRecord:
         """Run an episode; what goes wrong in it stands in its record.
 
         Raises:
             Interrupted: The run is to stop.
             StorageError: The log can't be written.
         """
-        config, arm, seat = self._config, job.arm, self.seat
-        cast = seat.cast(arm.agent)
+        config, arm, context = self._config, job.arm, self.context
+        components = context.components(arm.agent)
         policy = IADPolicyWrapper(
-            cast.agent,
-            seat.env,
+            components.agent,
+            context.env,
             strategy=config.own.get(arm.strategy, arm.strategy),
-            verifier=cast.verifier or NO_VERIFIER,
-            roles=cast.roles,
-            simulator=cast.simulator or config.simulator,
+            verifier=components.verifier or NO_VERIFIER,
+            roles=components.roles,
+            simulator=components.simulator or config.simulator,
             budget=self._budget,
             seed=job.seed,
             threads=config.threads,
@@ -144,31 +144,31 @@ class Worker:
         )
         start = perf_counter()
         with policy:
-            course = Course(seat.env, policy, job.task)
+            run = EpisodeRun(context.env, policy, job.task)
             try:
-                course.run(seed_of(job.seed, job.task) % 2**31)
+                run.run(seed_of(job.seed, job.task) % 2**31)
             except BudgetExhausted as spent:
-                course.stop("budget", cut=spent.axis)
+                run.stop("budget", cut=spent.axis)
             except (Interrupted, StorageError):
                 raise
             except Exception as error:
                 self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
-                course.stop("error", error=error)
-            difficulty = getattr(seat.env.unwrapped, "difficulty", None)
+                run.stop("error", error=error)
+            difficulty = getattr(context.env.unwrapped, "difficulty", None)
             return EpisodeRecord(
-                **identified(job, config, seat.env_id),
+                **identified(job, config, context.env_id),
                 difficulty=difficulty(job.task) if callable(difficulty) else "",
-                information="" if cast.verifier is None else cast.verifier.information,
+                information="" if components.verifier is None else components.verifier.information,
                 wall_s=perf_counter() - start,
-                **course.facts(),
+                **run.facts(),
             )
 
     def close(self) -> None:
         """Close the environment."""
-        self.seat.env.close()
+        self.context.env.close()
 
 
-def identified(job: Job, config: RunConfig, env_id: str) -> dict[str, Any]:
+def identified(job: EpisodeJob, config: RunConfig, env_id: str) -> dict[str, Any]:
     """Return the part of a record that is known before the episode is run."""
     return {
         "key": job.key,

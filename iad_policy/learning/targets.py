@@ -25,7 +25,7 @@ BACKUPS: tuple[Backup, ...] = ("bellman", "averaged", "raw")
 TRAIN = "train"
 
 
-class Row(NamedTuple):
+class ValueRow(NamedTuple):
     """A training example: an action in a state, and what it is worth."""
 
     state: State
@@ -89,7 +89,7 @@ def _attached(node: Node, rollout: Rollout) -> list[Node]:
         if edge is None:
             edge = Edge(node, candidate)
             node.edges.append(edge)
-        node = edge.draws[0] if edge.draws else edge.lead_to(state)
+        node = edge.draws[0] if edge.draws else edge.add_child(state)
         branch.append(node)
     if branch:
         node.ended = rollout
@@ -97,7 +97,7 @@ def _attached(node: Node, rollout: Rollout) -> list[Node]:
     return branch
 
 
-def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list[Row]:
+def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list[ValueRow]:
     """Return what the tree's actions are worth (Algorithm 4), in the order of the tree.
 
     Args:
@@ -129,7 +129,7 @@ def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:
     q: dict[Edge, float] = {}
     for node in reversed(nodes):  # children before their parents
         for edge in node.edges:
-            ahead = [best[end] for end in edge.ends if end in best]
+            ahead = [best[end] for end in edge.children if end in best]
             if ahead:
                 q[edge] = sum(ahead) / len(ahead)
         known = [gamma * q[edge] for edge in node.edges if edge in q]
@@ -139,14 +139,14 @@ def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:
     return q
 
 
-def _scaled(values: list[tuple[Edge, float]]) -> list[Row]:
+def _scaled(values: list[tuple[Edge, float]]) -> list[ValueRow]:
     low = min((value for _, value in values), default=0.0)
     span = max((value for _, value in values), default=0.0) - low
     return [_row(edge, (value - low) / span if span else 0.0) for edge, value in values]
 
 
-def _row(edge: Edge, value: float) -> Row:
-    return Row(edge.node.state, edge.candidate.action, value)
+def _row(edge: Edge, value: float) -> ValueRow:
+    return ValueRow(edge.node.state, edge.candidate.action, value)
 
 
 def value_rows(
@@ -193,7 +193,7 @@ def write_value_data(path: Path | str, policy: IADPolicyWrapper, task_ids: Seque
     return n_rows
 
 
-def _record(row: Row) -> Mapping[str, Any]:
+def _record(row: ValueRow) -> Mapping[str, Any]:
     state = row.state
     return {
         "instruction": state.info.get("instruction", ""),

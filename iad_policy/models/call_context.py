@@ -61,7 +61,7 @@ def pause(seconds: float) -> None:
     call.refuse_if_stopped()
 
 
-class making:
+class use_call:
     """Make a call the current one while it is entered."""
 
     __slots__ = ("_call", "_token")

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages
 from iad_policy.models.call_context import current_call, pause
-from iad_policy.models.rate_limit import Gate
+from iad_policy.models.rate_limit import RateLimit
 from iad_policy.types import Usage
 
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
@@ -74,7 +74,7 @@ class LiteLLMModel:
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._max_retries = max_retries
-        self.gate = Gate(max_parallel)
+        self.gate = RateLimit(max_parallel)
         self._price_usd = price_usd
         self._sampling = {**sampling, **({"logprobs": True} if logprobs else {})}
         self._sleep = sleep

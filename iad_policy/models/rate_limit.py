@@ -15,7 +15,7 @@ LOOK_UP_S = 0.2
 """How often a thread that waits for a place looks whether the run was told to stop."""
 
 
-class Gate:
+class RateLimit:
     """Lets requests through.
 
     Args:

@@ -140,7 +140,7 @@ class AnswerLog(Log):
         self._file.close()
 
 
-class Line(NamedTuple):
+class AnswerLine(NamedTuple):
     """One answer to be written: its item, what was asked (a digest), its record, cost, and what it is about."""
 
     item: str
@@ -189,11 +189,11 @@ class EpisodeLog:
             self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
             self._records.clear()
 
-    def write(self, *lines: Line) -> None:
+    def write(self, *lines: AnswerLine) -> None:
         """Add answers."""
         self._log.append(*(self._record(line) for line in lines))
 
-    def _record(self, line: Line) -> dict[str, Any]:
+    def _record(self, line: AnswerLine) -> dict[str, Any]:
         record = {"episode": self.key, "item": line.item, "question": line.question, **line.record}
         if line.about:
             record["about"] = line.about

@@ -55,7 +55,7 @@ class LogIndex:
             with self._path.open("rb") as file:
                 for place, size in zip(places[::2], places[1::2], strict=True):
                     for record in self._records(os.pread(file.fileno(), size, place), place):
-                        take_in(answers, record)
+                        add_line(answers, record)
         return answers
 
     def forget(self, key: str) -> None:
@@ -95,7 +95,7 @@ class LogIndex:
                 place += len(line)
 
 
-def take_in(answers: Answers, record: dict[str, Any]) -> None:
+def add_line(answers: Answers, record: dict[str, Any]) -> None:
     """Add a line of an episode to its answers by item; one that says what was left takes answers away."""
     if record["kind"] == "left":
         for item in record["dropped"]:

@@ -51,37 +51,37 @@ class TemplateRoles:
 
 
 class AssignedRoles:
-    """Roles some of which are played by others.
+    """Roles of which some have a component of their own.
 
     Args:
-        players: Who plays which role.
-        others: Who plays all that are not named.
+        assigned: Component of each role that has its own.
+        default: Component of all other roles.
 
     Raises:
         UnknownName: No such role.
     """
 
-    def __init__(self, players: Mapping[str, Roles], others: Roles) -> None:
-        for role in players:
+    def __init__(self, assigned: Mapping[str, Roles], default: Roles) -> None:
+        for role in assigned:
             if role not in ROLES:
                 raise UnknownName("role", role, ROLES)
-        self.players, self.others = dict(players), others
-        self.source = ", ".join([others.source, *(f"{role} {one.source}" for role, one in players.items())])
+        self.assigned, self.default = dict(assigned), default
+        self.source = ", ".join([default.source, *(f"{role} {one.source}" for role, one in assigned.items())])
 
     @property
     def identity(self) -> str:
         """Names all that their answers depend on."""
-        named = [f"{role}: {_identity(one)}" for role, one in sorted(self.players.items())]
-        return "; ".join([_identity(self.others), *named])
+        named = [f"{role}: {_identity(one)}" for role, one in sorted(self.assigned.items())]
+        return "; ".join([_identity(self.default), *named])
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the text of whoever plays the role."""
-        return self.players.get(role, self.others).answer(role, state, subject)
+        return self.assigned.get(role, self.default).answer(role, state, subject)
 
 
-def player_of(roles: Roles, role: str) -> Roles:
+def component_for(roles: Roles, role: str) -> Roles:
     """Return who plays one role."""
-    return roles.players.get(role, roles.others) if isinstance(roles, AssignedRoles) else roles
+    return roles.assigned.get(role, roles.default) if isinstance(roles, AssignedRoles) else roles
 
 
 def load_roles(
@@ -102,10 +102,10 @@ def load_roles(
     if roles is not None and not isinstance(roles, Mapping):
         return roles
     others = default_roles(env, agent, verifier)
-    return AssignedRoles({role: _player(one, env) for role, one in roles.items()}, others) if roles else others
+    return AssignedRoles({role: _component(one, env) for role, one in roles.items()}, others) if roles else others
 
 
-def _player(player: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+def _component(player: str | Roles, env: gym.Env[Any, Any]) -> Roles:
     if not isinstance(player, str):
         return player
     kind, _, model = player.partition(":")

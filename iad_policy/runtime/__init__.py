@@ -1,1 +1,1 @@
-"""The one machine that answers a strategy's requests: driver, answerer, batches of work, and the state of an episode."""
+"""Answers the requests of a strategy: driver, answerer, batches of work, and the state of an episode."""

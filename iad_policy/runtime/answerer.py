@@ -13,7 +13,7 @@ from typing import Any
 from iad_policy.budget import SIMULATOR, Meter, count
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.hashing import digest
-from iad_policy.recording.answer_log import Line
+from iad_policy.recording.answer_log import AnswerLine
 from iad_policy.recording.codec import (
     candidate_of,
     candidate_record,
@@ -23,30 +23,30 @@ from iad_policy.recording.codec import (
     verdict_record,
 )
 from iad_policy.requests import Ask, Propose, Simulate, Verify
-from iad_policy.roles import player_of
+from iad_policy.roles import component_for
 from iad_policy.roles.paraphrase_check import as_told, heard
-from iad_policy.runtime.batching import Cut, Item, Result, Task
-from iad_policy.runtime.components import Cast
+from iad_policy.runtime.batching import Cut, Item, Result, WorkUnit
+from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode, next_id
 from iad_policy.runtime.verdicts import verdicts_of
 from iad_policy.strategies.building_blocks.feedback import told
-from iad_policy.types import NOTHING, Asked, Candidate, Outcome, State, Verdict, Verifier, score
+from iad_policy.types import NOTHING, Candidate, Outcome, RoleAnswer, State, Verdict, Verifier, score
 
-Answering = Generator[list[Task], list[Result], Any]
+Answering = Generator[list[WorkUnit], list[Result], Any]
 
 
 class Answerer:
     """Answers the requests of one decision.
 
     Args:
-        cast: Who answers.
+        components: Who answers.
         episode: What lasts longer than the decision.
         meter: The decision's budget.
         name: Of the decision; its requests are numbered after it.
     """
 
-    def __init__(self, cast: Cast, episode: Episode, meter: Meter, *, name: str) -> None:
-        self._cast = cast
+    def __init__(self, components: Components, episode: Episode, meter: Meter, *, name: str) -> None:
+        self._components = components
         self._episode = episode
         self._world = episode.world
         self._simulator = episode.simulator
@@ -58,7 +58,7 @@ class Answerer:
         self.candidates: dict[str, Candidate] = {}
         self.cut = ""
         self.notes: dict[str, None] = {}
-        self.asked: list[Asked] = []
+        self.asked: list[RoleAnswer] = []
 
     def answer(self, request: Any) -> Answering:
         """Return the generator that answers a request."""
@@ -121,18 +121,18 @@ class Answerer:
         self.cut = cut.axis
         self._meter.charge(role, count(axis, -1))
 
-    def _proposal(self, request: Propose, prompt: str, name: str, *, is_owed: bool) -> Task:
+    def _proposal(self, request: Propose, prompt: str, name: str, *, is_owed: bool) -> WorkUnit:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
-            at = self._golden(request.at) if self._cast.agent_information == "oracle" else request.at
+            at = self._golden(request.at) if self._components.agent_information == "oracle" else request.at
             with self._world.guard():
-                candidate = self._cast.agent.propose(
+                candidate = self._components.agent.propose(
                     as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
                 )
             if not isinstance(candidate, Candidate):
                 raise ContractError(
-                    f"expected propose() of {type(self._cast.agent).__name__} to return a Candidate, got "
+                    f"expected propose() of {type(self._components.agent).__name__} to return a Candidate, got "
                     f"{candidate!r:.200}; a plain function may return an action"
                 )
             call.report(candidate.usage)
@@ -142,7 +142,7 @@ class Answerer:
             return [Candidate(*said, NOTHING, candidate.logprobs, candidate.parts, request.feedback)]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
-        return Task([item], "agent", call, work, candidate_record, candidate_of, is_owed)
+        return WorkUnit([item], "agent", call, work, candidate_record, candidate_of, is_owed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
         candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate(request.candidates)]
@@ -167,8 +167,8 @@ class Answerer:
 
     def _verified(
         self, request: Verify, usable: list[Candidate], among: list[Candidate], *, name: str
-    ) -> Generator[list[Task], list[Result], list[Candidate]]:
-        verifier, at, draw = self._cast.verifier, request.at, request.draw
+    ) -> Generator[list[WorkUnit], list[Result], list[Candidate]]:
+        verifier, at, draw = self._components.verifier, request.at, request.draw
         if verifier is None:
             raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
         granted, axis = self._grant("verifier", "verifications", len(usable), name=name, whole=True)
@@ -203,7 +203,7 @@ class Answerer:
 
     def _verification(
         self, verifier: Verifier, request: Verify, sides: tuple[list[Candidate], list[Candidate]], name: str
-    ) -> Task:
+    ) -> WorkUnit:
         (group, among), at = sides, request.at
         seen = sorted(candidate.key for candidate in (*group, *among))
         prompt = digest("verify", at.id, at.notes, seen, request.draw)
@@ -222,7 +222,7 @@ class Answerer:
             Item(f"{name}.{place}", self._question(prompt, one.key, one.thought, call.sample_index), one.id)
             for place, one in enumerate(group)
         ]
-        return Task(items, "verifier", call, work, verdict_record, verdict_of)
+        return WorkUnit(items, "verifier", call, work, verdict_record, verdict_of)
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
         return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
@@ -240,7 +240,7 @@ class Answerer:
 
     def _previewed(
         self, at: State, candidates: list[Candidate], name: str, *, draw: int = 0
-    ) -> Generator[list[Task], list[Result], list[Candidate]]:
+    ) -> Generator[list[WorkUnit], list[Result], list[Candidate]]:
         """Attach the simulated state to each candidate; equal actions are simulated once."""
         new: dict[str, Candidate] = {}
         for candidate in candidates:
@@ -264,7 +264,7 @@ class Answerer:
                 raise BudgetExhausted(self.cut)
         return [replace(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
 
-    def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> Task:
+    def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> WorkUnit:
         question = digest("simulate", at.id, candidate.key, draw)
         log = self._episode.log
 
@@ -283,7 +283,7 @@ class Answerer:
             return None if log is None else outcome_of(line, log)
 
         item = Item(name, question, candidate.id)
-        return Task([item], self._imagines, self._episode.call(question), work, record, read)
+        return WorkUnit([item], self._imagines, self._episode.call(question), work, record, read)
 
     def _ask(self, request: Ask, name: str) -> Answering:
         granted, axis = self._grant(request.role, "asks", 1, name=name)
@@ -291,7 +291,7 @@ class Answerer:
             raise BudgetExhausted(axis)
         prompt = digest("ask", request.role, request.at.id, request.at.notes, request.subject)
         call = self._episode.call(prompt)
-        roles = player_of(self._cast.roles, request.role)
+        roles = component_for(self._components.roles, request.role)
         self.notes[f"{request.role} answered by {roles.source}"] = None
 
         def work(known: Mapping[int, Any]) -> list[str]:
@@ -305,11 +305,11 @@ class Answerer:
             return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
 
         item = Item(f"{name}.0", digest(prompt, call.sample_index), request.at.id)
-        ((answer,),) = yield [Task([item], request.role, call, work, record, lambda line: line["text"])]
+        ((answer,),) = yield [WorkUnit([item], request.role, call, work, record, lambda line: line["text"])]
         if isinstance(answer, Cut):
             self._cut(answer, request.role, "asks")
             raise BudgetExhausted(answer.axis)
-        self.asked.append(Asked(request.role, answer.value))
+        self.asked.append(RoleAnswer(request.role, answer.value))
         return heard(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:
@@ -326,7 +326,7 @@ class Answerer:
         else:
             granted, limit = self._meter.grant(role, axis, n, whole=whole)
             if granted < n and log is not None:
-                log.write(Line(item, question, {"kind": "cut", "axis": limit, "granted": granted}))
+                log.write(AnswerLine(item, question, {"kind": "cut", "axis": limit, "granted": granted}))
         if granted < n:
             self.cut = limit
         return granted, limit

@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from iad_policy.budget import Meter
-from iad_policy.models.call_context import Call, making
-from iad_policy.recording.answer_log import EpisodeLog, Line
+from iad_policy.models.call_context import Call, use_call
+from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
 from iad_policy.recording.codec import usage_of
 from iad_policy.types import NOTHING, Usage
 
@@ -37,14 +37,14 @@ class Cut(NamedTuple):
     axis: str
 
 
-class Answer(NamedTuple):
+class ItemAnswer(NamedTuple):
     """An item's value and what it cost beyond the count that was granted: tokens, seconds, dollars."""
 
     value: Any
     usage: Usage
 
 
-class Task(NamedTuple):
+class WorkUnit(NamedTuple):
     """Work that answers items.
 
     Attributes:
@@ -66,10 +66,10 @@ class Task(NamedTuple):
     is_owed: bool = False
 
 
-Result = list[Answer | Cut]
+Result = list[ItemAnswer | Cut]
 
 
-class Performer:
+class BatchExecutor:
     """Performs batches of tasks: replays what the log has, asks for the rest, and charges the budget.
 
     Args:
@@ -84,7 +84,7 @@ class Performer:
         # A limit on tokens or seconds may be passed by one call only, so calls are then made one at a time.
         self._executor = None if meter.is_measured else executor
 
-    def perform(self, batch: Sequence[Task]) -> list[Result]:
+    def perform(self, batch: Sequence[WorkUnit]) -> list[Result]:
         """Return the answers of each task, in order.
 
         The log is looked at before anything is performed, so that what a changed question drops does not depend on
@@ -97,13 +97,13 @@ class Performer:
         wait(futures)
         return [self._charged(task, future.result()) for task, future in zip(batch, futures, strict=True)]
 
-    def _charged(self, task: Task, result: Result) -> Result:
+    def _charged(self, task: WorkUnit, result: Result) -> Result:
         for answer in result:
-            if isinstance(answer, Answer) and answer.usage:
+            if isinstance(answer, ItemAnswer) and answer.usage:
                 self._meter.charge(task.role, answer.usage)
         return result
 
-    def _answers(self, task: Task, recorded: dict[int, Answer | Cut]) -> Result:
+    def _answers(self, task: WorkUnit, recorded: dict[int, ItemAnswer | Cut]) -> Result:
         places = range(len(task.items))
         missing = [position for position in places if position not in recorded] if recorded else places
         if not missing:
@@ -113,10 +113,10 @@ class Performer:
         if axis:
             self._write([(task.items[position], {"kind": "cut", "axis": axis}, NOTHING) for position in missing])
             return [recorded.get(position, Cut(axis)) for position in places]
-        known = {place: answer.value for place, answer in recorded.items() if isinstance(answer, Answer)}
+        known = {place: answer.value for place, answer in recorded.items() if isinstance(answer, ItemAnswer)}
         start = perf_counter()
         task.call.stopped = self._meter.stopped
-        with making(task.call) as call:
+        with use_call(task.call) as call:
             values = task.work(known)
         call.report(Usage(seconds=perf_counter() - start))
         usage = call.usage
@@ -124,13 +124,13 @@ class Performer:
         for position, value in zip(missing, values, strict=True):
             if self._log is not None:
                 lines.append((task.items[position], task.record(value), usage))
-            recorded[position] = Answer(value, usage)
+            recorded[position] = ItemAnswer(value, usage)
             usage = NOTHING  # a task's cost is told once, with its first new answer
         self._write(lines)
         return [recorded[position] for position in places]
 
-    def _recorded(self, task: Task) -> dict[int, Answer | Cut]:
-        found: dict[int, Answer | Cut] = {}
+    def _recorded(self, task: WorkUnit) -> dict[int, ItemAnswer | Cut]:
+        found: dict[int, ItemAnswer | Cut] = {}
         if self._log is None:
             return found
         for position, item in enumerate(task.items):
@@ -139,9 +139,9 @@ class Performer:
                 continue
             with suppress(OSError, ValueError):  # where a blob is gone or damaged, it is asked again
                 is_cut = record["kind"] == "cut"
-                found[position] = Cut(record["axis"]) if is_cut else Answer(task.read(record), usage_of(record))
+                found[position] = Cut(record["axis"]) if is_cut else ItemAnswer(task.read(record), usage_of(record))
         return found
 
     def _write(self, lines: Sequence[tuple[Item, Mapping[str, Any], Usage]]) -> None:
         if self._log is not None:
-            self._log.write(*(Line(*item[:2], record, usage, item.about) for item, record, usage in lines))
+            self._log.write(*(AnswerLine(*item[:2], record, usage, item.about) for item, record, usage in lines))

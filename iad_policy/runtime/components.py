@@ -7,7 +7,7 @@ from iad_policy.types import Agent, Roles, Verifier
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Components:
     """Who answers: the base agent, the verifier (if there is one), the roles, and the simulator of a run."""
 
     agent: Agent

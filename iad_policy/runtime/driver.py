@@ -14,8 +14,8 @@ from iad_policy.budget import Meter, count
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import All, Asking, Commit
 from iad_policy.runtime.answerer import Answerer, Answering
-from iad_policy.runtime.batching import Performer, Task
-from iad_policy.runtime.components import Cast
+from iad_policy.runtime.batching import BatchExecutor, WorkUnit
+from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode
 from iad_policy.types import Candidate, Decision, State
 
@@ -32,7 +32,7 @@ class _Branch:
     send: Any = None
     throw: BudgetExhausted | None = None
     answering: Answering | None = None
-    batch: list[Task] | None = None
+    batch: list[WorkUnit] | None = None
     results: list[Any] = field(default_factory=list)
     n_running: int = 0
 
@@ -42,7 +42,7 @@ class Driver:
 
     Args:
         strategy: Given the first state, the generator to run.
-        cast: The agent, the verifier and the roles that answer.
+        components: The agent, the verifier and the roles that answer.
         episode: The environment to simulate beside, the budget and the log.
         meter: Makes the meter of a decision, within the episode's.
         executor: Performs tasks side by side; None performs them one after another.
@@ -51,14 +51,14 @@ class Driver:
     def __init__(
         self,
         strategy: Callable[[State], Asking[Any]],
-        cast: Cast,
+        components: Components,
         episode: Episode,
         *,
         meter: Callable[[], Meter],
         executor: Executor | None = None,
     ) -> None:
         self._strategy = strategy
-        self._cast = cast
+        self._components = components
         self._episode = episode
         self._meter = meter
         self._executor = executor
@@ -76,7 +76,7 @@ class Driver:
         """
         self._require_open()
         meter = self._meter()
-        answerer = Answerer(self._cast, self._episode, meter, name=str(self._episode.n_committed))
+        answerer = Answerer(self._components, self._episode, meter, name=str(self._episode.n_committed))
         try:
             if self._main is None:
                 self._main = _Branch(self._strategy(here))
@@ -111,7 +111,7 @@ class Driver:
         meter = self._meter()
         name = f"{self._episode.n_committed}.look{self._n_looks}"
         self._n_looks += 1
-        result = self._run(_Branch(looking(here)), Answerer(self._cast, self._episode, meter, name=name), meter)
+        result = self._run(_Branch(looking(here)), Answerer(self._components, self._episode, meter, name=name), meter)
         if not isinstance(result, _Returned):
             raise ContractError("expected a generator that only looks to return a result, got a Commit; use act for it")
         return result.value  # type: ignore[no-any-return]
@@ -132,7 +132,7 @@ class Driver:
 
     def _run(self, main: _Branch, answerer: Answerer, meter: Meter) -> Any:
         """Return what the generator commits, or its result as `_Returned`."""
-        performer = Performer(meter, self._episode.log, self._executor)
+        performer = BatchExecutor(meter, self._episode.log, self._executor)
         waiting = [main]
         while True:
             ready: list[_Branch] = []

@@ -9,7 +9,7 @@ from iad_policy.budget import Meter
 from iad_policy.errors import ContractError, ReplayError
 from iad_policy.hashing import digest, seed_of
 from iad_policy.models.call_context import Call
-from iad_policy.recording.answer_log import EpisodeLog, Line
+from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
 from iad_policy.recording.codec import put_observation
 from iad_policy.simulators import Simulator
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
@@ -179,7 +179,7 @@ class Episode:
             return
         question = digest("commit", candidate.key, candidate.error)
         if self.log.recorded(name, question) is None:
-            self.log.write(Line(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut}))
+            self.log.write(AnswerLine(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut}))
 
     def record_step(self, reward: float | None, done: bool, info: Mapping[str, Any] | None) -> None:
         """Log what the real environment answered to the last commit.
@@ -203,7 +203,7 @@ class Episode:
                 "done": done,
                 "info": {key: self.log.put(value) for key, value in (info or self.state.info).items()},
             }
-            self.log.write(Line(name, question, step))
+            self.log.write(AnswerLine(name, question, step))
         elif record["seen"] != seen:
             raise ReplayError(
                 f"expected the observation recorded for {name} of episode {self.log.key}, got another one: the "

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import gymnasium as gym
 
 from iad_policy.errors import SimulationError
-from iad_policy.registry import load_object, load_own, made
+from iad_policy.registry import instantiate, load_object, load_own
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
@@ -59,7 +59,7 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simula
             simulator = load_object(SIMULATORS[name])(env, *([argument] if argument else []))
         else:
             own = load_own("simulator", simulator, [*SIMULATORS, "llm:<model>"])
-            simulator = made("simulator", simulator, own, env)
+            simulator = instantiate("simulator", simulator, own, env)
     for attribute in ("begin", "simulate", "identity", "is_perfect"):
         if not hasattr(simulator, attribute):
             raise TypeError(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 
 
-class Encoder(Protocol):
+class TextEmbedder(Protocol):
     """Encodes texts so that the dot product of two is their cosine similarity."""
 
     name: str

@@ -11,7 +11,7 @@ from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.parsing import FENCE, read_field
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import shown, state_values
-from iad_policy.simulators.visible_state import Seen
+from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
@@ -64,11 +64,11 @@ class LanguageSimulator:
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
         return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator'])} {sampling}"
 
-    def begin(self, world: World, state: State) -> Seen:
+    def begin(self, world: World, state: State) -> VisibleState:
         """Return what is seen."""
-        return Seen.of(state)
+        return VisibleState.of(state)
 
-    def simulate(self, world: World, token: Seen, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
         """Return what the model predicts.
 
         Raises:
@@ -95,7 +95,7 @@ class LanguageSimulator:
         )
 
 
-class Prediction(NamedTuple):
+class PredictedOutcome(NamedTuple):
     """What a model's answer says."""
 
     observation: str
@@ -103,7 +103,7 @@ class Prediction(NamedTuple):
     is_over: bool
 
 
-def read_prediction(text: str) -> Prediction | None:
+def read_prediction(text: str) -> PredictedOutcome | None:
     """Read an answer; None for one without an observation. What it does not say is taken as valid and not over."""
     marker = _OBSERVATION.search(text)
     if marker is None:
@@ -111,7 +111,7 @@ def read_prediction(text: str) -> Prediction | None:
     head, seen = text[: marker.start()], text[marker.end() :].strip()
     fenced = FENCE.fullmatch(seen)
     is_valid, is_over = not _says(head, "valid", "no"), _says(head, "over", "yes")
-    return Prediction(fenced[1].strip() if fenced else seen, is_valid, is_over)
+    return PredictedOutcome(fenced[1].strip() if fenced else seen, is_valid, is_over)
 
 
 def _says(head: str, field: str, word: str) -> bool:

@@ -13,9 +13,9 @@ from iad_policy.agents import load_agent
 from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import SimulationError
 from iad_policy.hashing import decode, dumps, encode, seed_of
-from iad_policy.models.call_context import Call, making
+from iad_policy.models.call_context import Call, use_call
 from iad_policy.recording.jsonl import read_lines
-from iad_policy.simulators.typos import garbled
+from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.world import adapt
 
@@ -85,7 +85,7 @@ def record(
             while not state.done:
                 actions = [_proposed(player, state, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
-                failing = (wrong for action in actions[:1] for wrong in garbled(action))
+                failing = (wrong for action in actions[:1] for wrong in with_typos(action))
                 for action in (*actions, *defaults_of(env).stand_ins, *failing):
                     outcome = world.simulate(world.snapshot(), action, 0)
                     is_limit = outcome.info.get("stop_reason") == "max_steps"
@@ -99,7 +99,7 @@ def record(
 
 
 def _proposed(player: Agent, state: State, place: int, rng: Random) -> Any:
-    with making(Call("recording", place, rng.getrandbits(64))):
+    with use_call(Call("recording", place, rng.getrandbits(64))):
         return player.propose(state, feedback=None, temperature=None, rng=Random(rng.getrandbits(64))).action
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from iad_policy.errors import SimulationError
 from iad_policy.hashing import digest, encode
 from iad_policy.prompts.rendering import shown
-from iad_policy.simulators.embedding import Encoder, HashedNgrams
+from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
 from iad_policy.simulators.recorded import Recorded, read, record_elsewhere
-from iad_policy.simulators.visible_state import Seen
+from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
@@ -40,7 +40,7 @@ class RetrievalSimulator:
     is_perfect = False
 
     def __init__(
-        self, records: Sequence[Recorded], *, encoder: Encoder | None = None, action_weight: float = ACTION_WEIGHT
+        self, records: Sequence[Recorded], *, encoder: TextEmbedder | None = None, action_weight: float = ACTION_WEIGHT
     ) -> None:
         if not records:
             raise ValueError("expected recorded outcomes to retrieve from, got none; record some tasks first")
@@ -52,7 +52,7 @@ class RetrievalSimulator:
         self._tasks = {one.task_id for one in records}
         self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {action_weight:g}"
 
-    def begin(self, world: World, state: State) -> Seen:
+    def begin(self, world: World, state: State) -> VisibleState:
         """Return what is seen.
 
         Raises:
@@ -63,9 +63,9 @@ class RetrievalSimulator:
                 f"expected a task that was not recorded, got {state.info['task_id']}; record outcomes on other tasks "
                 "than those that are run, such as the train split's"
             )
-        return Seen.of(state)
+        return VisibleState.of(state)
 
-    def simulate(self, world: World, token: Seen, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
         """Return the nearest recorded outcome; `draw` names the nearest but so many."""
         if token.done:
             return token.end()
@@ -83,7 +83,7 @@ class RetrievalSimulator:
 class _Index:
     """Texts as vectors, each different one once."""
 
-    def __init__(self, encoder: Encoder, texts: Sequence[str]) -> None:
+    def __init__(self, encoder: TextEmbedder, texts: Sequence[str]) -> None:
         different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         self._encoder = encoder
         self._columns = np.ascontiguousarray(encoder.encode(list(different)).T)

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def garbled(action: Any) -> list[str]:
+def with_typos(action: Any) -> list[str]:
     """Return a text action with its first letters swapped, the first of its argument, and the last.
 
     `cat[/a/b.txt]` gives `act[...]`, `cat[a//b.txt]` and `cat[/a/b.ttx]`; what is no text, or too short, gives none.

@@ -9,7 +9,7 @@ from iad_policy.types import Outcome, State, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisibleState:
     """What is known of a moment: the token of simulators that never ask the environment.
 
     Attributes:
@@ -27,7 +27,7 @@ class Seen:
     done: bool = False
 
     @classmethod
-    def of(cls, state: State) -> "Seen":
+    def of(cls, state: State) -> "VisibleState":
         """Return what is known of a state."""
         return cls(state.observation, dict(state.info), state.history, state.steps_left, state.done)
 
@@ -54,7 +54,9 @@ class Seen:
         mixed = {**self.info, **info, **sure}
         shown = {name: mixed[name] for name in self.info}
         history = (*self.history, Turn(self.observation, action, self.info))
-        return Outcome(Seen(observation, shown, history, self.steps_left - 1, over), observation, shown, over, key)
+        return Outcome(
+            VisibleState(observation, shown, history, self.steps_left - 1, over), observation, shown, over, key
+        )
 
     def end(self) -> Outcome:
         """Return the outcome of any action after the end: nothing moves."""

@@ -8,7 +8,7 @@ from typing import Any
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Verify
 from iad_policy.strategies import declares
-from iad_policy.strategies.building_blocks.expansion import Manner, iteration
+from iad_policy.strategies.building_blocks.expansion import SearchConfig, iteration
 from iad_policy.strategies.building_blocks.rollouts import Decide, Rollout, follow
 from iad_policy.strategies.building_blocks.stop import StopRule, score_reached
 from iad_policy.strategies.building_blocks.tree import Tree, uct
@@ -59,15 +59,16 @@ def lats(
         trees: Every search's tree is added to it.
     """
     reflections = _Reflections(n_reflections)
-    manner = Manner(
-        urge=uct, ranking=_by_score, decide=_best_scored(k, temperature, reflections.notes), width=k, root_width=k_root,
+    config = SearchConfig(
+        selection_score=uct, ranking=_by_score, decide=_best_scored(k, temperature, reflections.notes),
+        width=k, root_width=k_root,
         depth=depth, at_depth=at_depth, draws=draws, temperature=temperature, notes=reflections.notes,
     )  # fmt: skip
     while not here.done:
         tree = Tree(here)
         if trees is not None:
             trees.append(tree)
-        best = yield from _search(tree, manner, reflections, n=n, stop=stop)
+        best = yield from _search(tree, config, reflections, n=n, stop=stop)
         here = yield from Commit(tree.chosen()) if best is None else follow(here, best)
 
 
@@ -90,12 +91,14 @@ class _Reflections:
             self.notes.append((yield from Ask("reflector", here, [rollout.end, *said])))
 
 
-def _search(tree: Tree, manner: Manner, reflections: _Reflections, *, n: int, stop: StopRule) -> Asking[Rollout | None]:
+def _search(
+    tree: Tree, config: SearchConfig, reflections: _Reflections, *, n: int, stop: StopRule
+) -> Asking[Rollout | None]:
     """Return the best rollout that ended, the first of equals."""
     best: Rollout | None = None
     with suppress(BudgetExhausted):
         for _ in range(n):
-            rollout = yield from iteration(tree, manner)
+            rollout = yield from iteration(tree, config)
             if rollout is None:
                 break
             if not rollout.end.done:

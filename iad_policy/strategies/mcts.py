@@ -5,7 +5,7 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Verify
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.expansion import Manner, iteration, ranked
+from iad_policy.strategies.building_blocks.expansion import SearchConfig, iteration, ranked
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, first_answer
 from iad_policy.strategies.building_blocks.tree import Pick, Tree, ucb1
 from iad_policy.types import Candidate, State
@@ -49,8 +49,8 @@ def mcts(
         trees: Every decision's tree is added to it, to be read by `preference_pairs`.
     """
     ranking = ranked_by_verdict if verify_first else ranked
-    manner = Manner(
-        urge=ucb1(c_exp), ranking=ranking, decide=first_answer(temperature), width=k, root_width=k,
+    config = SearchConfig(
+        selection_score=ucb1(c_exp), ranking=ranking, decide=first_answer(temperature), width=k, root_width=k,
         depth=depth, draws=draws, temperature=temperature,
     )  # fmt: skip
     tree = Tree(here)
@@ -58,7 +58,7 @@ def mcts(
         trees.append(tree)
     with suppress(BudgetExhausted):
         for _ in range(n):
-            if (yield from iteration(tree, manner)) is None:
+            if (yield from iteration(tree, config)) is None:
                 break
     return tree.chosen(pick)
 

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.registry import load_object, load_own, made
+from iad_policy.registry import instantiate, load_object, load_own
 from iad_policy.types import Verifier
 
 VERIFIERS: Mapping[str, str] = {
@@ -50,7 +50,7 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
             verifier = load_object(VERIFIERS[name])(env, *([argument] if argument else []))
         else:
             own = load_own("verifier, judge:<model> for a language model", verifier, VERIFIERS)
-            verifier = made("verifier", verifier, own, env)
+            verifier = instantiate("verifier", verifier, own, env)
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):
             raise TypeError(

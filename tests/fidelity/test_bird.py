@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from iad_envs.bird.evaluation import Job, run_jobs
-from iad_envs.bird.scoring import Scorer
+from iad_envs.bird.evaluation import ScoringJob, run_jobs
+from iad_envs.bird.scoring import QueryScorer
 from tests.iad_envs.small_bird import make_database
 
 EXPLOITS = {"delete_then_gold", "temp_shadow", "drop_then_gold", "blank_pred_empty_gold", "explain", "pragma"}
@@ -16,7 +16,7 @@ def test_every_recorded_pair_gets_the_official_ex_and_soft_f1(vectors: Any, tmp_
     for vector in vectors("bird_ex_softf1.json"):
         path = make_database(tmp_path / f"{vector['id']}.sqlite", vector["schema"])
         before = path.read_bytes()
-        with Scorer(path, timeout_s=vector["timeout_s"]) as scorer:
+        with QueryScorer(path, timeout_s=vector["timeout_s"]) as scorer:
             score = scorer.score(vector["predicted"], vector["gold"])
             alone = scorer.ex(vector["predicted"], vector["gold"])
         expected = (vector["ex"], vector["soft_f1"])
@@ -32,8 +32,8 @@ def test_every_recorded_pair_gets_the_official_ex_and_soft_f1(vectors: Any, tmp_
 def test_every_published_verdict_on_superhero_is_reproduced(vectors: Any, real_data: Path) -> None:
     path = real_data / "bird" / "dev_databases" / "superhero" / "superhero.sqlite"
     pairs = [pair for system in vectors("bird_superhero_published_ex.json").values() for pair in system]
-    jobs = [Job(path, pair["gold_sql"], [pair["predicted_sql"]]) for pair in pairs]
-    scores = run_jobs(jobs, Scorer.score, workers=2)
+    jobs = [ScoringJob(path, pair["gold_sql"], [pair["predicted_sql"]]) for pair in pairs]
+    scores = run_jobs(jobs, QueryScorer.score, workers=2)
     wrong = [(pair, found) for pair, (found,) in zip(pairs, scores, strict=True) if found.ex != pair["ex"]]
     assert not wrong
     assert pairs

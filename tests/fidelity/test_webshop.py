@@ -16,7 +16,7 @@ from webshop_server.engine import Shop
 from webshop_server.goals import Goal, load_goals
 from webshop_server.pages import RENDERERS, render_url
 from webshop_server.progress import Progress, advance
-from webshop_server.reward import COLOURS, Scorer, UnscorableError, score
+from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError, score
 from webshop_server.search import Hit, SearchEngine, load_engine
 from webshop_server.search.analyzer import analyze
 from webshop_server.search.bm25 import BM25
@@ -131,7 +131,7 @@ def test_every_step_of_agentboard_has_its_progress_and_grounding(
         facts = episode["goal"]["additional_info"]
         named = {"asin": facts["product_id"], "name": facts["product_name"]}
         goal = goal_of(facts, facts["product_options"], instruction=episode["goal"]["goal"], **named)
-        scorer, progress, state = Scorer(LightTagger()), Progress(), shop.start(goal.instruction)
+        scorer, progress, state = PurchaseScorer(LightTagger()), Progress(), shop.start(goal.instruction)
         n_accepted = 0
         for step in episode["steps"]:
             invalid = ""
@@ -188,7 +188,7 @@ def test_buying_the_goal_product_scores_one_but_for_the_colour_rule(
     real_data: Path, catalog: Catalog, kind: str, n_below: int
 ) -> None:
     """The original takes colour words out of a bought value ("rectangular" is "tan"), not out of a pair."""
-    scorer = Scorer(LightTagger())
+    scorer = PurchaseScorer(LightTagger())
     below = 0
     for goal in load_goals(real_data / "webshop", catalog, kind):
         bought = {str(place): value for place, value in enumerate(goal.option_values)}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from iad_envs.bird.data import load_data
-from iad_envs.bird.database import EXPLORING, Database, Limits, WorkerFailed
+from iad_envs.bird.database import EXPLORING, DatabaseClient, QueryLimits, WorkerFailed
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.page import result_name
 from iad_envs.bird.postgres import PostgresDatabase
@@ -30,7 +30,7 @@ pytestmark = [
 DATA = Path(__file__).parents[2] / "data" / "bird"
 LIMIT_S = 1.0
 SLACK_S = 0.5
-LIMITS = Limits(seconds=LIMIT_S)
+LIMITS = QueryLimits(seconds=LIMIT_S)
 STUBBORN = """
 CREATE FUNCTION public.stubborn() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
@@ -71,7 +71,7 @@ def database(server: Server) -> Iterator[PostgresDatabase]:
 
 def answers_at_once(database: PostgresDatabase) -> bool:
     started = time.monotonic()
-    rows = database.run("SELECT count(*) FROM station").rows
+    rows = database.run("SELECT count(*) FROM worker").rows
     return len(rows) == 1 and rows[0][0] > 0 and time.monotonic() - started < SLACK_S
 
 
@@ -96,11 +96,11 @@ def test_a_query_that_takes_too_much_ends_in_time_and_within_the_caps(sql: str, 
 
 @pytest.mark.parametrize("sql", REFUSED.values(), ids=list(REFUSED))
 def test_what_is_not_one_reading_query_is_refused_and_changes_nothing(sql: str, database: PostgresDatabase) -> None:
-    count = database.run("SELECT count(*), min(name) FROM station").rows
+    count = database.run("SELECT count(*), min(name) FROM worker").rows
     result = database.run(sql)
     assert (result.status, result.rows) == ("rejected", ())
     assert result.message.startswith("not allowed: ")
-    assert database.run("SELECT count(*), min(name) FROM station").rows == count
+    assert database.run("SELECT count(*), min(name) FROM worker").rows == count
     assert database.run("SELECT count(*) FROM pg_class WHERE relname = 'mine'").rows == ((0,),)
 
 
@@ -123,7 +123,7 @@ def test_what_ignores_the_servers_limit_is_terminated_through_the_second_connect
     import psycopg
 
     count = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT public.stubborn%'"
-    with PostgresDatabase(server.reader, "bike_share", Limits(seconds=0.3), guard_dsn=server.guard) as database:
+    with PostgresDatabase(server.reader, "bike_share", QueryLimits(seconds=0.3), guard_dsn=server.guard) as database:
         result = database.run("SELECT public.stubborn()")
         assert (result.status, result.message) == ("timeout", "terminated at the deadline")
     until = time.monotonic() + 2.0
@@ -135,7 +135,7 @@ def test_what_ignores_the_servers_limit_is_terminated_through_the_second_connect
 def test_a_second_connection_that_broke_is_replaced(server: Server) -> None:
     import psycopg
 
-    with PostgresDatabase(server.reader, "bike_share", Limits(seconds=0.2), guard_dsn=server.guard) as database:
+    with PostgresDatabase(server.reader, "bike_share", QueryLimits(seconds=0.2), guard_dsn=server.guard) as database:
         database.run("SELECT 1")
         with psycopg.connect(server.admin, autocommit=True) as admin:
             admin.execute(f"SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE usename = '{GUARD}'")
@@ -147,8 +147,8 @@ def test_the_reader_has_no_right_but_to_read(server: Server, database: PostgresD
     rights = (
         "SELECT has_database_privilege(current_database(), 'TEMP'), has_database_privilege(current_database(), "
         "'CREATE'), has_schema_privilege('public', 'CREATE'), has_schema_privilege('bike_share', 'CREATE'), "
-        "has_table_privilege('station', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER'), "
-        "has_table_privilege('station', 'SELECT'), current_setting('transaction_read_only')"
+        "has_table_privilege('worker', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER'), "
+        "has_table_privilege('worker', 'SELECT'), current_setting('transaction_read_only')"
     )
     assert database.run(rights).rows == ((False, False, False, False, False, True, "on"),)
 
@@ -163,7 +163,7 @@ def test_values_come_as_python_has_them_and_the_rest_as_text(database: PostgresD
 
 
 def test_numbers_are_compared_as_numbers_whatever_their_type(database: PostgresDatabase) -> None:
-    one, other = (database.run(f"SELECT {sql} FROM station").rows for sql in ("avg(docks)", "avg(docks::float8)"))
+    one, other = (database.run(f"SELECT {sql} FROM worker").rows for sql in ("avg(docks)", "avg(docks::float8)"))
     assert isinstance(one[0][0], Decimal)
     assert isinstance(other[0][0], float)
     assert same_bag(one, other)
@@ -173,7 +173,7 @@ def test_numbers_are_compared_as_numbers_whatever_their_type(database: PostgresD
 
 
 def test_a_result_is_cut_at_the_row_cap_and_at_the_byte_cap(server: Server) -> None:
-    with PostgresDatabase(server.reader, "bike_share", Limits(rows=100, result_bytes=1 << 20)) as database:
+    with PostgresDatabase(server.reader, "bike_share", QueryLimits(rows=100, result_bytes=1 << 20)) as database:
         by_rows = database.run("SELECT * FROM generate_series(1, 101)")
         assert (len(by_rows.rows), by_rows.is_cut) == (100, True)
         exact = database.run("SELECT * FROM generate_series(1, 100)")
@@ -200,7 +200,7 @@ def test_the_bundled_golds_that_are_valid_in_both_dialects_give_the_same_rows(se
     for db_id in sorted({question.db_id for question in data.questions.values()}):
         with (
             PostgresDatabase(server.reader, db_id, EXPLORING, guard_dsn=server.guard) as postgres,
-            Database(data.database(db_id)) as sqlite,
+            DatabaseClient(data.database(db_id)) as sqlite,
         ):
             for task_id, question in data.questions.items():
                 gold = data.golds[task_id]

@@ -60,7 +60,7 @@ def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
 
 
 def answers(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The lines of every episode in their order, without what was measured."""
+    """The lines of every episode in their request, without what was measured."""
     lines = defaultdict(list)
     for line in (folder / "answers.jsonl").read_text().splitlines():
         record = json.loads(line)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bird.data import Question, load_data
-from iad_envs.bird.database import Database
-from iad_envs.bird.findings import Finding, findings, values_of
+from iad_envs.bird.database import DatabaseClient
+from iad_envs.bird.findings import QueryFinding, findings, values_of
 from iad_envs.bird.schema import RENDERERS, Schema, schema_of
 from tests.iad_envs.small_bird import make_folder
 
-Find = Callable[..., dict[str, Finding]]
+Find = Callable[..., dict[str, QueryFinding]]
 
 
 @pytest.fixture
@@ -21,10 +21,10 @@ def schema(tmp_path: Path) -> Schema:
 
 @pytest.fixture
 def find(tmp_path: Path, schema: Schema) -> Find:
-    database = Database(tmp_path / "dev_databases" / "towns" / "towns.sqlite")
+    database = DatabaseClient(tmp_path / "dev_databases" / "towns" / "towns.sqlite")
     values = values_of(database)
 
-    def find(sql: str, question: str = "Which?", evidence: str = "") -> dict[str, Finding]:
+    def find(sql: str, question: str = "Which?", evidence: str = "") -> dict[str, QueryFinding]:
         asked = Question("1", "towns", question, evidence, "")
         return {one.code: one for one in findings(sql, database.run(sql), asked, schema, values)}
 

@@ -13,7 +13,7 @@ from iad_envs.bird import official
 from iad_envs.bird import strict_match as sound
 from iad_envs.bird.data import load_data
 from iad_envs.bird.evaluation import evaluate, majority_right, pass_at, report
-from iad_envs.bird.scoring import GoldCache, Scorer
+from iad_envs.bird.scoring import GoldCache, QueryScorer
 from iad_envs.bird.sql import canonical, is_volatile, order_terms, refusal
 from iad_envs.bird.testsuite import GoldFailed, prepared, same_result, suite_match
 from tests.iad_envs.small_bird import QUESTIONS, UNANSWERED, make_database, make_folder
@@ -28,8 +28,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scorer(path: Path) -> Iterator[Scorer]:
-    with Scorer(path, golds=GoldCache()) as scorer:
+def scorer(path: Path) -> Iterator[QueryScorer]:
+    with QueryScorer(path, golds=GoldCache()) as scorer:
         yield scorer
 
 
@@ -72,7 +72,7 @@ def test_r_ves_rewards_and_its_ceiling() -> None:
     assert official.time_ratio([1.0] * 50 + [1.1] * 50 + [90.0]) == pytest.approx(1.05)
 
 
-def test_r_ves_of_a_pair_times_only_what_is_right(scorer: Scorer) -> None:
+def test_r_ves_of_a_pair_times_only_what_is_right(scorer: QueryScorer) -> None:
     gold = "SELECT name FROM city"
     assert scorer.time_reward("SELECT name FROM city WHERE 1", gold, iterations=5) >= 0.25
     assert scorer.time_reward("SELECT id FROM city", gold, iterations=5) == 0.0
@@ -94,26 +94,26 @@ def test_r_ves_of_a_pair_times_only_what_is_right(scorer: Scorer) -> None:
     ],
 )
 def test_the_sound_rule_counts_orders_and_tolerates(
-    scorer: Scorer, predicted: str, gold: str, ex: int, is_sound: int
+    scorer: QueryScorer, predicted: str, gold: str, ex: int, is_sound: int
 ) -> None:
     score = scorer.score(predicted, gold)
     assert (score.ex, score.sound) == (ex, is_sound)
     assert score.verdict == ("right" if is_sound else "wrong")
 
 
-def test_a_failing_gold_gives_0_and_says_so(scorer: Scorer) -> None:
+def test_a_failing_gold_gives_0_and_says_so(scorer: QueryScorer) -> None:
     score = scorer.score("SELECT 1", "SELECT nope FROM city")
     assert (score.ex, score.soft_f1, score.sound, score.verdict) == (0.0, 0.0, 0.0, "error")
     assert "the gold query failed: no such column" in score.message
 
 
-def test_no_gold_scores_nan(scorer: Scorer) -> None:
+def test_no_gold_scores_nan(scorer: QueryScorer) -> None:
     assert math.isnan(scorer.score("SELECT 1", "").ex)
 
 
 def test_a_gold_result_is_kept_unless_it_depends_on_time_or_chance(path: Path) -> None:
     golds = GoldCache()
-    with Scorer(path, golds=golds) as scorer:
+    with QueryScorer(path, golds=golds) as scorer:
         assert scorer.gold("SELECT name FROM city") is scorer.gold("SELECT name FROM city")
         assert scorer.gold("SELECT random()") is not scorer.gold("SELECT random()")
 
@@ -122,14 +122,14 @@ def test_a_kept_gold_is_of_one_file_only(tmp_path: Path) -> None:
     golds = GoldCache()
     found = []
     for name, statement in (("a", "CREATE TABLE t AS SELECT 1"), ("b", "CREATE TABLE t AS SELECT 2")):
-        with Scorer(make_database(tmp_path / name / "t.sqlite", [statement]), golds=golds) as scorer:
+        with QueryScorer(make_database(tmp_path / name / "t.sqlite", [statement]), golds=golds) as scorer:
             found.append(scorer.gold("SELECT * FROM t").result.rows)
     assert found == [((1,),), ((2,),)]
 
 
 def test_the_gold_cache_lets_the_oldest_go(path: Path) -> None:
     golds = GoldCache(max_cells=10)
-    with Scorer(path, golds=golds) as scorer:
+    with QueryScorer(path, golds=golds) as scorer:
         first = scorer.gold("SELECT name FROM city")
         scorer.gold("SELECT id, name FROM city")
         assert scorer.gold("SELECT name FROM city") is not first
@@ -178,7 +178,7 @@ def test_the_outermost_order_by_is_read() -> None:
     assert order_terms("SELECT a FROM (SELECT a FROM t ORDER BY z)") == []
 
 
-def test_a_result_larger_than_an_agent_may_see_is_scored_whole(scorer: Scorer) -> None:
+def test_a_result_larger_than_an_agent_may_see_is_scored_whole(scorer: QueryScorer) -> None:
     rows = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 15000) SELECT n FROM c"
     assert scorer.score(rows, rows).ex == 1.0
     assert scorer.score(rows.replace("15000", "14999"), rows).ex == 0.0

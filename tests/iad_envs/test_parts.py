@@ -15,7 +15,7 @@ from iad_envs.bash.env import BashEnv
 from iad_envs.bird.env import BirdEnv
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.browser.errors import BrowserGone
-from iad_envs.requirements import Missing, Part, first_line
+from iad_envs.requirements import Missing, Requirement, first_line
 from iad_envs.requirements.browser import BROWSER
 from iad_envs.requirements.docker import without_sdk
 from iad_envs.requirements.driver import DRIVER
@@ -36,7 +36,7 @@ def program(folder: Path, name: str, script: str) -> str:
     return str(file)
 
 
-def lacks(part: Part) -> Missing:
+def lacks(part: Requirement) -> Missing:
     with pytest.raises(Missing) as raised:
         part.look(LIMIT_S)
     return raised.value

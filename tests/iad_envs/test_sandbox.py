@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from iad_envs.bash.sandbox import Limits, Sandbox, SandboxError, SandboxUnavailable, open_sandbox
+from iad_envs.bash.sandbox import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 SETUP = [
@@ -261,7 +261,7 @@ def test_folders_in_folders_without_end_poison_nothing(sandbox: Sandbox) -> None
 
 
 def test_a_state_is_dropped_with_its_last_holder(sandbox: Sandbox) -> None:
-    with open_sandbox(limits=Limits(disk_mb=8)) as small:
+    with open_sandbox(limits=SandboxLimits(disk_mb=8)) as small:
         for _ in range(60):  # kept, they would be far more than the limit on kept states
             small.run("head -c 4000000 /dev/zero >/root/x")
             small.snapshot()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from iad_envs.bash.sandbox import Sandbox, Token, open_sandbox
+from iad_envs.bash.sandbox import FrozenState, Sandbox, open_sandbox
 
 SETUP = ["mkdir -p /w/a/b /w/c; cd /w; echo 1 >a/f; echo 2 >a/b/g; echo 3 >c/h; ln -s a/f l; echo 4 >x"]
 NAMES = st.sampled_from(["a", "a/b", "a/f", "a/b/g", "c", "c/h", "l", "x", "n", "a/n", "a/b/n", "c/a"])
@@ -61,7 +61,7 @@ def expected(before: dict[str, tuple[str, str, str]], after: dict[str, tuple[str
 @given(st.lists(COMMANDS, min_size=1, max_size=12))
 def test_the_differ_agrees_with_a_walk(sandbox: Sandbox, commands: list[str]) -> None:
     sandbox.reset()
-    states: list[tuple[Token, dict[str, tuple[str, str, str]]]] = [(sandbox.start, walk(sandbox))]
+    states: list[tuple[FrozenState, dict[str, tuple[str, str, str]]]] = [(sandbox.start, walk(sandbox))]
     for command in commands:
         if command == "FREEZE":
             states.append((sandbox.snapshot(), walk(sandbox)))

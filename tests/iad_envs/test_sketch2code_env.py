@@ -18,7 +18,7 @@ from iad_envs.browser.errors import BrowserNotFound
 from iad_envs.browser.images import encoded
 from iad_envs.errors import DataNotFound, UnknownTask
 from iad_envs.sketch2code.env import Sketch2CodeEnv
-from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, Turn
+from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, UserTurn
 from iad_policy import IADPolicyWrapper
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"
@@ -117,9 +117,9 @@ def test_progress_is_the_best_layout_so_far(make: Any) -> None:
 
 
 def test_a_user_comments_in_steps_but_not_in_simulations(make: Any) -> None:
-    turns: list[Turn] = []
+    turns: list[UserTurn] = []
 
-    def user(turn: Turn) -> str:
+    def user(turn: UserTurn) -> str:
         turns.append(turn)
         return "Wider, please."
 

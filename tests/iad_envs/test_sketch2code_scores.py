@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from iad_envs.sketch2code.answers import read_answer, texts_of, title_of, unfenced
 from iad_envs.sketch2code.assignment import cheapest_pairs
-from iad_envs.sketch2code.blocks import Block, rewritten
+from iad_envs.sketch2code.blocks import TextBlock, rewritten
 from iad_envs.sketch2code.colours import colour_difference
 from iad_envs.sketch2code.layout import Box, merge_text, score_layout
-from iad_envs.sketch2code.page import Page, score_pages
+from iad_envs.sketch2code.page import RenderedPage, score_pages
 from iad_envs.sketch2code.sketcher import draw_sketch
 from iad_envs.sketch2code.visual import VisualScore, score_blocks, without_text
 
@@ -71,9 +71,9 @@ def test_text_boxes_are_joined_as_published(boxes: list[tuple[float, ...]], merg
 
 def test_pages_of_different_engines_are_not_compared() -> None:
     with pytest.raises(ValueError, match="one engine"):
-        score_pages(Page({}, 1, 1, "", "A/1"), Page({}, 1, 1, "", "B/1"))
+        score_pages(RenderedPage({}, 1, 1, "", "A/1"), RenderedPage({}, 1, 1, "", "B/1"))
     with pytest.raises(ValueError, match="reference that can be rendered"):
-        score_pages(Page({}, 1, 1, "", "A/1", "too long"), Page({}, 1, 1, "", "A/1"))
+        score_pages(RenderedPage({}, 1, 1, "", "A/1", "too long"), RenderedPage({}, 1, 1, "", "A/1"))
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.data())
@@ -101,8 +101,8 @@ def test_colours_differ_as_ciede2000_says() -> None:
 
 
 def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
-    title = Block("a title", Box(0.1, 0.1, 0.2, 0.1), (0, 0, 0))
-    words = Block("some other words", Box(0.1, 0.5, 0.4, 0.1), (0, 0, 0))
+    title = TextBlock("a title", Box(0.1, 0.1, 0.2, 0.1), (0, 0, 0))
+    words = TextBlock("some other words", Box(0.1, 0.5, 0.4, 0.1), (0, 0, 0))
     assert score_blocks([title, words], [title, words]) == VisualScore(1.0, 1.0, 1.0, 1.0)
     moved = title._replace(box=Box(0.2, 0.1, 0.2, 0.1))
     score = score_blocks([title, words], [moved])
@@ -112,10 +112,10 @@ def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
 
 
 def test_neighbouring_blocks_are_merged_where_that_fits_better() -> None:
-    line = Block("the quick brown fox jumps over", Box(0.0, 0.0, 0.6, 0.1), (0, 0, 0))
+    line = TextBlock("the quick brown fox jumps over", Box(0.0, 0.0, 0.6, 0.1), (0, 0, 0))
     parts = [
-        Block("the quick brown", Box(0.0, 0.0, 0.3, 0.1), (0, 0, 0)),
-        Block("fox jumps over", Box(0.3, 0.0, 0.3, 0.1), (0, 0, 0)),
+        TextBlock("the quick brown", Box(0.0, 0.0, 0.3, 0.1), (0, 0, 0)),
+        TextBlock("fox jumps over", Box(0.3, 0.0, 0.3, 0.1), (0, 0, 0)),
     ]
     assert score_blocks([line], parts) == VisualScore(1.0, 1.0, 1.0, 1.0)
     assert score_blocks(parts, [line]) == VisualScore(1.0, 1.0, 1.0, 1.0)
@@ -131,7 +131,7 @@ def test_without_clip_the_published_figure_is_absent() -> None:
 def test_clip_sees_a_square_without_text() -> None:
     image = np.full((60, 100, 3), 255, dtype=np.uint8)
     image[20:30, 20:40] = 0
-    shown = without_text(image, [Block("x", Box(0.15, 0.25, 0.3, 0.35), (0, 0, 0))])
+    shown = without_text(image, [TextBlock("x", Box(0.15, 0.25, 0.3, 0.35), (0, 0, 0))])
     assert shown.shape == (60, 60, 3)
     assert shown.min() > 250
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iad_policy.agents.synthetic import Instrument, feedback_responsive, noisy_oracle, over_reflector, stubborn
+from iad_policy.agents.synthetic import SyntheticAgent, feedback_responsive, noisy_oracle, over_reflector, stubborn
 from iad_policy.types import Verifier
 from iad_policy.verifiers.corrupted import NoisyVerifier, SparseVerifier
 from tests.iad_policy.quiz import N_ANSWERS, Examiner, Quiz, answer, n_solved, other_answer
@@ -17,7 +17,7 @@ RATES = f"epsilon={EPSILON}:sigma={SIGMA}:rho={RHO}"
 KINDS = {"noisy": noisy_oracle, "responsive": feedback_responsive, "stubborn": stubborn, "over": over_reflector}
 
 
-def made(kind: str, rates: str = "") -> Instrument:
+def made(kind: str, rates: str = "") -> SyntheticAgent:
     rates = rates or (f"{RATES}:beta={BETA}" if kind == "over" else RATES)
     return KINDS[kind](Quiz(), rates, gold=answer, mistakes=other_answer)
 

@@ -11,7 +11,7 @@ from iad_policy.errors import ModelError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.components import Cast
+from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Usage, Verdict
 
 N_DIALS = 3
@@ -119,9 +119,9 @@ def config(**changes: Any) -> RunConfig:
     return RunConfig(**({"env": "Dials", "agent": "guesser", "verifier": "liker", "tasks": 4} | changes))
 
 
-def cast(agent: Any = None, verifier: Any = None) -> Cast:
+def cast(agent: Any = None, verifier: Any = None) -> Components:
     """Return who answers in the toy."""
-    return Cast(agent or Guesser(), verifier or Liker(), TemplateRoles())
+    return Components(agent or Guesser(), verifier or Liker(), TemplateRoles())
 
 
 def runner(agent: Any = None, verifier: Any = None, **changes: Any) -> Runner:

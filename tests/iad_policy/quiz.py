@@ -9,7 +9,7 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
-from iad_policy.agents.synthetic import Instrument
+from iad_policy.agents.synthetic import SyntheticAgent
 from iad_policy.types import Information
 
 N_ANSWERS = 20
@@ -99,7 +99,7 @@ class Examiner:
         return Verdict(score, "" if accepts else f"{candidate.action} is not the answer", passed=accepts)
 
 
-def n_solved(agent: Instrument, verifier: Any, n_trials: int, **options: Any) -> int:
+def n_solved(agent: SyntheticAgent, verifier: Any, n_trials: int, **options: Any) -> int:
     """How many of the first questions a strategy answers rightly."""
     env = Quiz()
     solved = 0

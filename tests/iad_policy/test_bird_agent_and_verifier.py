@@ -12,8 +12,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents.replay import Replay
-from iad_policy.domains.bird.verifier import QueryVerifier
-from iad_policy.models.call_context import Call, making
+from iad_policy.domains.bird.verifier import BirdVerifier
+from iad_policy.models.call_context import Call, use_call
 from iad_policy.strategies.building_blocks.voting import majority
 from tests.iad_envs.small_bird import make_folder
 
@@ -57,7 +57,7 @@ def previewed(env: gym.Env[Any, Any], *queries: str) -> list[Candidate]:
 
 
 def draw(agent: Replay, state: State, index: int, feedback: Feedback | None = None) -> Candidate:
-    with making(Call("stream", index, index)):
+    with use_call(Call("stream", index, index)):
         return agent.propose(state, feedback=feedback, temperature=None, rng=Random(index))
 
 
@@ -100,7 +100,7 @@ def test_replay_reads_one_file_or_a_folder_and_says_what_is_missing(env: gym.Env
 def test_the_verifier_orders_right_odd_failed_and_invalid(env: gym.Env[Any, Any]) -> None:
     state = here(env)
     candidates = previewed(env, RIGHT, WRONG, BROKEN, "nonsense")
-    verdicts = QueryVerifier(agreement=0.0).verify(state, candidates, ())
+    verdicts = BirdVerifier(agreement=0.0).verify(state, candidates, ())
     scores = [verdict.score for verdict in verdicts]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 4
@@ -112,7 +112,7 @@ def test_the_verifier_orders_right_odd_failed_and_invalid(env: gym.Env[Any, Any]
 def test_agreement_counts_whoever_is_shown_and_on_whichever_side(env: gym.Env[Any, Any]) -> None:
     state = here(env)
     one, other, third = previewed(env, RIGHT, AGAIN, "SELECT id FROM city WHERE id = 1")
-    verifier = QueryVerifier()
+    verifier = BirdVerifier()
     together = verifier.verify(state, [one, other, third], ())
     apart = [*verifier.verify(state, [one], [other, third]), *verifier.verify(state, [other, third], [one])]
     assert [verdict.score for verdict in together] == [verdict.score for verdict in apart]
@@ -124,13 +124,13 @@ def test_agreement_counts_whoever_is_shown_and_on_whichever_side(env: gym.Env[An
 def test_exploring_is_better_than_failing_and_worse_than_a_good_answer(env: gym.Env[Any, Any]) -> None:
     state = here(env)
     good, look, bad = previewed(env, RIGHT, "execute[SELECT name FROM city]", BROKEN)
-    scores = [verdict.score for verdict in QueryVerifier().verify(state, [good, look, bad], ())]
+    scores = [verdict.score for verdict in BirdVerifier().verify(state, [good, look, bad], ())]
     assert scores[0] > scores[1] > scores[2]
 
 
 def test_the_verifier_wants_a_preview(env: gym.Env[Any, Any]) -> None:
     with pytest.raises(ValueError, match="expected a preview"):
-        QueryVerifier().verify(here(env), [Candidate("SELECT 1")], ())
+        BirdVerifier().verify(here(env), [Candidate("SELECT 1")], ())
 
 
 def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, Any]) -> None:

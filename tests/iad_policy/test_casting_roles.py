@@ -8,11 +8,11 @@ import pytest
 from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
-from iad_policy.evaluation.components import load_cast
+from iad_policy.evaluation.components import load_components
 from iad_policy.evaluation.config import Arm, RunConfig
 from iad_policy.evaluation.runner import Runner
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.roles import AssignedRoles, TemplateRoles, load_roles, player_of
+from iad_policy.roles import AssignedRoles, TemplateRoles, component_for, load_roles
 from iad_policy.roles.language_model import ModelRoles
 from tests.contract.players import Hunch, Wanderer
 from tests.contract.toy import Digger
@@ -48,7 +48,7 @@ def test_roles_are_named_by_all_who_play() -> None:
     roles = load_roles({"judge": "template"}, Digger(), Wanderer(), None)
     assert isinstance(roles, AssignedRoles)
     assert (roles.source, roles.identity) == ("template, judge template", "template; judge: template")
-    assert isinstance(player_of(roles, "judge"), TemplateRoles)
+    assert isinstance(component_for(roles, "judge"), TemplateRoles)
     assert isinstance(load_roles(None, Digger(), Wanderer(), None), TemplateRoles)
     other = AssignedRoles({"judge": scripted("x", "wise")}, TemplateRoles())
     assert other.identity != roles.identity
@@ -65,7 +65,7 @@ def config(**changes: Any) -> RunConfig:
 
 def test_simulator_and_roles_are_in_an_episodes_key() -> None:
     def key(**changes: Any) -> str:
-        runner = Runner(config(**changes), Digger, load_cast)
+        runner = Runner(config(**changes), Digger, load_components)
         return runner.key(Arm("random", "artis", 3), "oak", 0)
 
     changes: list[dict[str, Any]] = [

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from rich.console import Console
 
 from iad_policy.commands.doctor.environments import check_data_folder, check_environments
-from iad_policy.commands.doctor.findings import Deadline, Finding, Group
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup
 from iad_policy.commands.doctor.installed import check_extras, check_installation, extras_of
 from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
 from iad_policy.commands.doctor.models import check_models, without_password
@@ -265,7 +265,7 @@ def test_a_folder_of_data_that_is_not_there_is_a_failure(tmp_path: Path) -> None
 
 
 def models(cache: Path, **variables: str) -> dict[str, Finding]:
-    group: Group = check_models(variables, cache, Deadline(5.0))
+    group: FindingGroup = check_models(variables, cache, Deadline(5.0))
     return {finding.name: finding for finding in group.findings}
 
 
@@ -322,7 +322,7 @@ def test_rows_are_wrapped_and_commands_and_paths_are_not() -> None:
         Finding("path", "ok", "/a" * 30),
     )
     out = StringIO()
-    print_groups([Group("Parts", findings)], Console(file=out, width=40))
+    print_groups([FindingGroup("Parts", findings)], Console(file=out, width=40))
     assert out.getvalue().splitlines() == [
         "Parts",
         f"  short missing $ {command}",
@@ -332,4 +332,4 @@ def test_rows_are_wrapped_and_commands_and_paths_are_not() -> None:
         f"    $ {command}",
         "  path  ok      " + "/a" * 30,
     ]
-    assert json.loads(as_json([Group("Parts", findings)]))["Parts"][0]["fix"] == command
+    assert json.loads(as_json([FindingGroup("Parts", findings)]))["Parts"][0]["fix"] == command

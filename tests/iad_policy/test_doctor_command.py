@@ -138,12 +138,12 @@ def test_a_browser_that_hangs_does_not_hang_the_doctor_and_is_ended(plain: dict[
 def test_an_environment_of_your_own_brings_its_part(plain: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "oil.py").write_text(
         "import gymnasium as gym\n"
-        "from iad_envs.requirements import Missing, Part\n"
+        "from iad_envs.requirements import Missing, Requirement\n"
         "from iad_envs.webshop.env import WebShopEnv\n"
         "def look(limit_s):\n"
         "    raise Missing({'command': 'fetch oil'}, 'no oil')\n"
         "class Own(WebShopEnv):\n"
-        "    NEEDS = (Part('oil', look),)\n"
+        "    NEEDS = (Requirement('oil', look),)\n"
         "gym.register(id='Mine/Own-v0', entry_point='oil:Own')\n"
     )
     done = doctor(plain, "--json", "oil:Mine/Own-v0", cwd=tmp_path)

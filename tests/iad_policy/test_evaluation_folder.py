@@ -13,8 +13,8 @@ from rich.console import Console
 from iad_policy.budget import Meter
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import StorageError
-from iad_policy.evaluation.journal import Desk, RunStopped
-from iad_policy.recording.answer_log import AnswerLog, Line
+from iad_policy.evaluation.journal import RunJournal, RunStopped
+from iad_policy.recording.answer_log import AnswerLine, AnswerLog
 from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
 from iad_policy.recording.jsonl import LineFile
 from iad_policy.recording.run_folder import RunFolder, RunFolderError
@@ -132,7 +132,7 @@ def test_a_lost_or_empty_blob_is_asked_again(tmp_path: Path) -> None:
 def test_answers_of_finished_episodes_are_not_even_read(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path)
     for key in ("done", "open"):
-        log.episode(key).write(Line("0.0.0", "q", {"kind": "text", "text": key}))
+        log.episode(key).write(AnswerLine("0.0.0", "q", {"kind": "text", "text": key}))
     log.close()
     path = tmp_path / "answers.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"text":"done"', b'"text":done"'))  # would be noticed if it were read
@@ -178,7 +178,7 @@ def test_a_server_that_is_not_there_ends_a_run_at_once_but_not_one_that_was_answ
     with RunFolder(tmp_path, {}) as folder:
         meter = Meter({})
         with pytest.raises(RunStopped, match="nobody listens") as caught:
-            Desk(folder, meter).refuse_if_hopeless(lost)
+            RunJournal(folder, meter).refuse_if_hopeless(lost)
         assert caught.value.is_failure
         meter.charge("agent", Usage(completion_tokens=1))
-        Desk(folder, meter).refuse_if_hopeless(lost)
+        RunJournal(folder, meter).refuse_if_hopeless(lost)

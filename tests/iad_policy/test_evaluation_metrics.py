@@ -8,7 +8,7 @@ from rich.console import Console
 
 from iad_policy.analysis.metrics import differences, progress_curve, summarise
 from iad_policy.analysis.results import Figures, Heading
-from iad_policy.analysis.table import Board
+from iad_policy.analysis.table import RunTable
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.recording.episode_record import EpisodeRecord, number
 
@@ -129,7 +129,7 @@ def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() 
     }
     assert summaries["known"].by_role["agent"] == {"proposals": 2, "prompt_tokens": 10, "usd": 0.375, "n_unpriced": 0}
     console = Console(file=StringIO(), width=200)
-    console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 2, {}), Figures(summaries, {})))
+    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 2, {}), Figures(summaries, {})))
     assert isinstance(console.file, StringIO)
     shown = console.file.getvalue()
     assert "known: agent" in shown
@@ -143,6 +143,6 @@ def test_kinds_of_errors_are_shown_beside_the_score() -> None:
     summaries = {"iad": summarise([*failed, episode("a")])}
     assert (summaries["iad"].n_errored, summaries["iad"].errors) == (3, {"crash": 1, "timeout": 2})
     console = Console(file=StringIO(), width=200)
-    console.print(Board(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
+    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
     assert isinstance(console.file, StringIO)
     assert "3 of iad (1 crash, 2 timeout)" in console.file.getvalue()

@@ -8,7 +8,7 @@ import pytest
 
 from iad_policy.analysis.results import Heading, Results
 from iad_policy.errors import ModelError
-from iad_policy.evaluation.components import CACHE_VARIABLE, load_cast
+from iad_policy.evaluation.components import CACHE_VARIABLE, load_components
 from iad_policy.evaluation.config import FREE, RunConfig
 from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
@@ -279,7 +279,7 @@ def test_fresh_forgets_the_run(tmp_path: Path) -> None:
 
 def test_environments_that_are_not_ours_run_from_seeds(tmp_path: Path) -> None:
     asked = RunConfig("CartPole-v1", "random", strategies=("single", "bon-sc"), tasks=3)
-    one = Runner(asked, lambda: gym.make("CartPole-v1"), load_cast)
+    one = Runner(asked, lambda: gym.make("CartPole-v1"), load_components)
     records = run(one, tmp_path)
     assert len({one.actions for one in records}) > 1
     assert [one.success for one in records] == [None] * 6
@@ -328,7 +328,7 @@ def test_a_language_model_is_asked_once_for_the_same_sample_of_any_folder(
         )
         records = []
         for name in ("first", "second"):
-            one = Runner(asked, lambda: gym.make(asked.env, **asked.env_args), load_cast)
+            one = Runner(asked, lambda: gym.make(asked.env, **asked.env_args), load_components)
             records.append(run(one, tmp_path / name))
             one.close()
             n_requests = len(server.requests)

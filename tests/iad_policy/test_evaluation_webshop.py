@@ -7,7 +7,7 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers the shop)
-from iad_policy.evaluation.components import load_cast
+from iad_policy.evaluation.components import load_components
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
 from iad_policy.recording.episode_record import EpisodeRecord
@@ -18,7 +18,9 @@ SHOP = "IAD/WebShop-v0"
 
 def run(path: Path, data_dir: str | None = None, **changes: Any) -> list[EpisodeRecord]:
     config = RunConfig(SHOP, "shopper", "proxy", data_dir=data_dir, **({"tasks": 10} | changes))
-    runner = Runner(config, lambda: gym.make(SHOP, **({} if data_dir is None else {"data_dir": data_dir})), load_cast)
+    runner = Runner(
+        config, lambda: gym.make(SHOP, **({} if data_dir is None else {"data_dir": data_dir})), load_components
+    )
     with RunFolder(path, runner.config()) as folder:
         return list(runner.episodes(folder))
 

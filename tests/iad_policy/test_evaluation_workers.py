@@ -17,9 +17,9 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.evaluation.components import CACHE_VARIABLE, load_cast
+from iad_policy.evaluation.components import CACHE_VARIABLE, load_components
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.engines.thread_pool import Crew
+from iad_policy.evaluation.engines.thread_pool import ThreadPool
 from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
 from iad_policy.models.cache import CachedModel
@@ -99,7 +99,7 @@ def test_an_error_of_one_worker_ends_the_others_and_is_told() -> None:
 
     done = []
     with pytest.raises(ZeroDivisionError, match="three"):
-        done.extend(Crew(2, serve, stopped).work(range(1000)))
+        done.extend(ThreadPool(2, serve, stopped).work(range(1000)))
     assert stopped.is_set()
     assert threading.active_count() < 20
 
@@ -113,7 +113,7 @@ def test_results_that_nobody_takes_stop_the_workers() -> None:
                 return
             yield job
 
-    work = Crew(3, serve, stopped).work(range(10**6))
+    work = ThreadPool(3, serve, stopped).work(range(10**6))
     next(work)
     work.close()  # type: ignore[attr-defined]
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("iad-worker")]
@@ -159,6 +159,6 @@ def test_seats_load_one_client_behind_one_cache_wide_enough_for_all(
 ) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache.sqlite"))
     asked = RunConfig("Dials", "litellm:openai/toy", workers=16, threads=2)
-    agents: list[Any] = [load_cast(asked, DialsEnv(), "litellm:openai/toy").agent for _ in range(2)]
+    agents: list[Any] = [load_components(asked, DialsEnv(), "litellm:openai/toy").agent for _ in range(2)]
     assert agents[0].model is agents[1].model
     assert LanguageAgent("openai/toy").model.gate.n == 32  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ from iad_policy.models import Completion, Messages
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.recording.trace import Proposed, RunTraces, Seen, Step
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.components import Cast
+from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Verdict
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
 
@@ -84,7 +84,7 @@ def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
     class Cheat(Guesser):
         information = "oracle"
 
-    here = Cast(Cheat(), Knower(), TemplateRoles())
+    here = Components(Cheat(), Knower(), TemplateRoles())
     path = kept(Runner(config(strategies=("iad",)), DialsEnv, lambda *_: here), tmp_path / "run")
     for form in ("jsonl", "sft", "preference", "kto"):
         for row in exported(path, form):
@@ -169,7 +169,7 @@ class Scripted:
 def test_a_language_models_prompts_and_answers_come_back_word_for_word(style: Any, tmp_path: Path) -> None:
     model = Scripted()
     made = ReActAgent(model) if style == "react" else LanguageAgent(model, style=style)
-    here = Cast(made, Liker(), TemplateRoles())
+    here = Components(made, Liker(), TemplateRoles())
     agent = "react:scripted" if style == "react" else f"litellm:scripted#{style}"
     one = Runner(config(agent=agent, strategies=("bon",), n=4), DialsEnv, lambda *_: here)
     path = kept(one, tmp_path / "run")
@@ -194,7 +194,7 @@ def test_a_composed_answer_comes_back_with_its_parts_also_in_later_prompts(tmp_p
             )
 
     model = Composing()
-    here = Cast(CompositeAgent(model), Liker(), TemplateRoles())
+    here = Components(CompositeAgent(model), Liker(), TemplateRoles())
     one = Runner(config(agent="composite:scripted", strategies=("bon",), n=2), DialsEnv, lambda *_: here)
     rows = exported(kept(one, tmp_path / "run"), "sft")
     asked = {json.dumps(messages) for messages in model.asked}
@@ -213,7 +213,7 @@ def test_numbers_as_actions_are_asked_for_with_their_range(tmp_path: Path) -> No
             return Completion(f"Action: {len(self.asked) % 4}")
 
     space = gym.make("FrozenLake-v1").action_space
-    here = Cast(LanguageAgent(Numbers(), space=space), None, TemplateRoles())
+    here = Components(LanguageAgent(Numbers(), space=space), None, TemplateRoles())
     asked = config(env="FrozenLake-v1", agent="litellm:numbers", verifier="", strategies=("bon-sc",), n=3, tasks=2)
     one = Runner(asked, lambda: gym.make("FrozenLake-v1"), lambda *_: here)
     rows = exported(kept(one, tmp_path / "run"), "sft")

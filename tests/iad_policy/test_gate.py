@@ -6,14 +6,14 @@ import time
 import pytest
 
 from iad_policy.errors import Interrupted
-from iad_policy.models.call_context import Call, making, pause
+from iad_policy.models.call_context import Call, pause, use_call
 from iad_policy.models.litellm import LiteLLMModel
-from iad_policy.models.rate_limit import Gate
+from iad_policy.models.rate_limit import RateLimit
 from tests.iad_policy.openai_server import Reply, serving
 
 
 def test_it_lets_so_many_through_at_once() -> None:
-    gate = Gate(3)
+    gate = RateLimit(3)
     inside, most, lock = [0], [0], threading.Lock()
 
     def pass_through() -> None:
@@ -35,7 +35,7 @@ def test_it_lets_so_many_through_at_once() -> None:
 
 def test_a_complaint_closes_it_and_halves_it_once_and_answers_open_it_again() -> None:
     now = [0.0]
-    gate = Gate(16, clock=lambda: now[0])
+    gate = RateLimit(16, clock=lambda: now[0])
     assert gate.closed_s() == 0
     for _ in range(16):  # all that were under way are told
         gate.close(5.0)
@@ -56,7 +56,7 @@ def test_a_complaint_closes_it_and_halves_it_once_and_answers_open_it_again() ->
 
 def test_it_never_closes_for_good() -> None:
     now = [0.0]
-    gate = Gate(2, clock=lambda: now[0])
+    gate = RateLimit(2, clock=lambda: now[0])
     for _ in range(10):
         gate.close(1.0)
         now[0] += 1.0
@@ -80,8 +80,8 @@ def test_what_one_worker_is_told_holds_for_another() -> None:
 
 def test_a_run_that_is_told_to_stop_waits_no_longer() -> None:
     stopped = threading.Event()
-    gate = Gate(1)
-    with making(Call(stopped=stopped)), gate.passed():
+    gate = RateLimit(1)
+    with use_call(Call(stopped=stopped)), gate.passed():
         threading.Timer(0.05, stopped.set).start()
         start = time.monotonic()
         with pytest.raises(Interrupted):

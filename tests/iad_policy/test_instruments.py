@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
-from iad_policy.agents.synthetic import Instrument, noisy_oracle
+from iad_policy.agents.synthetic import SyntheticAgent, noisy_oracle
 from iad_policy.analysis.viewer.shown import run_json
 from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
@@ -74,7 +74,7 @@ def test_a_review_breaks_a_share_beta_of_an_over_reflectors_right_answers(shown_
     assert all(_reviewed(steady, place, True) for place in range(20))
 
 
-def _reviewed(agent: Instrument, place: int, shown_right: bool) -> bool:
+def _reviewed(agent: SyntheticAgent, place: int, shown_right: bool) -> bool:
     """Whether the answer is right after a review of a right or a wrong one."""
     state = State("?", {"available_actions": [f"answer[{k}]" for k in range(20)]}, gold={"reference": "answer[3]"})
     shown = Candidate("answer[3]" if shown_right else "answer[4]")

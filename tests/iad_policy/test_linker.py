@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
-from iad_policy.domains.bird.agent import Linker
+from iad_policy.domains.bird.agent import BirdAgent
 from iad_policy.domains.bird.query import Query, joined, read_query
 from iad_policy.domains.bird.question import Join, read_question, schema_of, stem
 from iad_policy.env_defaults import defaults_of
@@ -88,7 +88,7 @@ def state(shown: dict[str, Any], **others: Any) -> State:
 
 
 def proposals(at: State, feedback: Feedback | None = None, *, heat: float = 1.0, n: int = 150) -> list[str]:
-    agent = Linker(temperature=heat)
+    agent = BirdAgent(temperature=heat)
     return [agent.propose(at, feedback=feedback, temperature=None, rng=Random(seed)).action for seed in range(n)]
 
 
@@ -190,7 +190,7 @@ def test_it_remembers_the_schema_of_the_first_page() -> None:
 
 
 def test_without_a_schema_it_says_so() -> None:
-    candidate = Linker().propose(state(page(tables=())), feedback=None, temperature=None, rng=Random(0))
+    candidate = BirdAgent().propose(state(page(tables=())), feedback=None, temperature=None, rng=Random(0))
     assert "expected a schema" in candidate.error
 
 
@@ -234,7 +234,7 @@ def test_a_best_that_it_cannot_read_is_replaced_by_a_draft() -> None:
 @settings(max_examples=60)
 def test_every_query_it_writes_can_be_read_back_and_joins_what_it_names(seed: int, question: str) -> None:
     at = state(page(question, "long refers to length > 10"))
-    action = Linker(temperature=2.0).propose(at, feedback=None, temperature=None, rng=Random(seed)).action
+    action = BirdAgent(temperature=2.0).propose(at, feedback=None, temperature=None, rng=Random(seed)).action
     sql = action.partition("[")[2][:-1]
     query = read_query(sql)
     assert query is not None
@@ -263,7 +263,7 @@ def test_conditions_with_between_and_subqueries_are_parted_at_the_right_and() ->
 @pytest.mark.parametrize("temperature", [-1.0, float("inf"), float("nan")])
 def test_a_temperature_below_zero_or_endless_is_refused(temperature: float) -> None:
     with pytest.raises(ValueError, match="expected a temperature of 0 or more"):
-        Linker(temperature=temperature)
+        BirdAgent(temperature=temperature)
 
 
 @pytest.fixture(scope="module")
@@ -306,5 +306,5 @@ def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any]) -> Non
 
 def test_it_is_the_environments_own_agent_and_has_a_name(env: gym.Env[Any, Any]) -> None:
     assert defaults_of(env).agent == "linker"
-    assert isinstance(load_agent("linker", env), Linker)
+    assert isinstance(load_agent("linker", env), BirdAgent)
     assert load_agent("linker:0.5", env).identity == "linker:0.5"  # type: ignore[attr-defined]

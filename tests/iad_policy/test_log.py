@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from iad_policy.recording.answer_log import ANSWERS, AnswerLog, Line
+from iad_policy.recording.answer_log import ANSWERS, AnswerLine, AnswerLog
 from iad_policy.recording.codec import (
     candidate_of,
     candidate_record,
@@ -38,7 +38,7 @@ def test_a_torn_last_line_is_cut_off_and_a_broken_one_is_named(tmp_path: Path) -
 
 def test_a_changed_question_drops_what_was_not_replayed_for_good(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path)
-    log.episode("e").write(*(Line(str(item), f"q{item}", {"kind": "text"}) for item in range(4)))
+    log.episode("e").write(*(AnswerLine(str(item), f"q{item}", {"kind": "text"}) for item in range(4)))
     log.close()
 
     log = AnswerLog(tmp_path)
@@ -47,7 +47,7 @@ def test_a_changed_question_drops_what_was_not_replayed_for_good(tmp_path: Path)
     assert episode.recorded("9", "q9") is None
     assert episode.recorded("1", "another") is None
     assert episode.recorded("2", "q2") is None
-    episode.write(Line("1", "another", {"kind": "text"}))
+    episode.write(AnswerLine("1", "another", {"kind": "text"}))
     log.close()
 
     log = AnswerLog(tmp_path)
@@ -82,7 +82,7 @@ def test_threads_may_write_the_same_blob_and_lines_at_once(tmp_path: Path) -> No
     def write(item: int) -> None:
         for part in range(20):
             episode.put("text " * 500 + str(part))
-            episode.write(Line(f"{item}.{part}", "q", {"kind": "text", "text": "x" * 300}))
+            episode.write(AnswerLine(f"{item}.{part}", "q", {"kind": "text", "text": "x" * 300}))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8)))
@@ -113,7 +113,7 @@ def test_every_kind_of_answer_comes_back(tmp_path: Path) -> None:
 def test_usage_is_written_where_there_is_any(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path)
     usage = Usage(prompt_tokens=3, seconds=0.5)
-    log.episode("e").write(Line("0", "q", {"kind": "text"}, usage), Line("1", "q", {"kind": "text"}))
+    log.episode("e").write(AnswerLine("0", "q", {"kind": "text"}, usage), AnswerLine("1", "q", {"kind": "text"}))
     log.close()
     first, second = read_lines(tmp_path / ANSWERS)
     assert usage_of(first) == usage

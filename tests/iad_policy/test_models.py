@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, load_model
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.call_context import Call, making
+from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.parsing import read_action, read_choice, read_critique, read_integer, read_score
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.types import Usage
@@ -53,7 +53,7 @@ def cached(counter: Counter, tmp_path: Path) -> Iterator[CachedModel]:
 
 
 def asked(model: Any, *, stream: str = "task:0", index: int = 0, messages: Messages = HELLO, **sampling: Any) -> str:
-    with making(Call(stream, index)):
+    with use_call(Call(stream, index)):
         return model.complete(messages, **sampling).text
 
 
@@ -73,7 +73,7 @@ def test_a_script_may_be_a_generator_or_a_function_and_may_fail() -> None:
 
 def test_a_scripted_model_counts_a_token_for_four_characters() -> None:
     parts = {"role": "user", "content": [{"type": "text", "text": "12345"}, {"type": "image_url", "image_url": {}}]}
-    with making(Call()) as call:
+    with use_call(Call()) as call:
         answer = ScriptedModel(["123456789"]).complete([*HELLO, parts])
     assert answer.usage == call.usage == Usage(prompt_tokens=2 + 2, completion_tokens=3)
 
@@ -87,7 +87,7 @@ def test_what_is_no_model_is_refused() -> None:
 
 def test_a_hit_is_charged_to_the_budget_and_not_to_the_bill(cached: CachedModel, counter: Counter) -> None:
     first = asked(cached)
-    with making(Call("task:0", 0)) as call:
+    with use_call(Call("task:0", 0)) as call:
         again = cached.complete(HELLO)
     assert (again.text, again.logprobs, counter.n_calls) == (first, (-0.25,), 1)
     assert call.usage == again.usage == Usage(prompt_tokens=3, completion_tokens=2)
@@ -107,7 +107,7 @@ def test_every_part_of_the_key_makes_a_sample_of_its_own(cached: CachedModel, co
 
 def test_several_draws_within_one_item_differ_and_are_found_again(cached: CachedModel, counter: Counter) -> None:
     def draws() -> list[str]:
-        with making(Call("task:0", 0)):
+        with use_call(Call("task:0", 0)):
             return [cached.complete(HELLO).text for _ in range(3)]
 
     assert draws() == draws() == ["answer 1", "answer 2", "answer 3"]

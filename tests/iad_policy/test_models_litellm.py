@@ -11,7 +11,7 @@ import pytest
 
 from iad_policy.errors import ModelError
 from iad_policy.models import LanguageModel, load_model
-from iad_policy.models.call_context import Call, making
+from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.types import Usage
 from tests.iad_policy.openai_server import OpenAIServer, Reply, completion, serving
@@ -49,7 +49,7 @@ def failing(server: OpenAIServer, *, waits: Waits | None = None, **options: Any)
 
 def test_an_answer_comes_back_with_its_usage(server: OpenAIServer) -> None:
     server.script(Reply("Action: search[chair]"))
-    with making(Call()) as call:
+    with use_call(Call()) as call:
         answer = client(server, top_p=0.9).complete(HELLO, temperature=0.3, max_tokens=50)
     assert (answer.text, answer.finish_reason, answer.logprobs) == ("Action: search[chair]", "stop", None)
     assert answer.usage == call.usage == Usage(prompt_tokens=11, completion_tokens=7, n_unpriced=1)
@@ -175,7 +175,7 @@ def test_a_held_back_answer_is_a_refusal_that_was_paid_for(server: OpenAIServer)
     refused = [{"index": 0, "finish_reason": "stop", "message": {**message, "refusal": "I can't help with that"}}]
     for choices in (filtered, refused):
         server.script(Reply(completion(None, choices=choices)))
-        with making(Call()) as call:
+        with use_call(Call()) as call:
             assert failing(server).kind == "refusal"
         assert call.usage.prompt_tokens == 11
     assert len(server.requests) == 2

@@ -15,7 +15,7 @@ from iad_policy.agents import load_agent
 from iad_policy.cli import app
 from iad_policy.errors import UnknownName
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.registry import signed
+from iad_policy.registry import with_source_digest
 from iad_policy.strategies import find_strategy, load_strategy, options_of
 from iad_policy.types import State
 from iad_policy.verifiers import load_verifier
@@ -180,11 +180,11 @@ def test_an_option_of_all_strategies_gives_way_to_that_of_one(tmp_path: Path) ->
 
 
 def test_a_run_knows_what_is_yours_by_its_content(mine: Path) -> None:
-    before = signed("mine_here:last_of", find_strategy("mine_here:last_of"))
+    before = with_source_digest("mine_here:last_of", find_strategy("mine_here:last_of"))
     assert before.startswith("mine_here:last_of ")
     (mine / "mine_here.py").write_text(MINE.replace("[-1]", "[0]"), encoding="utf-8")
-    assert signed("mine_here:last_of", find_strategy("mine_here:last_of")) != before
-    assert signed("bon", find_strategy("bon")) == "bon"
+    assert with_source_digest("mine_here:last_of", find_strategy("mine_here:last_of")) != before
+    assert with_source_digest("bon", find_strategy("bon")) == "bon"
 
 
 def test_an_edited_file_is_another_run(mine: Path) -> None:

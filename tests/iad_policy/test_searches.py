@@ -177,9 +177,9 @@ def test_where_outcomes_differ_an_action_keeps_some_and_visits_them_in_turn() ->
     play(lambda: SlipperyDigger(max_steps=6), {**how, "agent": Wanderer(errors=0.0)}, n_decisions=1)
     edges = [edge for node in trees[0].nodes() for edge in node.edges]
     assert all(len(edge.draws) == min(edge.n, 3) for edge in edges)
-    assert {len(edge.ends) for edge in edges if edge.n >= 3} == {1, 2}  # a step, or a slip
+    assert {len(edge.children) for edge in edges if edge.n >= 3} == {1, 2}  # a step, or a slip
     for edge in edges:
-        assert len({end.state.observation for end in edge.ends}) == len(edge.ends)
+        assert len({end.state.observation for end in edge.children}) == len(edge.children)
 
 
 @pytest.mark.parametrize(("environment", "is_random"), [("digger", False), ("slippery", True), ("taxi", True)])

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from iad_envs.bash.facts import NOTHING
-from iad_policy.domains.bash.agent import Scripter
+from iad_policy.domains.bash.agent import BashAgent
 from iad_policy.domains.bash.patterns import plans_for
-from iad_policy.domains.bash.reading import read_errand
-from iad_policy.domains.bash.verifier import CommandVerifier
+from iad_policy.domains.bash.reading import read_instruction
+from iad_policy.domains.bash.verifier import BashVerifier
 from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn
 
 COUNT = "How many .log files are there under /a/logs?"
@@ -32,23 +32,23 @@ def after(instruction: str, action: str = "x", **facts: Any) -> Candidate:
 
 
 def scores(instruction: str, *candidates: Candidate) -> list[float]:
-    return [verdict.score for verdict in CommandVerifier().verify(state(instruction), candidates, ())]
+    return [verdict.score for verdict in BashVerifier().verify(state(instruction), candidates, ())]
 
 
 def test_an_instruction_is_read_for_paths_kinds_words_and_numbers() -> None:
-    errand = read_errand("Print the 3 lines of /a/b.txt, from the csv files, with 'x y' before 2022-01-05.")
+    errand = read_instruction("Print the 3 lines of /a/b.txt, from the csv files, with 'x y' before 2022-01-05.")
     assert errand.paths == ("/a/b.txt",)
     assert errand.endings == ("csv",)
     assert errand.quoted == ("x y",)
     assert errand.numbers == ("3",)
     assert errand.date == "2022-01-05"
-    assert read_errand(DELETE).asks_for_removal
-    assert read_errand(COUNT).asks_for_number
-    assert not read_errand(COUNT).asks_for_change
+    assert read_instruction(DELETE).asks_for_removal
+    assert read_instruction(COUNT).asks_for_number
+    assert not read_instruction(COUNT).asks_for_change
 
 
 def test_greedy_it_takes_the_fitting_pattern_and_submits_what_did_something() -> None:
-    agent = Scripter(temperature=0)
+    agent = BashAgent(temperature=0)
 
     def propose(at: State) -> Any:
         return agent.propose(at, feedback=None, temperature=None, rng=Random(0)).action
@@ -62,14 +62,14 @@ def test_greedy_it_takes_the_fitting_pattern_and_submits_what_did_something() ->
 
 
 def test_a_temperature_makes_it_slip_and_feedback_keeps_it_near_best_and_off_worst() -> None:
-    agent = Scripter()
+    agent = BashAgent()
     drawn = {
         agent.propose(state(COUNT), feedback=None, temperature=None, rng=Random(seed)).action for seed in range(40)
     }
     assert len(drawn) > 5
     best, worst = Candidate("find /a/logs -name '*.log' | wc -l"), Candidate("find /a/logs -type f -name '*.log'")
     told = Feedback("", best, worst)
-    plans = plans_for(read_errand(COUNT))
+    plans = plans_for(read_instruction(COUNT))
     kept = [plan for plan in plans if plan.command == best.action]
 
     def share_near(feedback: Feedback | None) -> float:
@@ -85,10 +85,10 @@ def test_a_temperature_makes_it_slip_and_feedback_keeps_it_near_best_and_off_wor
 
 
 def test_it_says_so_where_it_knows_no_command_and_refuses_a_negative_temperature() -> None:
-    agent = Scripter()
+    agent = BashAgent()
     assert agent.propose(state("Hm."), feedback=None, temperature=None, rng=Random(0)).action == "ls -la"
     with pytest.raises(ValueError, match="temperature of 0 or more"):
-        Scripter(temperature=-1)
+        BashAgent(temperature=-1)
 
 
 def test_failures_errors_and_silence_lower_a_score() -> None:
@@ -125,7 +125,7 @@ def test_changes_are_judged_by_what_the_instruction_names() -> None:
 
 def test_agreement_counts_and_does_not_depend_on_who_stands_where() -> None:
     one, same, other = after(COUNT, output="4\n"), after(COUNT, "y", output="4\n"), after(COUNT, "z", output="5\n")
-    verifier, here = CommandVerifier(), state(COUNT)
+    verifier, here = BashVerifier(), state(COUNT)
     together = [verdict.score for verdict in verifier.verify(here, [one, same, other], ())]
     assert together[0] == together[1] > together[2]
     assert [verifier.verify(here, [one], [same, other])[0].score] == together[:1]
@@ -134,7 +134,7 @@ def test_agreement_counts_and_does_not_depend_on_who_stands_where() -> None:
 def test_submitting_is_judged_by_what_the_last_command_did() -> None:
     submit = after(COUNT, "submit", submitted=True)
     history = (Turn("", "find", state(COUNT).info),)
-    verifier = CommandVerifier()
+    verifier = BashVerifier()
     at_once, after_good, after_bad = (
         verifier.verify(at, [submit], ())[0].score
         for at in (

@@ -9,9 +9,9 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State, Verdict
-from iad_policy.domains.webshop.agent import Shopper
+from iad_policy.domains.webshop.agent import WebShopAgent
 from iad_policy.domains.webshop.reading import price_fits, read_instruction, wanted_values
-from iad_policy.domains.webshop.verifier import INVALID, InstructionVerifier
+from iad_policy.domains.webshop.verifier import INVALID, WebShopVerifier
 from iad_policy.types import PublicInfo
 
 INSTRUCTION = "i need a waterproof women's hiking boot in forest green, size 8.5, and price lower than 60.00 dollars"
@@ -32,7 +32,7 @@ def state(page: dict[str, Any], **others: Any) -> State:
     )
 
 
-def proposals(agent: Shopper, at: State, feedback: Feedback | None = None, n: int = 200) -> list[str]:
+def proposals(agent: WebShopAgent, at: State, feedback: Feedback | None = None, n: int = 200) -> list[str]:
     return [agent.propose(at, feedback=feedback, temperature=None, rng=Random(seed)).action for seed in range(n)]
 
 
@@ -57,15 +57,15 @@ def test_a_range_fits_by_its_lowest_price() -> None:
 
 def test_a_cold_shopper_searches_with_every_word_and_a_warm_one_drops_some() -> None:
     index = state({"kind": "index"})
-    assert len(set(proposals(Shopper(temperature=0.0), index))) == 1
-    warm = proposals(Shopper(), index)
+    assert len(set(proposals(WebShopAgent(temperature=0.0), index))) == 1
+    warm = proposals(WebShopAgent(), index)
     assert len(set(warm)) > 20
     assert any("waterproof" in action for action in warm)
     assert any("waterproof" not in action for action in warm)
 
 
 def test_the_shopper_prefers_what_the_instruction_names_and_never_clicks_what_is_not_shown() -> None:
-    seen = proposals(Shopper(), state(ITEM))
+    seen = proposals(WebShopAgent(), state(ITEM))
     assert seen.count("click[forest green]") > seen.count("click[sand]")
     assert set(seen) <= {
         *(f"click[{value}]" for values in ITEM["options"].values() for value in values),
@@ -76,7 +76,7 @@ def test_the_shopper_prefers_what_the_instruction_names_and_never_clicks_what_is
 def test_a_refined_search_keeps_most_of_best_and_is_neither_best_nor_worst() -> None:
     best, worst = Candidate("search[hiking boot green]"), Candidate("search[hiking boot]")
     feedback = Feedback("", best=best, worst=worst)
-    for action in proposals(Shopper(), state({"kind": "index"}), feedback):
+    for action in proposals(WebShopAgent(), state({"kind": "index"}), feedback):
         words = set(action.removeprefix("search[").removesuffix("]").split())
         assert action not in {best.action, worst.action}
         assert len(words ^ {"hiking", "boot", "green"}) == 1
@@ -84,14 +84,14 @@ def test_a_refined_search_keeps_most_of_best_and_is_neither_best_nor_worst() -> 
 
 def test_a_refined_click_avoids_best_and_worst() -> None:
     feedback = Feedback("", best=Candidate("click[buy now]"), worst=Candidate("click[< prev]"))
-    assert not {"click[buy now]", "click[< prev]"} & set(proposals(Shopper(), state(ITEM), feedback))
+    assert not {"click[buy now]", "click[< prev]"} & set(proposals(WebShopAgent(), state(ITEM), feedback))
 
 
 def test_feedback_reaches_the_shopper_without_a_score() -> None:
     env = gym.make("IAD/WebShop-v0")
     told: list[Feedback] = []
 
-    class Listening(Shopper):
+    class Listening(WebShopAgent):
         def propose(
             self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
         ) -> Candidate:
@@ -109,12 +109,12 @@ def test_feedback_reaches_the_shopper_without_a_score() -> None:
 @pytest.mark.parametrize("temperature", [-1.0, math.nan, math.inf])
 def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
     with pytest.raises(ValueError, match="temperature"):
-        Shopper(temperature=temperature)
+        WebShopAgent(temperature=temperature)
 
 
 def verdict(at: State, action: str, page: dict[str, Any], **others: Any) -> Verdict:
     preview = state(page, **others)
-    (found,) = InstructionVerifier().verify(at, [Candidate(action, preview=preview)], [])
+    (found,) = WebShopVerifier().verify(at, [Candidate(action, preview=preview)], [])
     return found
 
 
@@ -150,7 +150,7 @@ def test_a_price_above_the_limit_and_an_invalid_action_cost() -> None:
     assert cheap.score > dear.score
     assert "above the limit" in dear.critique
     invalid = State("", PublicInfo({**at.info, "invalid_action": True, "facts": {"complaint": "no"}}, frozenset()))
-    (refused,) = InstructionVerifier().verify(at, [Candidate("x", preview=invalid)], [])
+    (refused,) = WebShopVerifier().verify(at, [Candidate("x", preview=invalid)], [])
     assert (refused.score, refused.critique) == (INVALID, "no")
 
 

@@ -26,7 +26,7 @@ from iad_policy.simulators.outcome_types import type_of
 from iad_policy.simulators.perfect import PerfectSimulator
 from iad_policy.simulators.recorded import Recorded, read, record, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
-from iad_policy.simulators.typos import garbled
+from iad_policy.simulators.typos import with_typos
 from iad_policy.types import PublicInfo
 from iad_policy.world import World, adapt
 from tests.contract.players import TAXI, Hunch, Wanderer
@@ -81,7 +81,7 @@ def test_what_is_shown_instead_is_what_another_action_leads_to_all_of_it(actions
     for action in actions:
         outcome = simulator.simulate(world, token, action, draw)
         if not token.done:
-            other_actions = (*state.info["available_actions"], *garbled(action))
+            other_actions = (*state.info["available_actions"], *with_typos(action))
             others = [world.simulate(inner, other, draw) for other in other_actions]
             assert everything(outcome) in map(everything, others)
             assert type_of(outcome.info, outcome.done) != type_of(*world.simulate(inner, action, draw)[2:4])
@@ -117,9 +117,9 @@ def test_with_full_fidelity_nothing_but_the_fork_is_shown() -> None:
 
 
 def test_a_garbled_action_has_two_letters_swapped_and_is_never_the_action_itself() -> None:
-    assert garbled("cat[/a/b.txt]") == ["act[/a/b.txt]", "cat[a//b.txt]", "cat[/a/b.ttx]"]
-    assert garbled("go") == ["og"]
-    assert [garbled(none) for none in ("a", "aa", "", 7, None)] == [[]] * 5
+    assert with_typos("cat[/a/b.txt]") == ["act[/a/b.txt]", "cat[a//b.txt]", "cat[/a/b.ttx]"]
+    assert with_typos("go") == ["og"]
+    assert [with_typos(none) for none in ("a", "aa", "", 7, None)] == [[]] * 5
 
 
 def test_a_failed_command_is_a_type_of_its_own() -> None:

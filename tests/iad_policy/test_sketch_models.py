@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of
-from iad_policy.domains.sketch2code.language_agent import SketchLanguageAgent
-from iad_policy.domains.sketch2code.verifier import PageJudge, ReferenceVerifier, SketchVerifier
+from iad_policy.domains.sketch2code.language_agent import Sketch2CodeLanguageAgent
+from iad_policy.domains.sketch2code.verifier import PageJudge, ReferenceVerifier, Sketch2CodeVerifier
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.prompts import Prompts
@@ -58,7 +58,7 @@ def sizes(content: Any) -> list[tuple[int, int]]:
 
 def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer() -> None:
     model = Model("Here:\n```html\n<p>page</p>\n```")
-    agent = SketchLanguageAgent(model, Prompts("sketch2code"))
+    agent = Sketch2CodeLanguageAgent(model, Prompts("sketch2code"))
     feedback = Feedback("Best: <p>old</p>")
     candidate = agent.propose(state(), feedback=feedback, temperature=None, rng=Random(0))
     assert candidate.action == "Here:\n```html\n<p>page</p>\n```"
@@ -72,7 +72,7 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer
 
 @pytest.mark.parametrize("answer", ["", "I can't see it."])
 def test_an_answer_without_a_page_is_a_candidate_with_an_error(answer: str) -> None:
-    candidate = SketchLanguageAgent(Model(answer)).propose(state(), feedback=None, temperature=1.0, rng=Random(0))
+    candidate = Sketch2CodeLanguageAgent(Model(answer)).propose(state(), feedback=None, temperature=1.0, rng=Random(0))
     assert candidate.error.startswith("expected an HTML page")
 
 
@@ -123,6 +123,6 @@ def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
 def test_the_proxy_prefers_what_the_sketch_shows() -> None:
     there, elsewhere = previewed(), previewed(boxes={"divider": [[0.0, 0.9, 0.5, 0.01]]})
     full = State(state().observation, {**state().info, "facts": {"complaint": "", "sketch_size": [400, 300]}})
-    verdicts = SketchVerifier().verify(full, [there, elsewhere, previewed(boxes={})], ())
+    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})], ())
     assert verdicts[0].score > 0.8 > 0.2 > verdicts[1].score >= verdicts[2].score == 0.0
     assert agreement(ink_of(SKETCH, (400, 300)), BOXES) == verdicts[0].score

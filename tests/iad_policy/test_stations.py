@@ -15,13 +15,20 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import ModelError, UnknownName
-from iad_policy.evaluation.components import load_cast
+from iad_policy.evaluation.components import load_components
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.engines.remote_worker import Content, Lines, Order, Piece, RelayedLog, Station
+from iad_policy.evaluation.engines.remote_worker import (
+    EpisodeRequest,
+    FileContent,
+    LogLines,
+    Message,
+    RelayedLog,
+    RemoteWorker,
+)
 from iad_policy.evaluation.resolve import env_of
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.worker import Post
-from iad_policy.recording.answer_log import AnswerLog, EpisodeLog, Line, blobs_named
+from iad_policy.evaluation.worker import WorkerSpec
+from iad_policy.recording.answer_log import AnswerLine, AnswerLog, EpisodeLog, blobs_named
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.types import Candidate, State
@@ -42,28 +49,28 @@ class Waiting(Guesser):
 
 
 @contextmanager
-def station(agent: Any = None, n_workers: int = 1, **changes: Any) -> Iterator[tuple[Station, Runner]]:
+def worker(agent: Any = None, n_workers: int = 1, **changes: Any) -> Iterator[tuple[RemoteWorker, Runner]]:
     here = cast(agent or Guesser(), Liker())
     asked = config(**changes)
-    made = Station(Post(asked, DialsEnv, lambda *_: here), n_workers)
+    made = RemoteWorker(WorkerSpec(asked, DialsEnv, lambda *_: here), n_workers)
     yield made, Runner(asked, DialsEnv, lambda *_: here)
     made.close()
 
 
-def orders(runner: Runner, n: int, answers: Any = None, blobs: Any = None) -> tuple[Order, ...]:
-    return tuple(Order(job, (answers or {}).get(job.key, {}), blobs or {}) for job in list(runner.jobs())[:n])
+def requests(runner: Runner, n: int, answers: Any = None, blobs: Any = None) -> tuple[EpisodeRequest, ...]:
+    return tuple(EpisodeRequest(job, (answers or {}).get(job.key, {}), blobs or {}) for job in list(runner.jobs())[:n])
 
 
-def written(pieces: list[Piece], folder: Path) -> list[EpisodeRecord]:
-    """Write pieces as a desk does, in the order in which they came."""
+def written(messages: list[Message], folder: Path) -> list[EpisodeRecord]:
+    """Write messages as a journal does, in the request in which they came."""
     log = AnswerLog(folder)
-    for piece in pieces:
-        if isinstance(piece, Content):
-            log.keep(piece.place, lambda piece=piece: piece.content)  # type: ignore[misc]
-        elif isinstance(piece, Lines):
-            log.write(piece.lines)
+    for message in messages:
+        if isinstance(message, FileContent):
+            log.keep(message.place, lambda message=message: message.content)  # type: ignore[misc]
+        elif isinstance(message, LogLines):
+            log.write(message.lines)
     log.close()
-    return [piece for piece in pieces if isinstance(piece, EpisodeRecord)]
+    return [message for message in messages if isinstance(message, EpisodeRecord)]
 
 
 def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
@@ -72,11 +79,14 @@ def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
 
 
 @contextmanager
-def shop() -> Iterator[tuple[Station, Runner]]:
+def shop() -> Iterator[tuple[RemoteWorker, Runner]]:
     """Two tasks in the shop, whose pages are long enough to be kept as blobs."""
     asked = RunConfig("IAD/WebShop-v0", "shopper", "proxy", ("single", "iad"), n=2, tasks=2)
     make_env = partial(env_of, asked)
-    made, runner = Station(Post(asked, make_env, load_cast), 1), Runner(asked, make_env, load_cast)
+    made, runner = (
+        RemoteWorker(WorkerSpec(asked, make_env, load_components), 1),
+        Runner(asked, make_env, load_components),
+    )
     yield made, runner
     made.close()
     runner.close()
@@ -84,8 +94,8 @@ def shop() -> Iterator[tuple[Station, Runner]]:
 
 def test_what_is_handed_over_makes_the_folder_that_threads_make(tmp_path: Path) -> None:
     with shop() as (there, runner):
-        pieces = [piece for parcel in there.run(orders(runner, 99)) for piece in parcel]
-        records = written(pieces, tmp_path / "relayed")
+        messages = [message for batch in there.run(requests(runner, 99)) for message in batch]
+        records = written(messages, tmp_path / "relayed")
         with RunFolder(tmp_path / "own", runner.config()) as folder:
             own = list(runner.episodes(folder))
     assert [unmeasured(record) for record in records] == [unmeasured(record) for record in own]
@@ -95,36 +105,36 @@ def test_what_is_handed_over_makes_the_folder_that_threads_make(tmp_path: Path) 
 
 def test_an_order_with_answers_is_replayed_and_asks_for_the_rest_only(tmp_path: Path) -> None:
     with shop() as (there, runner):
-        pieces = [piece for parcel in there.run(orders(runner, 2)) for piece in parcel]
-        *_, record = written(pieces, tmp_path)
+        messages = [message for batch in there.run(requests(runner, 2)) for message in batch]
+        *_, record = written(messages, tmp_path)
         log = AnswerLog(tmp_path)
         known = dict(log.episode(record.key).answers)
         log.close()
         half = {item: known[item] for item in list(known)[: len(known) // 2]}
         blobs = {place: (tmp_path / place).read_bytes() for place in blobs_named(half)}
-        *_, order = orders(runner, 2, {record.key: half}, blobs)
-        again = [piece for parcel in there.run((order,)) for piece in parcel]
+        *_, request = requests(runner, 2, {record.key: half}, blobs)
+        again = [message for batch in there.run((request,)) for message in batch]
     assert blobs
-    *_, replayed = [piece for piece in again if isinstance(piece, EpisodeRecord)]
+    *_, replayed = [message for message in again if isinstance(message, EpisodeRecord)]
     assert unmeasured(replayed) == unmeasured(record)
-    lines = b"".join(piece.lines for piece in again if isinstance(piece, Lines))
+    lines = b"".join(message.lines for message in again if isinstance(message, LogLines))
     assert [json.loads(line)["item"] for line in lines.splitlines()] == list(known)[len(known) // 2 :]
 
 
 def test_stopped_it_hands_over_what_was_under_way_and_no_more() -> None:
     agent = Waiting()
-    with station(agent) as (there, runner):
-        parcels = there.run(orders(runner, 9))
-        heard: list[Piece] = []
-        listening = threading.Thread(target=lambda: heard.extend(piece for parcel in parcels for piece in parcel))
+    with worker(agent) as (there, runner):
+        batches = there.run(requests(runner, 9))
+        received: list[Message] = []
+        listening = threading.Thread(target=lambda: received.extend(message for batch in batches for message in batch))
         listening.start()
         assert agent.asked.wait(10)
         there.stop()
         agent.let.set()
         listening.join(10)
     assert agent.n_calls == 1
-    assert sum(piece.lines.count(b'"kind":"candidate"') for piece in heard if isinstance(piece, Lines)) == 1
-    assert not any(isinstance(piece, EpisodeRecord) for piece in heard)
+    assert sum(message.lines.count(b'"kind":"candidate"') for message in received if isinstance(message, LogLines)) == 1
+    assert not any(isinstance(message, EpisodeRecord) for message in received)
 
 
 def test_workers_of_a_station_run_side_by_side_each_in_its_own_thread() -> None:
@@ -138,12 +148,12 @@ def test_workers_of_a_station_run_side_by_side_each_in_its_own_thread() -> None:
         return DialsEnv()
 
     here = cast(agent, Liker())
-    made = Station(Post(config(), make, lambda *_: here), 2)
+    made = RemoteWorker(WorkerSpec(config(), make, lambda *_: here), 2)
     runner = Runner(config(), DialsEnv, lambda *_: here)
-    jobs = orders(runner, 2)
+    jobs = requests(runner, 2)
     done: list[Any] = []
     listening = [
-        threading.Thread(target=lambda order=order: done.extend(made.run((order,)))) for order in jobs
+        threading.Thread(target=lambda request=request: done.extend(made.run((request,)))) for request in jobs
     ]  # fmt: skip
     for thread in listening:
         thread.start()
@@ -153,7 +163,7 @@ def test_workers_of_a_station_run_side_by_side_each_in_its_own_thread() -> None:
     made.close()
     assert len(threads) == 2
     assert threading.get_ident() not in threads
-    assert sum(isinstance(piece, EpisodeRecord) for parcel in done for piece in parcel) == 2
+    assert sum(isinstance(message, EpisodeRecord) for batch in done for message in batch) == 2
 
 
 def test_what_keeps_an_environment_from_being_made_is_raised_where_it_was_asked_for() -> None:
@@ -161,15 +171,15 @@ def test_what_keeps_an_environment_from_being_made_is_raised_where_it_was_asked_
         raise FileNotFoundError("no data here")
 
     here = cast(Guesser(), Liker())
-    made = Station(Post(config(), broken, lambda *_: here), 1)
+    made = RemoteWorker(WorkerSpec(config(), broken, lambda *_: here), 1)
     with pytest.raises(FileNotFoundError, match="no data"):
-        made.greet()
+        made.handshake()
     made.close()
 
 
 def test_a_greeting_tells_what_a_run_records() -> None:
-    with station() as (there, runner):
-        facts = there.greet()
+    with worker() as (there, runner):
+        facts = there.handshake()
         recorded = runner.config()
     assert {part: facts[part] for part in ("data", "identity", "iad_version")} == {
         part: recorded[part] for part in ("data", "identity", "iad_version")
@@ -192,20 +202,20 @@ def test_an_error_that_does_not_travel_is_told_in_words() -> None:
         raise Odd("a local class")
 
     here = cast(Guesser(), Liker())
-    made = Station(Post(config(), broken, lambda *_: here), 1)
+    made = RemoteWorker(WorkerSpec(config(), broken, lambda *_: here), 1)
     with pytest.raises(RuntimeError, match="Odd: a local class"):
-        made.greet()
+        made.handshake()
     made.close()
 
 
 def test_a_file_that_did_not_come_along_is_missed_as_one_that_is_gone(tmp_path: Path) -> None:
-    with station() as (_, runner):
-        (order,) = orders(runner, 1)
-    pieces: list[Piece] = []
-    log = EpisodeLog(RelayedLog(order, pieces.append), order.job.key, {})
+    with worker() as (_, runner):
+        (request,) = requests(runner, 1)
+    messages: list[Message] = []
+    log = EpisodeLog(RelayedLog(request, messages.append), request.job.key, {})
     long = log.put("x" * 5000)
     log.put("x" * 5000)
-    log.write(Line("0.0.0", "q", {"kind": "text", "text": long}))
-    assert [type(piece) for piece in pieces] == [Content, Lines]
+    log.write(AnswerLine("0.0.0", "q", {"kind": "text", "text": long}))
+    assert [type(message) for message in messages] == [FileContent, LogLines]
     with pytest.raises(FileNotFoundError):
         log.get(long)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from iad_policy import Candidate, Feedback, State
-from iad_policy.domains.sketch2code.agent import FRAMES, Tracer, frame_fits
+from iad_policy.domains.sketch2code.agent import FRAMES, Sketch2CodeAgent, frame_fits
 from iad_policy.domains.sketch2code.html import blocks_of, near, without, written
-from iad_policy.domains.sketch2code.reading import Reading, read_sketch
-from iad_policy.domains.sketch2code.strokes import Block, Taste
+from iad_policy.domains.sketch2code.reading import SketchReading, read_sketch
+from iad_policy.domains.sketch2code.strokes import SketchParams, StrokeBlock
 from iad_policy.types import PublicInfo
 
 BUNDLED = Path(__file__).resolve().parents[2] / "data" / "sketch2code"
@@ -69,18 +69,18 @@ def bundled() -> State:
 
 
 def pages(at: State, feedback: Feedback | None = None, n: int = 8, temperature: float | None = None) -> list[str]:
-    agent = Tracer()
+    agent = Sketch2CodeAgent()
     return [agent.propose(at, feedback=feedback, temperature=temperature, rng=Random(seed)).action for seed in range(n)]
 
 
-def read(page: str) -> Reading:
+def read(page: str) -> SketchReading:
     reading = blocks_of(page)
     assert reading is not None
     return reading
 
 
 def test_a_clean_drawing_is_read_part_by_part() -> None:
-    reading = read_sketch(drawn(), (900, 1024), Taste(margin=0.0))
+    reading = read_sketch(drawn(), (900, 1024), SketchParams(margin=0.0))
     kinds = sorted(block.kind for block in reading.blocks)
     assert kinds == ["frame", "frame", "frame", "image", *["text_block"] * 3]
     (picture,) = (block for block in reading.blocks if block.kind == "image")
@@ -93,7 +93,7 @@ def test_a_clean_drawing_is_read_part_by_part() -> None:
 
 def test_an_empty_sheet_has_no_parts_and_gives_an_empty_page() -> None:
     (page,) = pages(state(np.full((300, 400, 3), 255, np.uint8)), n=1)
-    assert read(page) == Reading((), pytest.approx(0.74, abs=0.06))
+    assert read(page) == SketchReading((), pytest.approx(0.74, abs=0.06))
 
 
 def test_a_cold_tracer_says_what_frames_are_and_leaves_out_the_words_of_buttons() -> None:
@@ -103,9 +103,9 @@ def test_a_cold_tracer_says_what_frames_are_and_leaves_out_the_words_of_buttons(
 
 
 def test_frames_mean_what_their_shape_says() -> None:
-    page = Reading((), 1.0)
-    bar, column = Block("frame", 0.0, 0.0, 1.0, 0.06), Block("frame", 0.0, 0.0, 0.2, 0.7)
-    small, large = Block("frame", 0.3, 0.5, 0.1, 0.03), Block("frame", 0.3, 0.3, 0.5, 0.4)
+    page = SketchReading((), 1.0)
+    bar, column = StrokeBlock("frame", 0.0, 0.0, 1.0, 0.06), StrokeBlock("frame", 0.0, 0.0, 0.2, 0.7)
+    small, large = StrokeBlock("frame", 0.3, 0.5, 0.1, 0.03), StrokeBlock("frame", 0.3, 0.3, 0.5, 0.4)
     meanings = [max(FRAMES, key=frame_fits(frame, page).__getitem__) for frame in (bar, column, small, large)]
     assert meanings == ["nav_bar", "nav_bar", "button", "form_table"]
 
@@ -178,4 +178,4 @@ def test_a_best_page_of_somebody_else_is_no_hindrance(bundled: State) -> None:
 @pytest.mark.parametrize("temperature", [-1.0, math.nan, math.inf])
 def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
     with pytest.raises(ValueError, match="temperature"):
-        Tracer(temperature=temperature)
+        Sketch2CodeAgent(temperature=temperature)

@@ -13,7 +13,7 @@ from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.trackers import TRACKERS, MakeTracker, TrackerError, flat, labels_of, load_tracker
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.components import Cast
+from iad_policy.runtime.components import Components
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
 
 
@@ -127,7 +127,7 @@ def test_the_labels_of_a_run_name_an_oracle_wherever_it_is(tmp_path: Path) -> No
         information = "oracle"
 
     book = Notebook()
-    here = Cast(Cheat(), Knower(), TemplateRoles())
+    here = Components(Cheat(), Knower(), TemplateRoles())
     tracked(Runner(config(), DialsEnv, lambda *_: here), tmp_path / "run", book)
     assert labels_of(book.config) == {"information": "oracle", "agent_information": "oracle"}
     plain = Notebook()

@@ -1,4 +1,4 @@
-"""The page of a run as a person meets it: as a file and over HTTP, on a phone and on a desk, with keys alone."""
+"""The page of a run as a person meets it: as a file and over HTTP, on a phone and on a journal, with keys alone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=[(400, 800), (1400, 900)], ids=["phone", "desk"])
+@pytest.fixture(scope="module", params=[(400, 800), (1400, 900)], ids=["phone", "journal"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Any]:
     browser = SeleniumBrowser(size=request.param)
     yield browser.driver

@@ -12,7 +12,7 @@ from iad_policy import Candidate, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
 from iad_policy.env_defaults import DEFAULTS
 from iad_policy.errors import GoldError
-from iad_policy.models.call_context import Call, making
+from iad_policy.models.call_context import Call, use_call
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.paraphrase_check import as_told, differences, parted
 from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
@@ -79,7 +79,7 @@ def test_each_call_of_the_paraphraser_draws_another_sample_and_the_same_call_the
     roles = TemplateRoles()
 
     def asked(index: int, stream: str = "task:0") -> str:
-        with making(Call(stream, index)):
+        with use_call(Call(stream, index)):
             return roles.answer("paraphraser", State("", {}), "Find all files below /srv with more than 3 rows.")
 
     said = [asked(index) for index in range(5)]

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from iad_envs.bash.sandbox import Limits, Sandbox, open_sandbox
+from iad_envs.bash.sandbox import Sandbox, SandboxLimits, open_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 AS_NOBODY = (
@@ -29,7 +29,7 @@ as_root_and_as_nobody = pytest.mark.parametrize(
 
 
 @contextmanager
-def sandbox_of(user: str, *, limits: Limits | None = None, **options: Any) -> Iterator[Sandbox]:
+def sandbox_of(user: str, *, limits: SandboxLimits | None = None, **options: Any) -> Iterator[Sandbox]:
     """An embedded sandbox started by root, or by an ordinary user."""
     launch = AS_NOBODY if user == "nobody" else ()
     with open_sandbox("embedded", limits=limits, launch=launch, **options) as sandbox:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bash_sandboxes import as_root_and_as_nobody, mounts, sandbox_of
 
-from iad_envs.bash.sandbox import Limits
+from iad_envs.bash.sandbox import SandboxLimits
 
 PLACES = ("/", "/etc", "/usr", "/proc", "/proc/1", "/proc/self/fd", "/dev", "/tmp", "/root", "..", ".", "/own",
           "{host}", "/proc/1/root{host}", "$(readlink /proc/1/cwd)", "/proc/sys/kernel", "/dev/fd", "~", "''",
@@ -69,7 +69,7 @@ def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     before = fingerprint(tmp_path), mounts(), sorted(Path("/dev").iterdir()), Path("/etc/passwd").read_bytes()
     draw = random.Random(20_260)
-    limits = Limits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.5)
+    limits = SandboxLimits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.5)
     places = [place.format(host=tmp_path) for place in PLACES]
     with sandbox_of(user, setup=["mkdir /desk; echo kept >/desk/kept"], limits=limits) as sandbox:
         for round_number in range(30):

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
 
-from iad_envs.bash.sandbox import Limits, Sandbox
+from iad_envs.bash.sandbox import Sandbox, SandboxLimits
 
-SMALL = Limits(processes=24, memory_mb=128, disk_mb=8, inodes=500, time_s=5.0)
+SMALL = SandboxLimits(processes=24, memory_mb=128, disk_mb=8, inodes=500, time_s=5.0)
 BOMB = ":(){ :|:& };: "
 
 
@@ -76,7 +76,7 @@ def test_one_process_that_wants_too_much_memory_is_refused(user: str) -> None:
 @as_root_and_as_nobody
 def test_many_processes_that_want_too_much_together_are_ended(user: str) -> None:
     hogs = 'for i in $(seq 8); do perl -e \'$x = "x" x (40 << 20); sleep 3; print "kept\\n"\' & done; wait'
-    with sandbox_of(user, limits=Limits(memory_mb=128, disk_mb=8, time_s=8.0)) as sandbox:
+    with sandbox_of(user, limits=SandboxLimits(memory_mb=128, disk_mb=8, time_s=8.0)) as sandbox:
         result = sandbox.run(hogs)
         assert result.output.splitlines().count("kept") < 8
         assert result.killed_by == "memory" or "Killed" in result.output
@@ -85,7 +85,7 @@ def test_many_processes_that_want_too_much_together_are_ended(user: str) -> None
 
 @as_root_and_as_nobody
 def test_what_ran_out_of_memory_is_named(user: str) -> None:
-    with sandbox_of(user, limits=Limits(memory_mb=160, disk_mb=8, time_s=8.0)) as sandbox:
+    with sandbox_of(user, limits=SandboxLimits(memory_mb=160, disk_mb=8, time_s=8.0)) as sandbox:
         # Each process is small enough; the shell's last one is the largest, and its end is the command's.
         result = sandbox.run("perl -e 'for (1..9) { fork or last }; $x = \"x\" x (40 << 20); sleep 3'")
         assert result.killed_by == "memory" or result.exit_code == 0

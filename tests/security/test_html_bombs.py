@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from iad_envs.browser.errors import BrowserNotFound
-from iad_envs.sketch2code.page import Limits, Page, score_pages
+from iad_envs.sketch2code.page import RenderedPage, RenderLimits, score_pages
 from iad_envs.sketch2code.renderer import Renderer
 
 GOOD = (
     "<!doctype html><body><h1>Title</h1><p>Some words.</p><img src='x' width=200 height=100><noscript>hidden</noscript>"
 )
-FAST = Limits(load_s=2.0, collect_s=2.0)
+FAST = RenderLimits(load_s=2.0, collect_s=2.0)
 SVG_BOMB = (
     '<svg width="100" height="100"><defs><g id="g0"><rect width="9" height="9"/></g>'
     + "".join(
@@ -60,7 +60,7 @@ def renderer(chromium: str) -> Iterator[Renderer]:
 @pytest.fixture(scope="module")
 def patient(chromium: str) -> Iterator[Renderer]:
     """With time enough on a busy machine."""
-    with Renderer(chromium=chromium, limits=Limits(load_s=30.0, collect_s=30.0)) as made:
+    with Renderer(chromium=chromium, limits=RenderLimits(load_s=30.0, collect_s=30.0)) as made:
         yield made
 
 
@@ -71,17 +71,17 @@ def scripted(chromium: str) -> Iterator[Renderer]:
 
 
 @pytest.fixture(scope="module")
-def good(chromium: str) -> Page:
+def good(chromium: str) -> RenderedPage:
     with Renderer(chromium=chromium) as fresh:
         return fresh.page(GOOD)
 
 
-def is_unharmed(renderer: Renderer, good: Page) -> bool:
+def is_unharmed(renderer: Renderer, good: RenderedPage) -> bool:
     return renderer.run(GOOD, lambda tab, page: None)[0] == good
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_a_bomb_scores_0_with_the_reason(bomb: str, renderer: Renderer, good: Page) -> None:
+def test_a_bomb_scores_0_with_the_reason(bomb: str, renderer: Renderer, good: RenderedPage) -> None:
     page = renderer.page(BOMBS[bomb])
     assert page.failure
     assert score_pages(good, page).layout == 0.0
@@ -89,14 +89,14 @@ def test_a_bomb_scores_0_with_the_reason(bomb: str, renderer: Renderer, good: Pa
 
 
 @pytest.mark.parametrize("bomb", SCRIPT_BOMBS)
-def test_a_script_that_never_ends_scores_0_with_the_reason(bomb: str, scripted: Renderer, good: Page) -> None:
+def test_a_script_that_never_ends_scores_0_with_the_reason(bomb: str, scripted: Renderer, good: RenderedPage) -> None:
     page = scripted.page(SCRIPT_BOMBS[bomb])
     assert page.failure
     assert is_unharmed(scripted, good)
 
 
 @pytest.mark.parametrize("page", HARMLESS)
-def test_odd_pages_are_rendered(page: str, patient: Renderer, good: Page) -> None:
+def test_odd_pages_are_rendered(page: str, patient: Renderer, good: RenderedPage) -> None:
     assert not patient.page(HARMLESS[page]).failure
     assert is_unharmed(patient, good)
 
@@ -166,7 +166,7 @@ def test_names_of_elements_hide_nothing_from_the_collector(renderer: Renderer) -
     assert named.boxes == plain.boxes
 
 
-def test_dialogs_and_reloads_do_not_stop_a_page(scripted: Renderer, good: Page) -> None:
+def test_dialogs_and_reloads_do_not_stop_a_page(scripted: Renderer, good: RenderedPage) -> None:
     assert not scripted.page("<script>alert(1); confirm(2); prompt(3)</script><p>words</p>").failure
     assert is_unharmed(scripted, good)
     scripted.page("<p>words</p><script>onload = () => location.reload()</script>")
@@ -179,7 +179,7 @@ def test_noscript_stays_hidden_where_scripts_are_off(renderer: Renderer, scripte
     assert renderer.page(html).boxes == scripted.page(html).boxes
 
 
-def test_a_browser_killed_in_the_middle_is_replaced(chromium: str, good: Page) -> None:
+def test_a_browser_killed_in_the_middle_is_replaced(chromium: str, good: RenderedPage) -> None:
     with Renderer(chromium=chromium) as renderer:
         assert is_unharmed(renderer, good)
         first = renderer.browser
@@ -188,8 +188,8 @@ def test_a_browser_killed_in_the_middle_is_replaced(chromium: str, good: Page) -
         assert renderer.browser is not first
 
 
-def test_a_browser_is_replaced_after_so_many_pages(chromium: str, good: Page) -> None:
-    with Renderer(chromium=chromium, limits=Limits(pages_per_browser=3)) as renderer:
+def test_a_browser_is_replaced_after_so_many_pages(chromium: str, good: RenderedPage) -> None:
+    with Renderer(chromium=chromium, limits=RenderLimits(pages_per_browser=3)) as renderer:
         browsers = set()
         for _ in range(7):
             assert is_unharmed(renderer, good)
@@ -198,7 +198,7 @@ def test_a_browser_is_replaced_after_so_many_pages(chromium: str, good: Page) ->
         assert [browser.alive for browser in browsers].count(True) == 1
 
 
-def test_several_threads_share_the_tabs(renderer: Renderer, good: Page) -> None:
+def test_several_threads_share_the_tabs(renderer: Renderer, good: RenderedPage) -> None:
     results: list[bool] = []
     threads = [threading.Thread(target=lambda: results.append(is_unharmed(renderer, good))) for _ in range(8)]
     for thread in threads:
@@ -243,7 +243,7 @@ def test_nothing_runs_after_the_parent_was_killed(chromium: str) -> None:
         assert not list(Path(folder).iterdir())
 
 
-def test_a_long_temporary_folder_is_not_too_long(chromium: str, good: Page) -> None:
+def test_a_long_temporary_folder_is_not_too_long(chromium: str, good: RenderedPage) -> None:
     script = (
         "from iad_envs.sketch2code.renderer import Renderer\nwith Renderer() as r: print(r.page('<p>x</p>').failure)"
     )

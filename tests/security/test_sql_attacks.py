@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from iad_envs.bird.database import EXPLORING, MIB, Database, Limits
+from iad_envs.bird.database import EXPLORING, MIB, DatabaseClient, QueryLimits
 from iad_envs.bird.env import BirdEnv
 from tests.iad_envs.small_bird import make_database, make_folder
 
 LIMIT_S = 1.0
 SLACK_S = 0.5
-LIMITS = Limits(seconds=LIMIT_S)
+LIMITS = QueryLimits(seconds=LIMIT_S)
 ROWS = "INSERT INTO n SELECT value FROM json_each('[{}]')".format(",".join(map(str, range(1000))))
 ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
 DOUBLING = ", ".join(["a0 AS (SELECT 1 AS x)", *(f"a{i} AS (SELECT * FROM a{i - 1}, a{i - 1})" for i in range(1, 26))])
@@ -63,13 +63,13 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def database(path: Path) -> Iterator[Database]:
-    with Database(path, LIMITS) as database:
+def database(path: Path) -> Iterator[DatabaseClient]:
+    with DatabaseClient(path, LIMITS) as database:
         yield database
 
 
 @pytest.mark.parametrize("sql", ATTACKS.values(), ids=list(ATTACKS))
-def test_an_attack_ends_in_time_and_the_next_query_is_answered_at_once(sql: str, database: Database) -> None:
+def test_an_attack_ends_in_time_and_the_next_query_is_answered_at_once(sql: str, database: DatabaseClient) -> None:
     started = time.monotonic()
     result = database.run(sql)
     took = time.monotonic() - started
@@ -91,7 +91,7 @@ def peak_mb(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def test_a_worker_has_an_address_space_limit_and_can_write_no_file(database: Database) -> None:
+def test_a_worker_has_an_address_space_limit_and_can_write_no_file(database: DatabaseClient) -> None:
     database.run("SELECT 1")
     limits = Path(f"/proc/{database.pid}/limits").read_text()
     values = {line[:26].strip(): line[26:].split()[0] for line in limits.splitlines()[1:]}
@@ -101,7 +101,7 @@ def test_a_worker_has_an_address_space_limit_and_can_write_no_file(database: Dat
 
 
 def test_what_can_not_be_interrupted_is_killed_and_replaced(path: Path) -> None:
-    with Database(path, Limits(seconds=0.2)) as database:
+    with DatabaseClient(path, QueryLimits(seconds=0.2)) as database:
         database.run("SELECT 1")
         first = database.pid
         result = database.run(ATTACKS["printf with a huge precision"])
@@ -112,7 +112,7 @@ def test_what_can_not_be_interrupted_is_killed_and_replaced(path: Path) -> None:
 
 
 def test_a_result_is_cut_at_the_row_cap_and_at_the_byte_cap(path: Path) -> None:
-    with Database(path, Limits(rows=100, result_bytes=MIB)) as database:
+    with DatabaseClient(path, QueryLimits(rows=100, result_bytes=MIB)) as database:
         by_rows = database.run("SELECT n FROM n")
         assert (len(by_rows.rows), by_rows.is_cut) == (100, True)
         exact = database.run("SELECT n FROM n LIMIT 100")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from iad_envs.bird.database import Database, WorkerFailed
+from iad_envs.bird.database import DatabaseClient, WorkerFailed
 from tests.iad_envs.small_bird import make_database
 
 ROOT = Path(__file__).parents[2]
@@ -31,21 +31,21 @@ def wait_for_end(pid: int, limit_s: float = 5.0) -> bool:
 
 
 def test_every_kind_of_value_comes_back_as_sqlite3_gives_it(path: Path) -> None:
-    with Database(path) as database:
+    with DatabaseClient(path) as database:
         result = database.run("SELECT 1 AS one, -2.5, NULL, 'é🦉', x'00ff', 9223372036854775807, 9e999 AS big")
     assert result.columns[0] == "one"
     assert result.rows == ((1, -2.5, None, "é🦉", b"\x00\xff", 2**63 - 1, float("inf")),)
 
 
 def test_text_that_is_not_utf_8_is_shown_and_marked(path: Path) -> None:
-    with Database(path) as database:
+    with DatabaseClient(path) as database:
         result = database.run("SELECT CAST(x'61ff' AS TEXT)")
         assert (result.rows, result.undecodable) == ((("a\ufffd",),), True)
         assert not database.run("SELECT 'a'").undecodable
 
 
 def test_a_large_result_comes_whole(path: Path) -> None:
-    with Database(path) as database:
+    with DatabaseClient(path) as database:
         result = database.run(
             "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c LIMIT 9999) SELECT n FROM c"
         )
@@ -53,7 +53,7 @@ def test_a_large_result_comes_whole(path: Path) -> None:
 
 
 def test_a_worker_that_was_killed_from_outside_is_replaced(path: Path) -> None:
-    with Database(path) as database:
+    with DatabaseClient(path) as database:
         database.run("SELECT 1")
         assert database.pid is not None
         os.kill(database.pid, signal.SIGKILL)
@@ -62,7 +62,7 @@ def test_a_worker_that_was_killed_from_outside_is_replaced(path: Path) -> None:
 
 
 def test_closing_ends_the_process_and_the_next_query_starts_another(path: Path) -> None:
-    database = Database(path)
+    database = DatabaseClient(path)
     database.run("SELECT 1")
     first = database.pid
     assert first is not None
@@ -74,7 +74,7 @@ def test_closing_ends_the_process_and_the_next_query_starts_another(path: Path) 
 
 
 def test_a_database_that_is_dropped_takes_its_worker_with_it(path: Path) -> None:
-    database = Database(path)
+    database = DatabaseClient(path)
     database.run("SELECT 1")
     pid = database.pid
     assert pid is not None
@@ -84,8 +84,8 @@ def test_a_database_that_is_dropped_takes_its_worker_with_it(path: Path) -> None
 
 def test_workers_end_with_the_process_that_started_them(path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from iad_envs.bird.database import Database\n"
-        "database = Database(Path(sys.argv[1])); database.run('SELECT 1'); print(database.pid, flush=True)\n"
+        "import os, sys; from pathlib import Path; from iad_envs.bird.database import DatabaseClient\n"
+        "database = DatabaseClient(Path(sys.argv[1])); database.run('SELECT 1'); print(database.pid, flush=True)\n"
         "os._exit(0)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, cwd=ROOT)
@@ -94,8 +94,8 @@ def test_workers_end_with_the_process_that_started_them(path: Path) -> None:
 
 def test_a_forked_process_gets_a_worker_of_its_own(path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from iad_envs.bird.database import Database\n"
-        "database = Database(Path(sys.argv[1])); database.run('SELECT 1'); ours = database.pid\n"
+        "import os, sys; from pathlib import Path; from iad_envs.bird.database import DatabaseClient\n"
+        "database = DatabaseClient(Path(sys.argv[1])); database.run('SELECT 1'); ours = database.pid\n"
         "child = os.fork()\n"
         "if not child: os._exit(not (database.run('SELECT 2').rows == ((2,),) and database.pid != ours))\n"
         "assert os.waitpid(child, 0)[1] == 0\n"
@@ -108,8 +108,8 @@ def test_a_worker_does_not_see_the_environment_of_its_starter(path: Path) -> Non
     code = (
         "import os, sys; from pathlib import Path\n"
         "os.environ['SOME_API_KEY'] = 'secret'\n"
-        "from iad_envs.bird.database import Database\n"
-        "database = Database(Path(sys.argv[1])); database.run('SELECT 1')\n"
+        "from iad_envs.bird.database import DatabaseClient\n"
+        "database = DatabaseClient(Path(sys.argv[1])); database.run('SELECT 1')\n"
         "print(Path(f'/proc/{database.pid}/environ').read_bytes())"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, cwd=ROOT)
@@ -118,7 +118,7 @@ def test_a_worker_does_not_see_the_environment_of_its_starter(path: Path) -> Non
 
 def test_threads_share_a_database_and_get_their_own_answers(path: Path) -> None:
     wrong = []
-    with Database(path) as database:
+    with DatabaseClient(path) as database:
 
         def ask(start: int) -> None:
             for number in range(start, start + 100):
@@ -134,7 +134,7 @@ def test_threads_share_a_database_and_get_their_own_answers(path: Path) -> None:
 
 
 def test_a_query_sees_nothing_of_the_query_before_it(path: Path) -> None:
-    with Database(path) as database:
+    with DatabaseClient(path) as database:
         for sql in ("SELECT nope", "DELETE FROM city", "SELECT count(*) FROM shop"):
             database.run(sql)
         assert database.run("SELECT count(*) FROM city").rows == ((4,),)
@@ -144,13 +144,13 @@ def test_a_query_sees_nothing_of_the_query_before_it(path: Path) -> None:
 def test_a_corrupt_file_is_an_error_in_words(content: bytes, tmp_path: Path) -> None:
     broken = tmp_path / "broken.sqlite"
     broken.write_bytes(content)
-    with Database(broken) as database, pytest.raises(WorkerFailed, match="expected an SQLite database"):
+    with DatabaseClient(broken) as database, pytest.raises(WorkerFailed, match="expected an SQLite database"):
         database.run("SELECT 1")
 
 
 def test_a_file_that_is_not_there_is_an_error_in_words(tmp_path: Path) -> None:
     with (
-        Database(tmp_path / "none.sqlite") as database,
+        DatabaseClient(tmp_path / "none.sqlite") as database,
         pytest.raises(WorkerFailed, match="expected an SQLite database"),
     ):
         database.run("SELECT 1")

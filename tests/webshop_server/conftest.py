@@ -6,7 +6,7 @@ from small_shop import SharedWords, write_folder
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import Shop
 from webshop_server.goals import load_goals
-from webshop_server.reward import Scorer
+from webshop_server.reward import PurchaseScorer
 from webshop_server.storefront import LocalStorefront
 from webshop_server.tagger import LightTagger
 
@@ -28,4 +28,4 @@ def shop(catalog: Catalog) -> Shop:
 
 @pytest.fixture
 def front(folder: Path, catalog: Catalog, shop: Shop) -> LocalStorefront:
-    return LocalStorefront(shop, load_goals(folder, catalog), Scorer(LightTagger()))
+    return LocalStorefront(shop, load_goals(folder, catalog), PurchaseScorer(LightTagger()))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from webshop_server.engine import ShopState
 from webshop_server.progress import Progress
 from webshop_server.remote.api import create_api
-from webshop_server.remote.wire import assessment_from_json, sight_from_json, state_from_json, state_to_json
+from webshop_server.remote.wire import assessment_from_json, state_from_json, state_to_json, view_from_json
 from webshop_server.site.app import Site, create_app
 from webshop_server.storefront import LocalStorefront
 
@@ -70,10 +70,10 @@ def test_it_says_what_the_local_shop_says(client: FlaskClient, front: LocalStore
         expected = front.act(state, action, "text")
         assert (state_from_json(answer["state"]), answer["invalid"]) == expected
         state = expected.state
-        assert sight_from_json(answer["sight"]) == front.look(state, "text")
+        assert view_from_json(answer["sight"]) == front.look(state, "text")
         for mode in ("text", "text_rich", "url"):
             seen = ask(client, "look", state=state_to_json(state), mode=mode).get_json()
-            assert sight_from_json(seen) == front.look(state, mode)
+            assert view_from_json(seen) == front.look(state, mode)
         found = ask(
             client,
             "assess",

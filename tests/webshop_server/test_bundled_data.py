@@ -12,7 +12,7 @@ import pytest
 
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.goals import Goal, Goals, load_goals
-from webshop_server.reward import COLOURS, Scorer
+from webshop_server.reward import COLOURS, PurchaseScorer
 from webshop_server.tagger import LightTagger
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "webshop"
@@ -37,8 +37,8 @@ def goals(bundled: Catalog) -> Goals:
 
 
 @pytest.fixture(scope="module")
-def scorer() -> Scorer:
-    return Scorer(LightTagger())
+def scorer() -> PurchaseScorer:
+    return PurchaseScorer(LightTagger())
 
 
 def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -144,7 +144,9 @@ def test_instructions_name_attributes_options_and_limit(goals: Goals) -> None:
         assert f"{goal.price_upper:.0f}" in goal.instruction, goal.goal_id
 
 
-def test_every_goal_scores_one_with_its_own_product_and_options(bundled: Catalog, goals: Goals, scorer: Scorer) -> None:
+def test_every_goal_scores_one_with_its_own_product_and_options(
+    bundled: Catalog, goals: Goals, scorer: PurchaseScorer
+) -> None:
     missed = [
         goal.goal_id
         for goal in goals
@@ -154,7 +156,7 @@ def test_every_goal_scores_one_with_its_own_product_and_options(bundled: Catalog
     assert missed == []
 
 
-def test_few_other_products_satisfy_a_goal(bundled: Catalog, goals: Goals, scorer: Scorer) -> None:
+def test_few_other_products_satisfy_a_goal(bundled: Catalog, goals: Goals, scorer: PurchaseScorer) -> None:
     rivals = [
         sum(scorer.best(goal, product) == 1.0 for product in bundled if product.asin != goal.asin)
         for goal in goals.split("test")

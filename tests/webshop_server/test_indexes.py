@@ -14,7 +14,7 @@ from small_shop import record, write_folder
 
 from webshop_server.storage.indexes import CATALOG, Indexes, IndexNotFound, index_home
 from webshop_server.storage.json_files import CatalogError
-from webshop_server.storage.loading import open_products, open_stock
+from webshop_server.storage.loading import open_products, open_shop
 
 ROOT = Path(__file__).parents[2]
 BUILD_AND_DIE = """
@@ -61,17 +61,17 @@ def test_products_on_disk_need_an_index_and_the_error_says_how_to_build_it(folde
     with pytest.raises(IndexNotFound, match=rf"the catalogue of {folder} .*found none; build it: iad index build"):
         open_products(folder, catalog="disk", indexes=indexes)
     indexes.build(folder)
-    catalog, engine = open_stock(folder, catalog="disk", indexes=indexes)
+    catalog, engine = open_shop(folder, catalog="disk", indexes=indexes)
     assert catalog.is_on_disk
-    expected = open_stock(folder, catalog="memory", indexes=Indexes(indexes.home / "none")).engine
+    expected = open_shop(folder, catalog="memory", indexes=Indexes(indexes.home / "none")).engine
     assert engine.search("wool socks") == expected.search("wool socks")
 
 
 def test_few_products_are_kept_in_memory_and_use_an_index_that_is_there(folder: Path, indexes: Indexes) -> None:
-    before = open_stock(folder, indexes=indexes)
+    before = open_shop(folder, indexes=indexes)
     assert not indexes.home.exists()
     indexes.build(folder)
-    after = open_stock(folder, indexes=indexes)
+    after = open_shop(folder, indexes=indexes)
     assert not before.catalog.is_on_disk
     assert not after.catalog.is_on_disk
     assert before.engine.search("ceramic vase") == after.engine.search("ceramic vase")
@@ -124,9 +124,9 @@ def test_a_killed_build_leaves_nothing_that_is_used(folder: Path, indexes: Index
     assert done.returncode == -signal.SIGKILL
     assert indexes.find(folder, "bm25") is None
     with pytest.raises(IndexNotFound):
-        open_stock(folder, catalog="disk", indexes=indexes)
+        open_shop(folder, catalog="disk", indexes=indexes)
     paths = indexes.build(folder)
-    assert open_stock(folder, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
+    assert open_shop(folder, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
     left = {path.name for path in paths[0].parent.iterdir()}
     assert left == {"sources.json", "lock.sqlite", *(path.name for path in paths)}
 
@@ -136,12 +136,12 @@ def test_a_killed_rebuild_keeps_what_was_there(folder: Path, indexes: Indexes) -
     code = BUILD_AND_DIE.replace("report=report", "report=report, rebuild=True")
     command = [sys.executable, "-c", code, folder, indexes.home, "writing the index bm25"]
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
-    assert open_stock(folder, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
+    assert open_shop(folder, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
 
 
 def test_a_rebuild_does_not_disturb_who_reads(folder: Path, indexes: Indexes) -> None:
     indexes.build(folder)
-    catalog, engine = open_stock(folder, catalog="disk", indexes=indexes)
+    catalog, engine = open_shop(folder, catalog="disk", indexes=indexes)
     indexes.build(folder, rebuild=True)
     assert engine.search("vase")[0].asin == "B000VASE01"
     assert [product.asin for product in catalog][2] == "B000VASE01"

@@ -5,10 +5,10 @@ from test_reward import GOAL, SHOE
 
 from webshop_server.pages import Page
 from webshop_server.progress import Progress, advance
-from webshop_server.reward import Scorer
+from webshop_server.reward import PurchaseScorer
 from webshop_server.tagger import LightTagger
 
-SCORER = Scorer(LightTagger())
+SCORER = PurchaseScorer(LightTagger())
 VASE = replace(SHOE, asin="B000VASE01", name="Ceramic Vase")
 INDEX = Page("index", "", ())
 RESULTS = Page("results", "", (), products=(VASE, SHOE))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from webshop_server.catalog import Product
 from webshop_server.goals import Goal, GoalOption
-from webshop_server.reward import COLOURS, Scorer, UnscorableError, n_matched_options, score
+from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError, n_matched_options, score
 from webshop_server.tagger import LightTagger
 
 SHOE = Product(
@@ -39,11 +39,11 @@ GOAL = Goal(
 
 
 @pytest.fixture
-def scorer() -> Scorer:
-    return Scorer(LightTagger())
+def scorer() -> PurchaseScorer:
+    return PurchaseScorer(LightTagger())
 
 
-def test_the_right_purchase_scores_one_and_its_weights_sum_to_one(scorer: Scorer) -> None:
+def test_the_right_purchase_scores_one_and_its_weights_sum_to_one(scorer: PurchaseScorer) -> None:
     reward = scorer.score(GOAL, SHOE, {"color": "navy blue", "size": "9 wide"})
     assert reward.total == 1.0
     assert reward.w_att + reward.w_option + reward.w_price == pytest.approx(1.0)
@@ -61,7 +61,7 @@ def test_the_right_purchase_scores_one_and_its_weights_sum_to_one(scorer: Scorer
     ],
 )
 def test_each_missing_part_costs_its_share(
-    scorer: Scorer, product: Product, options: dict[str, str], total: float
+    scorer: PurchaseScorer, product: Product, options: dict[str, str], total: float
 ) -> None:
     assert scorer.score(GOAL, product, options).total == pytest.approx(total)
 
@@ -94,7 +94,7 @@ def test_there_are_102_colour_words_in_the_original_order() -> None:
     assert COLOURS.index("tan") < COLOURS.index("taupe") < COLOURS.index("yellow")
 
 
-def test_parts_without_goal_options_leave_them_out(scorer: Scorer) -> None:
+def test_parts_without_goal_options_leave_them_out(scorer: PurchaseScorer) -> None:
     parts = scorer.score(replace(GOAL, options=()), SHOE, {}).parts()
     assert "r_option" not in parts
     assert parts["w_att"] == pytest.approx(2 / 3)
@@ -121,7 +121,7 @@ VALUES = st.sampled_from(["navy blue", "red", "8", "9 wide", "large", "x-large",
     options=st.dictionaries(st.sampled_from("abc"), st.lists(VALUES, min_size=1, max_size=3), max_size=3),
 )
 def test_the_best_reward_is_that_of_the_best_combination(wanted: list[str], options: dict[str, list[str]]) -> None:
-    scorer = Scorer(LightTagger())
+    scorer = PurchaseScorer(LightTagger())
     goal = replace(GOAL, options=tuple(wanted))
     product = replace(SHOE, options={name: tuple(values) for name, values in options.items()})
     rewards = [

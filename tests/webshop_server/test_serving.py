@@ -14,12 +14,12 @@ import pytest
 from webshop_server.engine import Shop
 from webshop_server.site.app import Site, create_app
 from webshop_server.site.serving import Server, host_shop, new_token, open_site
-from webshop_server.storefront import LocalStorefront, Task
+from webshop_server.storefront import LocalStorefront, ShopTask
 
 
 @pytest.fixture
 def site(shop: Shop) -> Site:
-    return Site(shop, [Task("t", "test", "", 1.0, "Buy it")])
+    return Site(shop, [ShopTask("t", "test", "", 1.0, "Buy it")])
 
 
 def health(server: Server) -> object:

@@ -11,15 +11,15 @@ from small_shop import ANNOTATIONS, SharedWords, record, write_folder
 
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import Shop
-from webshop_server.storage.disk_catalog import open_shelf, write_shelf
+from webshop_server.storage.disk_catalog import open_disk_catalog, write_disk_catalog
 from webshop_server.storage.json_files import CatalogError
 
 
 @pytest.fixture
 def stored(folder: Path, tmp_path: Path) -> Catalog:
     (tmp_path / "shelf").mkdir()
-    write_shelf(folder, tmp_path / "shelf")
-    return open_shelf(tmp_path / "shelf")
+    write_disk_catalog(folder, tmp_path / "shelf")
+    return open_disk_catalog(tmp_path / "shelf")
 
 
 def facts(catalog: Any) -> list[dict[str, Any]]:
@@ -59,16 +59,16 @@ def test_pages_are_the_same(catalog: Catalog, stored: Catalog, query: str) -> No
 def test_texts_that_are_no_unicode_are_kept(tmp_path: Path) -> None:
     write_folder(tmp_path, [record("B1", "Cup \ud800", query="\x00")])
     (tmp_path / "shelf").mkdir()
-    assert write_shelf(tmp_path, tmp_path / "shelf") == 1
-    assert facts(open_shelf(tmp_path / "shelf")) == facts(load_catalog(tmp_path))
+    assert write_disk_catalog(tmp_path, tmp_path / "shelf") == 1
+    assert facts(open_disk_catalog(tmp_path / "shelf")) == facts(load_catalog(tmp_path))
 
 
 def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_path: Path) -> None:
     write_folder(tmp_path, [record("B1", "First"), record("B1", "Again"), record("nan", "N")])
     (tmp_path / "items_ins_v2_1000.json").write_text('{"B1": {"attributes": ["a"]}, "B1": {"attributes": ["b"]}}')
     (tmp_path / "shelf").mkdir()
-    assert write_shelf(tmp_path, tmp_path / "shelf") == 1
-    (product,) = open_shelf(tmp_path / "shelf")
+    assert write_disk_catalog(tmp_path, tmp_path / "shelf") == 1
+    (product,) = open_disk_catalog(tmp_path / "shelf")
     assert (product.name, product.attributes) == ("First", ("b",))
 
 
@@ -76,7 +76,7 @@ def test_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
     write_folder(tmp_path, [record("B1", "Cup"), record("B2", "Cup", pricing="free")], ANNOTATIONS)
     (tmp_path / "shelf").mkdir()
     with pytest.raises(CatalogError, match=r"record 1 \(asin B2\): expected a price") as stored:
-        write_shelf(tmp_path, tmp_path / "shelf")
+        write_disk_catalog(tmp_path, tmp_path / "shelf")
     with pytest.raises(CatalogError) as loaded:
         load_catalog(tmp_path)
     assert str(stored.value) == str(loaded.value)

@@ -20,9 +20,9 @@ from webshop_server.pages import render_text
 from webshop_server.site.addresses import escaped, path_of, unescaped
 from webshop_server.site.app import Site, create_app
 from webshop_server.site.sessions import Sessions
-from webshop_server.storefront import Task
+from webshop_server.storefront import ShopTask
 
-TASKS = [Task(f"t{n}", "test", "", 1.0, f"Find me thing {n} & <more>") for n in range(4)]
+TASKS = [ShopTask(f"t{n}", "test", "", 1.0, f"Find me thing {n} & <more>") for n in range(4)]
 AWKWARD = record(
     "B000ODD&01",
     'Odd <b>"name"</b> & {{ 7 * 7 }} ’s',
@@ -293,7 +293,7 @@ def test_no_gold_reaches_a_page(tmp_path: Any) -> None:
     }
     catalog = load_catalog(write_folder(tmp_path, [*RECORDS, target], annotations))
     client = create_app(
-        Site(Shop(catalog, SharedWords(catalog)), [Task("the-task", "test", "hard", 7.75, "Buy it")])
+        Site(Shop(catalog, SharedWords(catalog)), [ShopTask("the-task", "test", "hard", 7.75, "Buy it")])
     ).test_client()
     for answer in all_pages(client):
         shown = f"{answer.text} {answer.headers}".lower()

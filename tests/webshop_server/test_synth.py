@@ -9,7 +9,7 @@ import pytest
 
 from webshop_server.catalog import Catalog, index_text, load_catalog
 from webshop_server.goals import Goals, load_goals
-from webshop_server.reward import Scorer
+from webshop_server.reward import PurchaseScorer
 from webshop_server.search.analyzer import analyze
 from webshop_server.synthetic.lexicon import FUNCTION_WORDS
 from webshop_server.synthetic.synth import FILES, write_catalog
@@ -91,7 +91,7 @@ def test_words_are_invented(catalog: Catalog) -> None:
 
 
 def test_a_goals_own_product_has_the_full_reward(catalog: Catalog, goals: Goals) -> None:
-    scorer = Scorer(LightTagger())
+    scorer = PurchaseScorer(LightTagger())
     assert {name: len(goals.split(name)) for name in goals.splits} == {"test": 500, "dev": 1000, "train": 500}
     for goal in goals[:400]:
         product = catalog[goal.asin]

@@ -19,9 +19,9 @@ from webshop_server.remote.wire import (
     WireError,
     progress_from_json,
     require_shown,
-    sight_to_json,
     state_from_json,
     state_to_json,
+    view_to_json,
 )
 from webshop_server.storefront import PROGRESS_MODES, LocalStorefront
 
@@ -44,7 +44,7 @@ def create_api(front: LocalStorefront, *, token: str, data: Mapping[str, str]) -
         raise ValueError(
             f"expected a token of {MIN_TOKEN_LENGTH} characters or more, got {len(token)}; leave it out to get one"
         )
-    desk = _Desk(front, token, data)
+    desk = _ApiSessions(front, token, data)
     api = Blueprint("api", __name__, url_prefix="/api")
     api.before_request(desk.require_token)
     api.register_error_handler(WireError, lambda error: _said(str(error), 400))
@@ -60,7 +60,7 @@ def create_api(front: LocalStorefront, *, token: str, data: Mapping[str, str]) -
     return api
 
 
-class _Desk:
+class _ApiSessions:
     def __init__(self, front: LocalStorefront, token: str, data: Mapping[str, str]) -> None:
         self._front = front
         self._token = token.encode()
@@ -107,14 +107,14 @@ class _Desk:
         state = self._state(question)
         after, invalid = self._front.act(state, _text(question, "action"), _mode(question))
         sight = self._front.look(after, _mode(question))
-        return {"state": state_to_json(after), "invalid": invalid, "sight": sight_to_json(sight)}
+        return {"state": state_to_json(after), "invalid": invalid, "sight": view_to_json(sight)}
 
     def look(self, question: Question) -> Any:
         """What is seen in a state."""
         score = question.get("score")
         if score is not None and not isinstance(score, int | float):
             raise WireError("expected 'score' as a number, got another value; leave it out")
-        return sight_to_json(self._front.look(self._state(question), _mode(question), score))
+        return view_to_json(self._front.look(self._state(question), _mode(question), score))
 
     def assess(self, question: Question) -> Any:
         """Gold about a state."""

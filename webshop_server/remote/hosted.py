@@ -15,16 +15,16 @@ from copy import deepcopy
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from webshop_server.engine import ShopState, Step
+from webshop_server.engine import ShopState, ShopStep
 from webshop_server.progress import Progress
 from webshop_server.remote.wire import (
     VERSION,
     assessment_from_json,
-    sight_from_json,
     state_from_json,
     state_to_json,
+    view_from_json,
 )
-from webshop_server.storefront import Assessment, ProgressMode, Sight, Task
+from webshop_server.storefront import Assessment, ProgressMode, ShopTask, ShopView
 
 TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 TIMEOUT_S = 60.0
@@ -44,7 +44,7 @@ class ShopUnavailable(ConnectionError):
         self.kind = kind
 
 
-class _Line:
+class _HttpConnection:
     """A connection of one thread of one process, closed when nobody refers to it any more."""
 
     def __init__(self, parts: SplitResult) -> None:
@@ -80,21 +80,21 @@ class HostedStorefront:
         self._token = token
         self._threads = threading.local()
         self._lock = threading.Lock()
-        self._sights: OrderedDict[tuple[ShopState, str], Sight] = OrderedDict()
+        self._sights: OrderedDict[tuple[ShopState, str], ShopView] = OrderedDict()
         about = self._ask("shop")
         if about.get("version") != VERSION:
             given = f"{about.get('version')} from {server}"
             raise ShopUnavailable(f"expected a shop of version {VERSION}, got {given}; use the same iad", kind="server")
         self.data: Mapping[str, str] = about["data"]
         self._shop: str = about["shop"]
-        self._tasks = {task[0]: Task(*task) for task in about["tasks"]}
+        self._tasks = {task[0]: ShopTask(*task) for task in about["tasks"]}
 
     @property
-    def tasks(self) -> Sequence[Task]:
+    def tasks(self) -> Sequence[ShopTask]:
         """All tasks, in order."""
         return tuple(self._tasks.values())
 
-    def task(self, task_id: str) -> Task:
+    def task(self, task_id: str) -> ShopTask:
         """Return a task.
 
         Raises:
@@ -102,21 +102,21 @@ class HostedStorefront:
         """
         return self._tasks[task_id]
 
-    def act(self, state: ShopState, action: str, mode: str) -> Step:
+    def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
         """Return where an action leads; what is seen there is remembered for `look`."""
         answer = self._ask("act", state=state_to_json(state), action=action, mode=mode)
         after = state_from_json(answer["state"])
-        self._remember((after, mode), sight_from_json(answer["sight"]))
-        return Step(after, answer["invalid"])
+        self._remember((after, mode), view_from_json(answer["sight"]))
+        return ShopStep(after, answer["invalid"])
 
-    def look(self, state: ShopState, mode: str, score: float | None = None) -> Sight:
+    def look(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
         """Return what is seen in a state."""
         if score is not None:
-            return sight_from_json(self._ask("look", state=state_to_json(state), mode=mode, score=score))
+            return view_from_json(self._ask("look", state=state_to_json(state), mode=mode, score=score))
         with self._lock:
             known = self._sights.get((state, mode))
         if known is None:
-            known = sight_from_json(self._ask("look", state=state_to_json(state), mode=mode))
+            known = view_from_json(self._ask("look", state=state_to_json(state), mode=mode))
             self._remember((state, mode), known)
         return known._replace(page=deepcopy(known.page))  # whoever gets it may change it
 
@@ -133,7 +133,7 @@ class HostedStorefront:
         """Close this thread's connection; the next question opens another."""
         self._threads.line = None
 
-    def _remember(self, key: tuple[ShopState, str], sight: Sight) -> None:
+    def _remember(self, key: tuple[ShopState, str], sight: ShopView) -> None:
         with self._lock:
             self._sights[key] = sight
             self._sights.move_to_end(key)
@@ -158,9 +158,9 @@ class HostedStorefront:
         raise AssertionError
 
     def _exchange(self, name: str, body: bytes | None) -> tuple[int, bytes]:
-        line: _Line | None = getattr(self._threads, "line", None)
+        line: _HttpConnection | None = getattr(self._threads, "line", None)
         if line is None or line.process != os.getpid():  # a forked child must not talk on its parent's line
-            line = self._threads.line = _Line(self._parts)
+            line = self._threads.line = _HttpConnection(self._parts)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         path = f"{self._parts.path.rstrip('/')}/api/{name}"
         line.connection.request("GET" if body is None else "POST", path, body, headers)

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
 from webshop_server.pages import SUB_PAGES
 from webshop_server.progress import Progress
-from webshop_server.storefront import Assessment, Sight
+from webshop_server.storefront import Assessment, ShopView
 
 VERSION = 1
 """Of the API; raised when a client of before would not understand."""
@@ -65,14 +65,14 @@ def require_shown(shop: Shop, state: ShopState) -> None:
             _refuse(f"an option of product {state.asin}", (name, value))
 
 
-def sight_to_json(sight: Sight) -> dict[str, Any]:
+def view_to_json(sight: ShopView) -> dict[str, Any]:
     """Return a sight as an object."""
     return dict(sight._asdict())
 
 
-def sight_from_json(value: Mapping[str, Any]) -> Sight:
+def view_from_json(value: Mapping[str, Any]) -> ShopView:
     """Return the sight of an object."""
-    return Sight(value["observation"], tuple(value["clickables"]), value["takes_search"], value["page"])
+    return ShopView(value["observation"], tuple(value["clickables"]), value["takes_search"], value["page"])
 
 
 def progress_from_json(value: Any) -> Progress:

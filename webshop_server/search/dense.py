@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from webshop_server.search import Hit
 from webshop_server.search.batches import batches
-from webshop_server.search.encoders import Encoder, HashedEncoder, load_encoder
+from webshop_server.search.encoders import HashedEncoder, VectorEncoder, load_encoder
 
 __all__ = ["Dense"]
 
@@ -42,7 +42,9 @@ class Dense:
     name = "dense"
     version: ClassVar[str] = f"1-{HashedEncoder.version}"
 
-    def __init__(self, documents: Documents, *, encoder: Encoder | str = "", all_compared: int = ALL_COMPARED) -> None:
+    def __init__(
+        self, documents: Documents, *, encoder: VectorEncoder | str = "", all_compared: int = ALL_COMPARED
+    ) -> None:
         self._encoder = _encoder(encoder)
         self._index, self._asins = _indexed(documents, self._encoder, all_compared)
 
@@ -53,7 +55,7 @@ class Dense:
         folder: Path,
         *,
         n_workers: int = 1,
-        encoder: Encoder | str = "",
+        encoder: VectorEncoder | str = "",
         all_compared: int = ALL_COMPARED,
     ) -> None:
         """Write an index to a folder; vectors take a byte a number where there are many."""
@@ -62,7 +64,7 @@ class Dense:
         np.save(folder / ASINS, asins)
 
     @classmethod
-    def open(cls, folder: Path, *, encoder: Encoder | str = "") -> Self:
+    def open(cls, folder: Path, *, encoder: VectorEncoder | str = "") -> Self:
         """Open an index; it stays on disk where FAISS can map it."""
         faiss = _faiss()
         engine = cls.__new__(cls)
@@ -87,11 +89,11 @@ class Dense:
         return sorted(hits, key=lambda hit: (-hit.score, hit.asin))[:k]
 
 
-def _encoder(encoder: Encoder | str) -> Encoder:
+def _encoder(encoder: VectorEncoder | str) -> VectorEncoder:
     return load_encoder(encoder) if isinstance(encoder, str) else encoder
 
 
-def _indexed(documents: Documents, encoder: Encoder, all_compared: int) -> tuple[Any, NDArray[np.str_]]:
+def _indexed(documents: Documents, encoder: VectorEncoder, all_compared: int) -> tuple[Any, NDArray[np.str_]]:
     """Encode documents, and index them as they come: the vectors of many are never in memory as they are."""
     faiss = _faiss()
     asins: list[str] = []

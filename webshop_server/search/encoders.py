@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from webshop_server.search.analyzer import STOP_WORDS, tokenize
 
-__all__ = ["Encoder", "HashedEncoder", "SentenceEncoder", "load_encoder"]
+__all__ = ["HashedEncoder", "SentenceEncoder", "VectorEncoder", "load_encoder"]
 
 Vectors = NDArray[np.float32]
 
 
-class Encoder(Protocol):
+class VectorEncoder(Protocol):
     """Turns texts into vectors whose inner product says how alike two texts are."""
 
     @property
@@ -100,7 +100,7 @@ class SentenceEncoder:
         ).reshape(len(texts), self.size)
 
 
-def load_encoder(name: str = "") -> Encoder:
+def load_encoder(name: str = "") -> VectorEncoder:
     """Return the encoder of hashed n-grams, or the sentence encoder of this name."""
     return SentenceEncoder(name) if name else HashedEncoder()
 

@@ -20,7 +20,7 @@ from webshop_server.pages import Page, sub_page_lines
 from webshop_server.site.addresses import SESSION, NoSuchPage, bought_at, item_at, path_of, results_at, sub_page_at
 from webshop_server.site.pictures import picture
 from webshop_server.site.sessions import Sessions
-from webshop_server.storefront import Task
+from webshop_server.storefront import ShopTask
 
 MAX_BODY_BYTES = 1 << 22
 PICTURE_AGE_S = 86_400
@@ -57,7 +57,7 @@ class Site:
         sessions: Where visits are kept.
     """
 
-    def __init__(self, shop: Shop, tasks: Sequence[Task], sessions: Sessions | None = None) -> None:
+    def __init__(self, shop: Shop, tasks: Sequence[ShopTask], sessions: Sessions | None = None) -> None:
         if not tasks:
             raise ValueError("expected at least one task, got none; choose another split")
         self.shop = shop

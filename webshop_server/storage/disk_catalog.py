@@ -29,7 +29,7 @@ _OPTIONS = _FIELDS.index("options")
 _WRITING = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536"
 
 
-def write_shelf(data: str | Path, folder: Path, read: Read | None = None) -> int:
+def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None) -> int:
     """Write the products of a folder in the official format to a shelf, as a stream.
 
     Args:
@@ -70,13 +70,13 @@ def write_shelf(data: str | Path, folder: Path, read: Read | None = None) -> int
     return int(n_products)
 
 
-def open_shelf(folder: Path) -> Catalog:
-    """The catalogue that `write_shelf` wrote to this folder."""
-    shelf = _Shelf(folder / FILE)
-    return Catalog(_InOrder(shelf), _ByAsin(shelf))
+def open_disk_catalog(folder: Path) -> Catalog:
+    """The catalogue that `write_disk_catalog` wrote to this folder."""
+    shelf = _DiskProducts(folder / FILE)
+    return Catalog(_ProductsInOrder(shelf), _ByAsin(shelf))
 
 
-class _Shelf:
+class _DiskProducts:
     """Read access, with a connection of its own for each thread, and the products read last."""
 
     def __init__(self, path: Path) -> None:
@@ -101,8 +101,8 @@ class _Shelf:
         return _unpacked(row[0])
 
 
-class _InOrder(Sequence[Product]):
-    def __init__(self, shelf: _Shelf) -> None:
+class _ProductsInOrder(Sequence[Product]):
+    def __init__(self, shelf: _DiskProducts) -> None:
         self._shelf = shelf
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class _InOrder(Sequence[Product]):
 
 
 class _ByAsin(Mapping[str, Product]):
-    def __init__(self, shelf: _Shelf) -> None:
+    def __init__(self, shelf: _DiskProducts) -> None:
         self._shelf = shelf
 
     def __len__(self) -> int:

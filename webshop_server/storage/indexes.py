@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, index_text
 from webshop_server.search import build_engine, index_name, index_parts, require_engine
-from webshop_server.storage.disk_catalog import FORMAT, open_shelf, write_shelf
+from webshop_server.storage.disk_catalog import FORMAT, open_disk_catalog, write_disk_catalog
 from webshop_server.storage.json_files import find_file
 
-__all__ = ["CATALOG", "INDEX_VARIABLE", "Index", "IndexNotFound", "Indexes", "index_home"]
+__all__ = ["CATALOG", "INDEX_VARIABLE", "IndexNotFound", "Indexes", "StoredIndex", "index_home"]
 
 INDEX_VARIABLE = "IAD_INDEX"
 CATALOG = "catalog"
@@ -39,7 +39,7 @@ class IndexNotFound(ValueError):
     """There is no index for these data; the message says which there are, and how to build it."""
 
 
-class Index(NamedTuple):
+class StoredIndex(NamedTuple):
     """One thing that was built.
 
     Attributes:
@@ -121,7 +121,7 @@ class Indexes:
         Raises:
             IndexNotFound: It has not been built.
         """
-        return open_shelf(self.require(data, CATALOG))
+        return open_disk_catalog(self.require(data, CATALOG))
 
     def build(
         self,
@@ -159,7 +159,7 @@ class Indexes:
                     self._build(data, home, part, n_workers=n_workers, report=report)
         return [home / _folder_name(part) for part in parts]
 
-    def all(self) -> list[Index]:
+    def all(self) -> list[StoredIndex]:
         """Return everything that was built, in the order of folders."""
         return [_index(path.parent) for path in sorted(self.home.glob(f"*/*/{ABOUT}"))]
 
@@ -187,9 +187,9 @@ class Indexes:
         start = time.monotonic()
         if part == CATALOG:
             size = find_file(data, PRODUCTS).stat().st_size
-            n_products = write_shelf(data, partial, lambda n_bytes: report("reading products", n_bytes, size))
+            n_products = write_disk_catalog(data, partial, lambda n_bytes: report("reading products", n_bytes, size))
         else:
-            catalog = open_shelf(home / _folder_name(CATALOG))
+            catalog = open_disk_catalog(home / _folder_name(CATALOG))
             n_products = len(catalog)
             build_engine(part, _documents(catalog, part, report), partial, n_workers=n_workers)
         about = {
@@ -242,12 +242,12 @@ def _digest(data: Path) -> str:
     return sha256(" ".join(hashes).encode()).hexdigest()[:DIGITS]
 
 
-def _index(folder: Path) -> Index:
+def _index(folder: Path) -> StoredIndex:
     about = _read(folder / ABOUT, {})
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     with suppress(ValueError):  # an engine that this version doesn't know
         about["is_current"] = _folder_name(about["part"]) == folder.name
-    return Index(folder=folder, digest=folder.parent.name, n_bytes=n_bytes, **{"is_current": False, **about})
+    return StoredIndex(folder=folder, digest=folder.parent.name, n_bytes=n_bytes, **{"is_current": False, **about})
 
 
 @contextmanager

@@ -8,14 +8,14 @@ from webshop_server.search import SearchEngine, index_parts, load_engine, open_e
 from webshop_server.storage.indexes import Indexes
 from webshop_server.storage.json_files import find_file
 
-__all__ = ["PLACES", "Stock", "open_stock"]
+__all__ = ["PLACES", "LoadedShop", "open_shop"]
 
 PLACES = ("auto", "memory", "disk")
 IN_MEMORY_BYTES = 64 << 20
 """The largest products' file that is read into memory where nothing else is said: about 25,000 products."""
 
 
-class Stock(NamedTuple):
+class LoadedShop(NamedTuple):
     """The products, and what finds them."""
 
     catalog: Catalog
@@ -45,7 +45,7 @@ def open_products(data: Path, *, catalog: str = "auto", indexes: Indexes | None 
     return load_catalog(data)
 
 
-def open_stock(data: Path, search: str = "bm25", *, catalog: str = "auto", indexes: Indexes | None = None) -> Stock:
+def open_shop(data: Path, search: str = "bm25", *, catalog: str = "auto", indexes: Indexes | None = None) -> LoadedShop:
     """Open the products of a folder and a search engine over them.
 
     An index that was built for the engine is used; without one the products are indexed now, unless they are many.
@@ -66,5 +66,5 @@ def open_stock(data: Path, search: str = "bm25", *, catalog: str = "auto", index
     indexes = indexes or Indexes()
     products = open_products(data, catalog=catalog, indexes=indexes)
     if products.is_on_disk or all(indexes.find(data, part) for part in parts):
-        return Stock(products, open_engine(search, lambda part: indexes.require(data, part)))
-    return Stock(products, load_engine(search, ((product.asin, index_text(product)) for product in products)))
+        return LoadedShop(products, open_engine(search, lambda part: indexes.require(data, part)))
+    return LoadedShop(products, load_engine(search, ((product.asin, index_text(product)) for product in products)))

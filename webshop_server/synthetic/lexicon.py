@@ -51,13 +51,13 @@ class Lexicon:
         rng = np.random.default_rng([seed, 0])
         n_words = int(WORDS_UNSEEN * WORDS_SEEN * (WORDS_A_PRODUCT * max(n_products, 1000)) ** GROWTH)
         self._words = np.array(_words(n_words, rng), object)
-        self._ranks = _Dice(_frequencies(n_words))
+        self._ranks = _Random(_frequencies(n_words))
         n_topics = int(TOPICS_BY_ROOT * n_products**0.5)
-        self._topics = _Dice((np.arange(n_topics) + 10.0) ** -0.6)
+        self._topics = _Random((np.arange(n_topics) + 10.0) ** -0.6)
         low, high = np.log(TOPICAL_RANKS)
         ranks = np.exp(rng.uniform(low, high, (n_topics, TOPIC_WORDS))).astype(np.int64)
         self._topical = np.minimum(ranks, n_words - 1)
-        self._places = _Dice(1.0 / (np.arange(TOPIC_WORDS) + 3.0))
+        self._places = _Random(1.0 / (np.arange(TOPIC_WORDS) + 3.0))
 
     def topics(self, rng: np.random.Generator, n: int) -> Ints:
         """Draw topics."""
@@ -86,7 +86,7 @@ class Lexicon:
         return " ".join(self._words[self._topical[topic, first : first + 2]])
 
 
-class _Dice:
+class _Random:
     """Draws places by their weights, in constant time: the inverse of the distribution, straight between its knots."""
 
     def __init__(self, weights: NDArray[np.floating[Any]]) -> None:

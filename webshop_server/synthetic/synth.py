@@ -60,7 +60,7 @@ SCATTER = 1_103_515_247
 Wrote = Callable[[int], None]
 
 
-class Made(NamedTuple):
+class SyntheticCatalog(NamedTuple):
     """A product in the official files: its record, its entry in the attributes file, and a goal for some."""
 
     record: dict[str, Any]
@@ -94,7 +94,7 @@ def write_catalog(folder: Path, n_products: int, *, seed: int = 0, wrote: Wrote 
         (folder / f"{name}.partial").replace(folder / name)
 
 
-def made_products(n_products: int, seed: int) -> Iterator[Made]:
+def made_products(n_products: int, seed: int) -> Iterator[SyntheticCatalog]:
     """Make products block by block, each from random numbers of its own."""
     lexicon = Lexicon(n_products, seed)
     chosen = random.Random(f"{seed}:goals").sample(range(n_products), min(MAX_GOALS, n_products))
@@ -104,12 +104,12 @@ def made_products(n_products: int, seed: int) -> Iterator[Made]:
         draw = random.Random(f"{seed}:{first}")
         size = min(PRODUCTS_A_BLOCK, n_products - first)
         for position, (topic, texts) in enumerate(_block(lexicon, rng, size), start=first):
-            maker = _Maker(lexicon, draw, position, topic=topic, texts=texts)
+            maker = _Generator(lexicon, draw, position, topic=topic, texts=texts)
             yield maker.made(goals.get(position))
 
 
 def _write_products(
-    products: Iterator[Made], items: TextIO, annotations: TextIO, wrote: Wrote | None
+    products: Iterator[SyntheticCatalog], items: TextIO, annotations: TextIO, wrote: Wrote | None
 ) -> list[dict[str, Any]]:
     goals: list[dict[str, Any]] = []
     items.write("[")
@@ -142,7 +142,7 @@ def _block(lexicon: Lexicon, rng: np.random.Generator, size: int) -> Iterator[tu
         yield topic, [words[begins[place] : ends[place]] for place in range(start, start + n)]
 
 
-class _Maker:
+class _Generator:
     """Makes one product of its topic and its words."""
 
     def __init__(
@@ -159,7 +159,7 @@ class _Maker:
         self._attributes = list(dict.fromkeys(lexicon.attribute(topic, number) for number in numbers))
         self._asin = _asin(position)
 
-    def made(self, goal_number: int | None) -> Made:
+    def made(self, goal_number: int | None) -> SyntheticCatalog:
         draw = self._draw
         options = self._options()
         sign = draw.choice(SIGNS) if draw.random() < SHARE_SIGNED else " "
@@ -185,10 +185,10 @@ class _Maker:
         if draw.random() < SHARE_INSTRUCTED:
             annotation |= {"instruction": instruction, "instruction_attributes": wanted}
         if goal_number is None:
-            return Made(record, annotation, None)
+            return SyntheticCatalog(record, annotation, None)
         chosen = [draw.choice(values)["value"] for values in options.values()]
         said = f"{instruction}, {' '.join(draw.sample(self._title, min(3, len(self._title))))}"
-        return Made(
+        return SyntheticCatalog(
             record, annotation, _goal(goal_number, self._asin, said, attributes=wanted, options=chosen, price=price)
         )
 

@@ -23,7 +23,7 @@ class Controller(NamedTuple):
     folder: str
 
 
-class Group:
+class ControlGroup:
     """The control groups of one sandbox.
 
     Args:

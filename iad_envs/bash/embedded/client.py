@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from iad_envs.bash.embedded.connection import Drops, Launcher, Line, unavailable
-from iad_envs.bash.sandbox import Capabilities, Change, Limits, Result, SandboxError, Token
+from iad_envs.bash.embedded.connection import Channel, Drops, LauncherClient, unavailable
+from iad_envs.bash.sandbox import Capabilities, Change, CommandResult, FrozenState, SandboxError, SandboxLimits
 
 ANSWER_GRACE_S = 30.0
 LARGEST_COMMAND = 128 << 10
@@ -52,7 +52,7 @@ class EmbeddedSandbox:
         start: The state it is in.
     """
 
-    def __init__(self, body: "Body", root: int, cell: Line, *, start: Token, owner: bool) -> None:
+    def __init__(self, body: "Body", root: int, cell: Channel, *, start: FrozenState, owner: bool) -> None:
         self._body = body
         self._root = root
         self._cell = cell
@@ -67,7 +67,7 @@ class EmbeddedSandbox:
         return self._body.capabilities
 
     @property
-    def start(self) -> Token:
+    def start(self) -> FrozenState:
         """The state it was opened in."""
         return self._start
 
@@ -79,7 +79,7 @@ class EmbeddedSandbox:
         oldpwd: str = "",
         timeout_s: float | None = None,
         stdin: bytes = b"",
-    ) -> Result:
+    ) -> CommandResult:
         """Run a command; see `Sandbox.run`."""
         header, output = self._run(command, cwd, oldpwd, timeout_s=timeout_s, stdin=stdin)
         killed_by, dropped = header["killed_by"], header["dropped"]
@@ -90,7 +90,7 @@ class EmbeddedSandbox:
             half = self._body.limits.output_bytes // 2
             head, tail = output[:half].decode(errors="replace"), output[half:].decode(errors="replace")
             text = f"{head}\n[... {dropped} bytes left out ...]\n{tail}"
-        return Result(
+        return CommandResult(
             exit_code=header["exit_code"], output=text, truncated=dropped > 0, timed_out=killed_by == "timeout",
             killed_by=killed_by, wall_s=header["wall_s"], cwd=header["cwd"], oldpwd=header["oldpwd"],
             background=header["background"],
@@ -119,23 +119,23 @@ class EmbeddedSandbox:
         """Go back to the start."""
         self.restore(self._start)
 
-    def snapshot(self) -> Token:
+    def snapshot(self) -> FrozenState:
         """Freeze the present state."""
         with self._busy:
             answer = self._body.ask({"do": "freeze", "root": self._root})
         return self._body.token(answer["state"], answer["ended"])
 
-    def restore(self, token: Token) -> None:
+    def restore(self, token: FrozenState) -> None:
         """Go to a frozen state."""
         with self._busy:
             self._body.ask({"do": "restore", "root": self._root, "state": self._body.own(token)})
 
-    def fork(self, token: Token | None = None) -> Self:
+    def fork(self, token: FrozenState | None = None) -> Self:
         """A throw-away sandbox in a frozen state."""
         state = self.snapshot() if token is None else token
         number = self._body.own(state)
         mine, theirs = socket.socketpair()
-        cell = Line(mine)
+        cell = Channel(mine)
         try:
             with theirs:
                 answer = self._body.ask({"do": "fork", "state": number}, send=[theirs])
@@ -144,7 +144,7 @@ class EmbeddedSandbox:
             raise
         return type(self)(self._body, answer["root"], cell, start=state, owner=False)
 
-    def commit(self, child: Self) -> Token:
+    def commit(self, child: Self) -> FrozenState:
         """Take over the state of a fork, and close it."""
         if child._body is not self._body or child is self:
             raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
@@ -153,7 +153,7 @@ class EmbeddedSandbox:
         child.close()
         return state
 
-    def diff(self, since: Token | None = None) -> tuple[Change, ...]:
+    def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
         """What differs from a frozen state."""
         number = self._body.own(self._start if since is None else since)
         with self._busy:
@@ -205,14 +205,14 @@ class EmbeddedSandbox:
 class Body:
     """What a sandbox shares with its forks: the supervisor."""
 
-    def __init__(self, host: Launcher, start: list[str], limits: Limits, *, template: str = "") -> None:
+    def __init__(self, host: LauncherClient, start: list[str], limits: SandboxLimits, *, template: str = "") -> None:
         self.limits = limits
         self.drops = Drops()
         self.closed = False
         self._host = host
         mine, theirs = socket.socketpair()
         cell_mine, cell_theirs = socket.socketpair()
-        self._line, self.first_cell = Line(mine), Line(cell_mine)
+        self._line, self.first_cell = Channel(mine), Channel(cell_mine)
         try:
             with theirs, cell_theirs:
                 request = {"do": "open", "start": start, "limits": dataclasses.asdict(limits), "template": template}
@@ -235,13 +235,13 @@ class Body:
         """A request to the supervisor."""
         return self._line.ask(header | self.drops.take(), send=send).header
 
-    def token(self, number: int, ended: int) -> Token:
+    def token(self, number: int, ended: int) -> FrozenState:
         """A state's token; the supervisor is told when nobody holds it any more."""
-        token = Token(ended, owner=self.drops, key=number)
+        token = FrozenState(ended, owner=self.drops, key=number)
         weakref.finalize(token, self.drops.states.append, number)
         return token
 
-    def own(self, token: Token) -> int:
+    def own(self, token: FrozenState) -> int:
         """The supervisor's name for a state of this sandbox."""
         if token.owner is not self.drops:
             raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
@@ -269,7 +269,7 @@ class Body:
             self._host.ask({"do": "close", "sandbox": self._number})
 
 
-def _abandon(body: Body, cell: Line, root: int | None) -> None:
+def _abandon(body: Body, cell: Channel, root: int | None) -> None:
     """What a sandbox that nobody closed leaves to do; runs in any thread at any time, so it waits for nothing."""
     cell.close()
     if root is None:

@@ -49,7 +49,7 @@ def unavailable(reason: str) -> SandboxUnavailable:
     )
 
 
-class Line:
+class Channel:
     """Requests and answers over one socket, one at a time.
 
     Args:
@@ -117,7 +117,7 @@ class Line:
         self._stream.close()
 
 
-class Launcher(Line):
+class LauncherClient(Channel):
     """The launcher's process.
 
     Args:
@@ -182,18 +182,18 @@ def _emptied(numbers: deque[int]) -> list[int]:
     return taken
 
 
-_launchers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], Launcher] = {}
+_launchers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], LauncherClient] = {}
 _lock = threading.Lock()
 
 
-def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> Launcher:
+def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> LauncherClient:
     """This process's launcher for these paths, started when it is first asked for."""
     key = (os.getpid(), masked, command or (sys.executable,))
     with _lock:
         if key not in _launchers or not _launchers[key].usable:
             if sys.platform != "linux":
                 raise unavailable(f"the system {sys.platform}")
-            _launchers[key] = Launcher(masked, key[2])
+            _launchers[key] = LauncherClient(masked, key[2])
         return _launchers[key]
 
 

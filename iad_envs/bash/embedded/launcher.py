@@ -35,7 +35,7 @@ class Child(NamedTuple):
 
     pid: int
     end: int
-    group: cgroups.Group
+    group: cgroups.ControlGroup
 
 
 class Launcher:
@@ -162,7 +162,7 @@ class Launcher:
         memory = (limits["memory_mb"] + 2 * limits["disk_mb"]) << 20
         name = f"{cgroups.PREFIX}-{os.getpid()}-{number}"
         processes = limits["processes"] * FORKS_AT_ONCE
-        group = cgroups.Group(self._controllers, name, pid, processes=processes, memory_bytes=memory)
+        group = cgroups.ControlGroup(self._controllers, name, pid, processes=processes, memory_bytes=memory)
         self._children[number] = Child(pid, os.pidfd_open(pid), group)
         os.write(go_write, b"g")
         os.close(go_write)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iad_envs.bash.embedded.client import Body, EmbeddedSandbox
-from iad_envs.bash.embedded.connection import PACKAGE, Launcher, launcher
-from iad_envs.bash.sandbox import Limits, Setup, Token
+from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher
+from iad_envs.bash.sandbox import FrozenState, SandboxLimits, Setup
 from iad_envs.bash.setup import digest, unpack
 
 PROGRAMS = {"/usr", "/usr/bin", "/usr/include"}
@@ -37,7 +37,7 @@ def hidden_paths(
 
 
 def open_embedded(
-    *, setup: Setup = (), limits: Limits, hide: Sequence[str | Path] = (), launch: Sequence[str] = ()
+    *, setup: Setup = (), limits: SandboxLimits, hide: Sequence[str | Path] = (), launch: Sequence[str] = ()
 ) -> EmbeddedSandbox:
     """Open an embedded sandbox.
 
@@ -55,13 +55,13 @@ def open_embedded(
     return _open(host, _template(host, setup, limits), limits)
 
 
-def _open(host: Launcher, start: list[str], limits: Limits, *, template: str = "") -> EmbeddedSandbox:
+def _open(host: LauncherClient, start: list[str], limits: SandboxLimits, *, template: str = "") -> EmbeddedSandbox:
     body = Body(host, start, limits, template=template)
-    first = Token(0, owner=body.drops, key=0)
+    first = FrozenState(0, owner=body.drops, key=0)
     return EmbeddedSandbox(body, body.first_root, body.first_cell, start=first, owner=True)
 
 
-def _template(host: Launcher, setup: Setup, limits: Limits) -> list[str]:
+def _template(host: LauncherClient, setup: Setup, limits: SandboxLimits) -> list[str]:
     """The layers of a start state, made if this process has not made them yet."""
     if not isinstance(setup, Path) and not setup:
         return []

@@ -13,11 +13,11 @@ from iad_policy.analysis.exports.packing import chunks_of, packs
 from iad_policy.analysis.exports.preference import PREFERENCE
 from iad_policy.analysis.exports.prompting import Prompter
 from iad_policy.analysis.exports.sft import SFT
-from iad_policy.analysis.exports.tables import Source, Table
+from iad_policy.analysis.exports.tables import ExportTable, Source
 from iad_policy.errors import UnknownName
 from iad_policy.recording.trace import RunTraces
 
-FORMATS: Mapping[str, tuple[Table, ...]] = {
+FORMATS: Mapping[str, tuple[ExportTable, ...]] = {
     "jsonl": (DECISIONS, EPISODES),
     "parquet": (DECISIONS, EPISODES),
     "sft": (SFT,),

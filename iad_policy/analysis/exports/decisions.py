@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from iad_policy.analysis.exports.pairs import score_of
-from iad_policy.analysis.exports.tables import Kind, Row, Source, Table
+from iad_policy.analysis.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.hashing import encode
 from iad_policy.prompts.rendering import shown
 from iad_policy.recording.episode_record import EpisodeRecord
@@ -107,7 +107,7 @@ def _text(seen: Seen | None) -> str:
     return seen.observation if isinstance(seen.observation, str) else shown(seen.observation, EVERYTHING)
 
 
-EPISODES = Table(
+EPISODES = ExportTable(
     {
         "n_steps": int,
         "grounding": float,
@@ -129,7 +129,7 @@ EPISODES = Table(
     suffix=".episodes",
     is_scored_only=False,
 )
-DECISIONS = Table(
+DECISIONS = ExportTable(
     {
         "step": int,
         "instruction": str,

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from iad_policy.analysis.exports.pairs import Preference, preferences, score_of
-from iad_policy.analysis.exports.tables import MESSAGES, Row, Source, Table
+from iad_policy.analysis.exports.pairs import PreferenceExample, preferences, score_of
+from iad_policy.analysis.exports.tables import MESSAGES, ExportTable, Row, Source
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.trace import Proposed
 
@@ -26,7 +26,7 @@ def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
             }
 
 
-def _labelled(pairs: list[Preference]) -> Iterator[tuple[Proposed, bool, Preference]]:
+def _labelled(pairs: list[PreferenceExample]) -> Iterator[tuple[Proposed, bool, PreferenceExample]]:
     """Yield the committed candidate once, with the clearest of its pairs, and what was rejected for it."""
     if pairs:
         clearest = max(pairs, key=lambda pair: (pair.by == "verifier", pair.margin or 0.0))
@@ -35,7 +35,7 @@ def _labelled(pairs: list[Preference]) -> Iterator[tuple[Proposed, bool, Prefere
         yield pair.rejected, False, pair
 
 
-KTO = Table(
+KTO = ExportTable(
     {
         "step": int,
         "prompt": MESSAGES,

@@ -8,7 +8,7 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
-from iad_policy.analysis.exports.tables import Kind, Row, Source, Table
+from iad_policy.analysis.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.errors import MissingExtra
 from iad_policy.recording.gc_pause import without_collector
 
@@ -31,7 +31,7 @@ class Pack(NamedTuple):
 
 
 def packs(
-    table: Table, sources: Sequence[Source], chunks: Iterable[Chunk], *, is_parquet: bool, n_processes: int
+    table: ExportTable, sources: Sequence[Source], chunks: Iterable[Chunk], *, is_parquet: bool, n_processes: int
 ) -> Iterator[Pack]:
     """Yield the rows of chunks, in their order.
 
@@ -56,7 +56,7 @@ def packs(
         yield from pool.map(make, chunks)
 
 
-def chunks_of(sources: Sequence[Source], table: Table, *, is_successful_only: bool) -> Iterator[Chunk]:
+def chunks_of(sources: Sequence[Source], table: ExportTable, *, is_successful_only: bool) -> Iterator[Chunk]:
     """Yield the episodes that a table has rows of, a chunk at a time."""
     for place, source in enumerate(sources):
         wanted = iter(
@@ -95,7 +95,7 @@ def _begin(sources: Sequence[Source]) -> None:
     _sources = sources
 
 
-def _pack(table: Table, chunk: Chunk, *, is_parquet: bool, sources: Sequence[Source] | None = None) -> Pack:
+def _pack(table: ExportTable, chunk: Chunk, *, is_parquet: bool, sources: Sequence[Source] | None = None) -> Pack:
     source = (_sources if sources is None else sources)[chunk.source]
     with without_collector():
         rows = [row for key in chunk.keys for row in table.rows(source, source.run.records[key])]

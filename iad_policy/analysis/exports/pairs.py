@@ -10,7 +10,7 @@ from iad_policy.recording.trace import Proposed, Step
 By = Literal["verifier", "strategy", "format"]
 
 
-class Preference(NamedTuple):
+class PreferenceExample(NamedTuple):
     """The committed candidate and a rejected one.
 
     Attributes:
@@ -30,7 +30,7 @@ class Preference(NamedTuple):
     n_rejected: int
 
 
-def preferences(step: Step, min_margin: float = 0.0) -> Iterator[Preference]:
+def preferences(step: Step, min_margin: float = 0.0) -> Iterator[PreferenceExample]:
     """Yield what was preferred where a decision was made; each different action once, as it was proposed first.
 
     Candidates for simulated states are left out. Where both were verified it is the scores that count: a pair whose
@@ -53,7 +53,7 @@ def preferences(step: Step, min_margin: float = 0.0) -> Iterator[Preference]:
         told.add(name)
         by, margin = _said(chosen, one)
         if by != "verifier" or (margin is not None and margin > 0 and margin >= min_margin):
-            yield Preference(chosen, one, by, margin, votes[chosen.key], votes[one.key])
+            yield PreferenceExample(chosen, one, by, margin, votes[chosen.key], votes[one.key])
 
 
 def score_of(candidate: Proposed) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from iad_policy.analysis.exports.pairs import preferences, score_of
-from iad_policy.analysis.exports.tables import MESSAGES, Row, Source, Table
+from iad_policy.analysis.exports.tables import MESSAGES, ExportTable, Row, Source
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.trace import Proposed
 
@@ -39,7 +39,7 @@ def _told(name: str, candidate: Proposed) -> Row:
     }
 
 
-PREFERENCE = Table(
+PREFERENCE = ExportTable(
     {
         "step": int,
         "prompt": MESSAGES,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from iad_policy.analysis.exports.pairs import score_of
-from iad_policy.analysis.exports.tables import MESSAGES, Row, Source, Table
+from iad_policy.analysis.exports.tables import MESSAGES, ExportTable, Row, Source
 from iad_policy.recording.episode_record import EpisodeRecord
 
 
@@ -25,7 +25,7 @@ def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
         }
 
 
-SFT = Table(
+SFT = ExportTable(
     {"step": int, "messages": MESSAGES, "reward": float, "score": float, "feedback": str, "logprob": float},
     _rows,
     absent="committed answers",

@@ -73,7 +73,7 @@ class Source:
         }
 
 
-class Table(NamedTuple):
+class ExportTable(NamedTuple):
     """One kind of row.
 
     Attributes:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from iad_policy.analysis.viewer.shown import Table, episode_json, run_json
+from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
 from iad_policy.recording.run_folder import REPORT
 from iad_policy.recording.trace import RunTraces
 
@@ -65,7 +65,7 @@ def asset(name: str) -> str:
 def _chunks(run: RunTraces, keys: list[str]) -> Iterator[dict[str, Any]]:
     left = iter(keys)
     while part := list(islice(left, EPISODES_PER_CHUNK)):
-        table = Table()
+        table = ShownTable()
         episodes = {key: episode_json(run, key, table) for key in part}
         yield {"episodes": episodes, "texts": table.texts}
 

@@ -12,7 +12,7 @@ from flask import Flask, Response, abort, jsonify
 from flask.json.provider import DefaultJSONProvider
 
 from iad_policy.analysis.viewer.report import page
-from iad_policy.analysis.viewer.shown import Table, episode_json, run_json
+from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
 from iad_policy.hashing import digest
 from iad_policy.recording.trace import RunTraces
 
@@ -26,7 +26,7 @@ HEADERS = {
 }
 
 
-class _InOrder(DefaultJSONProvider):
+class _OrderedRuns(DefaultJSONProvider):
     """Leaves rows in the order of the command, as the report has them."""
 
     sort_keys = False
@@ -43,8 +43,8 @@ def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Fl
         RunFolderError: One of them holds no run.
     """
     app = Flask(__name__, static_folder=None)
-    app.json = _InOrder(app)
-    shelf = _Shelf([RunTraces(folder) for folder in folders])
+    app.json = _OrderedRuns(app)
+    shelf = _RunList([RunTraces(folder) for folder in folders])
 
     @app.get("/")
     def start() -> Response:
@@ -73,7 +73,7 @@ def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Fl
     return app
 
 
-class _Shelf:
+class _RunList:
     """The runs that are shown, and their heads as long as nothing was added."""
 
     def __init__(self, runs: list[RunTraces]) -> None:
@@ -97,7 +97,7 @@ class _Shelf:
     def episode(self, run: int, key: str) -> dict[str, Any] | None:
         if not 0 <= run < len(self._runs):
             return None
-        table = Table()
+        table = ShownTable()
         with self._lock:
             if key not in self._runs[run].records:
                 return None

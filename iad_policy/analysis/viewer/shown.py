@@ -29,7 +29,7 @@ HIDDEN_INFO = frozenset({"task_id", "instruction", "available_actions", "step", 
 """Parts of a state's info that the page shows elsewhere, or that repeat the observation."""
 
 
-class Table:
+class ShownTable:
     """Long texts by number: each is kept once."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
     return {role: usage.as_dict() for role, usage in total.items()}
 
 
-def episode_json(run: RunTraces, key: str, table: Table) -> dict[str, Any]:
+def episode_json(run: RunTraces, key: str, table: ShownTable) -> dict[str, Any]:
     """Return one episode's steps.
 
     Args:
@@ -133,7 +133,7 @@ def episode_json(run: RunTraces, key: str, table: Table) -> dict[str, Any]:
     return episode
 
 
-def _step(step: Step, run: RunTraces, table: Table) -> dict[str, Any]:
+def _step(step: Step, run: RunTraces, table: ShownTable) -> dict[str, Any]:
     return {
         "index": step.index,
         "before": _seen(step.before, run, table),
@@ -147,7 +147,7 @@ def _step(step: Step, run: RunTraces, table: Table) -> dict[str, Any]:
     }
 
 
-def _candidate(one: Proposed, step: Step, run: RunTraces, table: Table) -> dict[str, Any]:
+def _candidate(one: Proposed, step: Step, run: RunTraces, table: ShownTable) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": one.id, "action": table.put(_text(one.action))}
     here = "" if step.before is None else step.before.state
     if one.at and here and one.at != here:
@@ -175,7 +175,7 @@ def _says_nothing(value: Any) -> bool:
     return value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
 
 
-def _seen(seen: Seen | None, run: RunTraces, table: Table) -> dict[str, Any] | None:
+def _seen(seen: Seen | None, run: RunTraces, table: ShownTable) -> dict[str, Any] | None:
     if seen is None:
         return None
     parts = seen.observation if isinstance(seen.observation, dict) else {"": seen.observation}
@@ -194,7 +194,7 @@ def _seen(seen: Seen | None, run: RunTraces, table: Table) -> dict[str, Any] | N
     return shown
 
 
-def _part(value: Any, table: Table) -> Any:
+def _part(value: Any, table: ShownTable) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype == np.uint8 and value.ndim == 3 and value.shape[2] == 3:
             return {"picture": table.put(_data_uri(png_of(value)))}

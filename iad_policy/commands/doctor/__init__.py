@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.commands.doctor.environments import check_data_folder, check_environments
-from iad_policy.commands.doctor.findings import Deadline, Finding, Group
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup
 from iad_policy.commands.doctor.installed import check_extras, check_installation
 from iad_policy.commands.doctor.machine import Machine
 from iad_policy.commands.doctor.models import check_models
 
-__all__ = ["LIMIT_S", "Finding", "Group", "examine"]
+__all__ = ["LIMIT_S", "Finding", "FindingGroup", "examine"]
 
 LIMIT_S = 4.0
 
@@ -23,7 +23,7 @@ def examine(
     data_variable: str,
     cache: Path,
     limit_s: float = LIMIT_S,
-) -> list[Group]:
+) -> list[FindingGroup]:
     """Return what was found, in about as long as is waited for at most.
 
     Args:

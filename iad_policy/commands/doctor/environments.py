@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gymnasium.envs.registration import load_env_creator
 
-from iad_policy.commands.doctor.findings import Deadline, Finding, Group, Status, begun, shortened
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, Status, begun, shortened
 from iad_policy.commands.doctor.machine import Install, Machine
 
 BADNESS: tuple[Status, ...] = ("missing", "slow", "broken")
@@ -20,8 +20,8 @@ SPARE_S = 0.5
 """What a part may take less than everything together, so that it ends what it has begun."""
 
 
-class Part(Protocol):
-    """What an environment names; `iad_envs.requirements.Part` is one."""
+class RequirementCheck(Protocol):
+    """What an environment names; `iad_envs.requirements.Requirement` is one."""
 
     @property
     def name(self) -> str:
@@ -36,14 +36,14 @@ class Part(Protocol):
         """What an optional one is for."""
 
 
-class Looked(NamedTuple):
+class CheckedEnvironment(NamedTuple):
     """A part as it was found."""
 
     finding: Finding
     install: Install | None
 
 
-class Parts:
+class Requirements:
     """The parts of all environments, each looked at once.
 
     Args:
@@ -54,10 +54,10 @@ class Parts:
     def __init__(self, machine: Machine, deadline: Deadline) -> None:
         self._machine = machine
         self._deadline = deadline
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, RequirementCheck] = {}
         self._coming: dict[str, Future[str]] = {}
 
-    def begin(self, parts: Sequence[Part]) -> None:
+    def begin(self, parts: Sequence[RequirementCheck]) -> None:
         """Begin to look at those that nobody has named before."""
         for part in parts:
             if part.name not in self._parts:
@@ -65,34 +65,34 @@ class Parts:
                 limit_s = max(0.1, round(self._deadline.left_s - SPARE_S, 1))
                 self._coming[part.name] = begun(partial(part.look, limit_s))
 
-    def looked(self, name: str) -> Looked:
+    def looked(self, name: str) -> CheckedEnvironment:
         """Return what came of a part."""
         use = self._parts[name].use
         about = f"optional: {use}" if use else ""
         try:
             said = self._deadline.result(self._coming[name])
         except TimeoutError as error:
-            return Looked(self._deadline.slow(name, shortened(error)), None)
+            return CheckedEnvironment(self._deadline.slow(name, shortened(error)), None)
         except Exception as error:
             install: Install | None = getattr(error, "install", None)
             told = "; ".join(text for text in (shortened(error) if str(error) else "", about) if text)
             if install is None:
-                return Looked(Finding(name, "broken", told or shortened(error)), None)
-            return Looked(Finding(name, "missing", told, self._machine.command([install])), install)
-        return Looked(Finding(name, "ok", said), None)
+                return CheckedEnvironment(Finding(name, "broken", told or shortened(error)), None)
+            return CheckedEnvironment(Finding(name, "missing", told, self._machine.command([install])), install)
+        return CheckedEnvironment(Finding(name, "ok", said), None)
 
     def command(self, installs: Sequence[Install]) -> str:
         """Return the one command that gives several."""
         return self._machine.command(installs)
 
-    def group(self) -> Group:
+    def group(self) -> FindingGroup:
         """Return a row for each."""
-        return Group("Parts", tuple(self.looked(name).finding for name in self._parts))
+        return FindingGroup("Requirements", tuple(self.looked(name).finding for name in self._parts))
 
 
 def check_environments(
     environments: Mapping[str, Any], make: Callable[[str], Any], *, machine: Machine, deadline: Deadline
-) -> tuple[Group, Group]:
+) -> tuple[FindingGroup, FindingGroup]:
     """Return whether every environment can be used, and their parts.
 
     Args:
@@ -101,13 +101,13 @@ def check_environments(
         machine: Writes the commands.
         deadline: Until which is waited.
     """
-    parts = Parts(machine, deadline)
+    parts = Requirements(machine, deadline)
     named = {name: _parts_of(entry) for name, entry in environments.items()}
     for some in (*(needs for needs, _ in named.values()), *(options for _, options in named.values())):
         parts.begin(some)
     tries = {name: begun(partial(_tried, name, make, parts, needs)) for name, (needs, _) in named.items()}
     findings = tuple(_environment(name, work, deadline) for name, work in tries.items())
-    return Group("Environments", findings), parts.group()
+    return FindingGroup("Environments", findings), parts.group()
 
 
 def check_data_folder(variable: str, value: str) -> Finding:
@@ -119,7 +119,7 @@ def check_data_folder(variable: str, value: str) -> Finding:
     return Finding(variable, "broken", f"{value} is no folder", f"unset {variable}", is_needed=True)
 
 
-def _parts_of(entry: Any) -> tuple[Sequence[Part], Sequence[Part]]:
+def _parts_of(entry: Any) -> tuple[Sequence[RequirementCheck], Sequence[RequirementCheck]]:
     try:
         creator = load_env_creator(entry) if isinstance(entry, str) else entry
     except Exception:  # making it will say why
@@ -134,7 +134,7 @@ def _environment(name: str, work: "Future[Finding]", deadline: Deadline) -> Find
         return deadline.slow(name, shortened(error))
 
 
-def _tried(name: str, make: Callable[[str], Any], parts: Parts, needs: Sequence[Part]) -> Finding:
+def _tried(name: str, make: Callable[[str], Any], parts: Requirements, needs: Sequence[RequirementCheck]) -> Finding:
     found = [parts.looked(part.name) for part in needs]
     wrong = [one for one in found if one.finding.status != "ok"]
     if wrong:

@@ -36,7 +36,7 @@ class Finding(NamedTuple):
         return self.is_needed and self.status in FAILURES
 
 
-class Group(NamedTuple):
+class FindingGroup(NamedTuple):
     """Rows under a title."""
 
     title: str

@@ -7,7 +7,7 @@ from importlib import metadata
 
 from packaging.requirements import Requirement
 
-from iad_policy.commands.doctor.findings import Finding, Group
+from iad_policy.commands.doctor.findings import Finding, FindingGroup
 from iad_policy.commands.doctor.machine import DISTRIBUTION, ROOT, Machine
 
 LEAST_PYTHON = (3, 11)
@@ -16,7 +16,7 @@ Version = Callable[[str], str]
 
 def check_installation(
     machine: Machine, requirements: Iterable[str] | None = None, version: Version = metadata.version
-) -> Group:
+) -> FindingGroup:
     """Return whether the base install is complete.
 
     Args:
@@ -34,19 +34,21 @@ def check_installation(
     try:
         ours = version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        return Group("Installation", (python, Finding("iad", "missing", f"not installed, {ROOT}", fix, is_needed=True)))
+        return FindingGroup(
+            "Installation", (python, Finding("iad", "missing", f"not installed, {ROOT}", fix, is_needed=True))
+        )
     needed = [one for one in _parsed(requirements) if one.marker is None or one.marker.evaluate({"extra": ""})]
     wrong = [said for said in (_wrong(one, version) for one in needed) if said]
     if wrong:
         found = Finding("iad", "broken", f"{ours}: {'; '.join(wrong)}", fix, is_needed=True)
     else:
         found = Finding("iad", "ok", f"{ours} with the {len(needed)} packages it needs, {ROOT}", is_needed=True)
-    return Group("Installation", (python, found))
+    return FindingGroup("Installation", (python, found))
 
 
 def check_extras(
     machine: Machine, requirements: Iterable[str] | None = None, version: Version = metadata.version
-) -> Group:
+) -> FindingGroup:
     """Return which extras are complete, and the command for the others; see `check_installation`."""
     by_extra = extras_of(_parsed(requirements))
     missing = [name for name, needed in by_extra.items() if any(_wrong(one, version) for one in needed)]
@@ -57,7 +59,7 @@ def check_extras(
     if missing:
         fix = f"{machine.pip} {machine.with_extras(missing)}"
         findings.append(Finding("not installed", "missing", f"{', '.join(missing)}; name those you want", fix))
-    return Group("Extras", tuple(findings))
+    return FindingGroup("Extras", tuple(findings))
 
 
 def extras_of(requirements: Iterable[Requirement]) -> Mapping[str, list[Requirement]]:

@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import ProxyHandler, build_opener
 
-from iad_policy.commands.doctor.findings import Deadline, Finding, Group, begun, shortened
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, begun, shortened
 
 KEYS = (
     "OPENAI_API_KEY",
@@ -33,7 +33,7 @@ OK, NOT_FOUND = 200, 404
 WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
 
-def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> Group:
+def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> FindingGroup:
     """Return a row for the keys, one for every endpoint, and one for the cache.
 
     Args:
@@ -57,7 +57,7 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
             findings.append(Finding(name, "broken", f"{url} does not answer: {shortened(error)}"))
     if not named:
         findings.append(Finding("endpoint", "not set", fix=f"export OPENAI_API_BASE={EXAMPLE}"))
-    return Group("Models", (*findings, check_cache(cache)))
+    return FindingGroup("Models", (*findings, check_cache(cache)))
 
 
 def check_keys(variables: Mapping[str, str], *, has_endpoint: bool) -> Finding:

@@ -8,14 +8,14 @@ from functools import partial
 from rich.console import Console
 from rich.text import Text
 
-from iad_policy.commands.doctor.findings import Group
+from iad_policy.commands.doctor.findings import FindingGroup
 
 STYLES = {"ok": "green", "set": "green", "missing": "yellow", "slow": "yellow", "broken": "bold red", "not set": "dim"}
 STATUS_WIDTH = 8
 """As wide as the longest status, and a space."""
 
 
-def print_groups(groups: Sequence[Group], console: Console) -> None:
+def print_groups(groups: Sequence[FindingGroup], console: Console) -> None:
     """Print a row for each finding; commands are in lines that no terminal's width breaks for good."""
     # What does not fit is broken by the terminal, so that a command that is copied is in one piece.
     tell = partial(console.print, highlight=False, soft_wrap=True)
@@ -39,6 +39,6 @@ def print_groups(groups: Sequence[Group], console: Console) -> None:
                 tell(Text(f"    $ {finding.fix}", style="cyan"))
 
 
-def as_json(groups: Sequence[Group]) -> str:
+def as_json(groups: Sequence[FindingGroup]) -> str:
     """Return the same for programs."""
     return json.dumps({group.title: [finding._asdict() for finding in group.findings] for group in groups}, indent=2)

@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.domains.bash.patterns import Plan, plans_for
-from iad_policy.domains.bash.reading import read_errand
+from iad_policy.domains.bash.reading import read_instruction
 from iad_policy.types import Candidate, Feedback, State
 
 SUBMIT = "submit"
@@ -33,7 +33,7 @@ MAX_TRIES = 4
 LOOK_AROUND = "ls -la"
 
 
-class Scripter:
+class BashAgent:
     """The keyless agent of IAD/InterCodeBash-v0: fills command patterns with words of the instruction.
 
     Args:
@@ -51,7 +51,7 @@ class Scripter:
         """Return the next command, or `submit`."""
         heat = self.temperature if temperature is None else temperature
         tried = {str(turn.action) for turn in state.history}
-        plans = plans_for(read_errand(state.info["instruction"]))
+        plans = plans_for(read_instruction(state.info["instruction"]))
         if feedback is not None and feedback.best is not None:
             return _refined(plans, feedback, tried, heat=heat, rng=rng)
         if tried and _is_done(state) and rng.random() >= (1.0 - SUBMITS) * min(heat, 1.0):

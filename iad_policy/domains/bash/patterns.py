@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Formatter
 from typing import NamedTuple
 
-from iad_policy.domains.bash.reading import Errand
+from iad_policy.domains.bash.reading import ShellInstruction
 
 MAX_PLANS_PER_PATTERN = 64
 
@@ -72,7 +72,7 @@ def patterns() -> Sequence[Pattern]:
 
 
 @lru_cache(maxsize=1024)
-def plans_for(errand: Errand) -> Sequence[Plan]:
+def plans_for(errand: ShellInstruction) -> Sequence[Plan]:
     """Return every command that the patterns make of an instruction, each once."""
     blanks = _blanks(errand)
     plans: dict[str, Plan] = {}
@@ -92,7 +92,7 @@ def _made(pattern: Pattern, blanks: Mapping[str, str], fit: float) -> Iterator[P
             yield Plan(text.format(**blanks), pattern.name, fit, choices, odds)
 
 
-def _blanks(errand: Errand) -> dict[str, str]:
+def _blanks(errand: ShellInstruction) -> dict[str, str]:
     """What the instruction has to fill the blanks with; it is no wiser than the order of its words."""
     files = [path for path in errand.paths if "." in path.rpartition("/")[2]]
     folders = [path for path in errand.paths if path not in files]
@@ -113,6 +113,6 @@ def _blanks(errand: Errand) -> dict[str, str]:
     return {name: values[0] for name, values in found.items() if values}
 
 
-def _new_folder(errand: Errand, folders: Sequence[str]) -> Sequence[str]:
+def _new_folder(errand: ShellInstruction, folders: Sequence[str]) -> Sequence[str]:
     """The folder to be made: where the sentence begins with making it the first, else the last."""
     return folders[:1] if errand.words & {"create", "make"} else folders[-1:]

@@ -34,7 +34,7 @@ COUNTING = frozenset(["many", "number", "count", "total", "sum"])
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class ShellInstruction:
     """An instruction, read.
 
     Attributes:
@@ -70,7 +70,7 @@ class Errand:
 
 
 @lru_cache(maxsize=4096)
-def read_errand(instruction: str) -> Errand:
+def read_instruction(instruction: str) -> ShellInstruction:
     """Read an instruction."""
     paths = tuple(dict.fromkeys(path.rstrip(".") for path in _PATH.findall(instruction)))
     quoted = tuple(dict.fromkeys(one or other for one, other in _QUOTED.findall(instruction)))
@@ -79,7 +79,7 @@ def read_errand(instruction: str) -> Errand:
     rest = _DATE.sub(" ", rest)
     found = [one or other for one, other in _ENDING.findall(rest)]
     endings = tuple(dict.fromkeys(ending for ending in found if ending not in _NO_ENDING))
-    return Errand(
+    return ShellInstruction(
         words=frozenset(_WORD.findall(rest.lower())),
         paths=paths,
         quoted=quoted,

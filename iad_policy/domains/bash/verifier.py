@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.domains.bash.reading import Errand, read_errand
+from iad_policy.domains.bash.reading import ShellInstruction, read_instruction
 from iad_policy.types import Candidate, Information, State, Verdict
 
 INVALID = -1.0
@@ -23,7 +23,7 @@ _ENDING = re.compile(r"\.(\w+)$")
 _PATH = re.compile(r"/[\w./-]+")
 
 
-class CommandVerifier:
+class BashVerifier:
     """Scores a candidate by what its command did: about 0-1, -1 for an invalid one."""
 
     information: Information = "proxy"
@@ -34,7 +34,7 @@ class CommandVerifier:
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
         """Look at each candidate's preview, and at how many agree with it."""
-        errand = read_errand(state.info["instruction"])
+        errand = read_instruction(state.info["instruction"])
         results = [_result(candidate) for candidate in (*candidates, *among)]
         return [_verdict(state, candidate, errand, results) for candidate in candidates]
 
@@ -48,7 +48,7 @@ def _result(candidate: Candidate) -> Any:
     return page["submitted"], page["output"], facts["created"], facts["changed"], facts["deleted"]
 
 
-def _verdict(state: State, candidate: Candidate, errand: Errand, results: Sequence[Any]) -> Verdict:
+def _verdict(state: State, candidate: Candidate, errand: ShellInstruction, results: Sequence[Any]) -> Verdict:
     preview = candidate.preview
     assert preview is not None
     if preview.info["invalid_action"]:
@@ -63,7 +63,7 @@ def _verdict(state: State, candidate: Candidate, errand: Errand, results: Sequen
     return Verdict(found.score + AGREEMENT * same, found.critique, details={**found.details, "agreement": same})
 
 
-def _judged(info: Mapping[str, Any], errand: Errand) -> Verdict:
+def _judged(info: Mapping[str, Any], errand: ShellInstruction) -> Verdict:
     """Score a command's outcome: each finding that fits adds to 0.5, each that doesn't takes away."""
     facts, output = info["facts"], info["page"]["output"]
     findings: dict[str, float] = {}
@@ -88,11 +88,11 @@ def _touched(facts: Mapping[str, Any]) -> list[str]:
     return [*facts["created"], *facts["changed"], *facts["deleted"]]
 
 
-def _does_something(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _does_something(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     return 0.15 if _touched(facts) else -0.4
 
 
-def _stays_where_named(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _stays_where_named(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     touched = _touched(facts)
     if not touched or not errand.paths:
         return 0.0
@@ -100,7 +100,7 @@ def _stays_where_named(facts: Mapping[str, Any], output: str, errand: Errand) ->
     return 0.1 if at_home == len(touched) else -0.3
 
 
-def _touches_every_place(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _touches_every_place(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     """Where a new place is named, something has to be there."""
     made = [path for path in errand.paths if errand.words & {"create", "make", "new", "into", "write", "save", "copy"}]
     touched = _touched(facts)
@@ -108,7 +108,7 @@ def _touches_every_place(facts: Mapping[str, Any], output: str, errand: Errand) 
     return -0.15 if missed and touched and len(errand.paths) > 1 else 0.0
 
 
-def _keeps_what_was_there(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _keeps_what_was_there(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     asked = errand.asks_for_removal
     if facts["n_deleted"] and not asked:
         return -0.4
@@ -117,7 +117,7 @@ def _keeps_what_was_there(facts: Mapping[str, Any], output: str, errand: Errand)
     return -0.2 if "restricts" in facts["destructive"] or "empties" in facts["destructive"] else 0.0
 
 
-def _right_kind(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _right_kind(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     """Where a kind of file is named, those and no others are touched; the others where it is the exception."""
     paths = [path for path in _touched(facts) if "." in path.rpartition("/")[2]]
     if not errand.endings or not paths:
@@ -128,15 +128,15 @@ def _right_kind(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
     return 0.15 if hits == 1.0 else -0.3
 
 
-def _nothing_changed(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _nothing_changed(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     return -0.4 if _touched(facts) else 0.0
 
 
-def _says_something(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _says_something(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     return 0.1 if output.strip() else -0.4
 
 
-def _right_number(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _right_number(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     """A number where one is asked for, and as many lines as were asked for."""
     lines = output.strip().splitlines()
     is_number = len(lines) == 1 and lines[0].strip().isdigit()
@@ -159,7 +159,7 @@ def _right_number(facts: Mapping[str, Any], output: str, errand: Errand) -> floa
     return -0.2 if is_number and not errand.words & {"add", "sum", "total"} else 0.0
 
 
-def _right_names(facts: Mapping[str, Any], output: str, errand: Errand) -> float:
+def _right_names(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
     """Paths of the kind, and lines with the word, that are asked for."""
     lines = output.strip().splitlines()
     if errand.endings and "path" in " ".join(errand.words) and lines and all(map(_PATH.fullmatch, lines)):
@@ -170,7 +170,7 @@ def _right_names(facts: Mapping[str, Any], output: str, errand: Errand) -> float
     return 0.0
 
 
-_Judge = tuple[Callable[[Mapping[str, Any], str, Errand], float], str]
+_Judge = tuple[Callable[[Mapping[str, Any], str, ShellInstruction], float], str]
 _CHANGE_JUDGES: Mapping[str, _Judge] = {
     "change": (_does_something, "A change is asked for, and it changed nothing."),
     "place": (_stays_where_named, "It touches what the instruction does not name."),

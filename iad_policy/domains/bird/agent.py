@@ -16,7 +16,7 @@ import gymnasium as gym
 from iad_policy.domains.bird.forms import draft
 from iad_policy.domains.bird.grounding import Chooser
 from iad_policy.domains.bird.query import Query, joined, read_query
-from iad_policy.domains.bird.question import Asked, Schema, read_question, schema_of
+from iad_policy.domains.bird.question import ParsedQuestion, ReadableSchema, read_question, schema_of
 from iad_policy.types import Candidate, Feedback, State
 
 TRIES = 24
@@ -27,7 +27,7 @@ PART_FITS = {"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0,
 _ACTION = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
 
 
-class Linker:
+class BirdAgent:
     """The keyless agent of IAD/BIRD-v0: links words to the schema, and fills templates of SQL.
 
     Args:
@@ -94,7 +94,7 @@ def _warmer(heat: float, rng: Random) -> list[Chooser]:
     return [Chooser(heat * (1.0 + max(0, attempt - 8) / 6), rng) for attempt in range(TRIES)]
 
 
-def _fresh(asked: Asked, schema: Schema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
+def _fresh(asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
     """The first query that is not among those to avoid; the last if all are."""
     sql = ""
     for choose in choosers:
@@ -106,7 +106,9 @@ def _fresh(asked: Asked, schema: Schema, *, avoid: frozenset[str], choosers: Seq
     return sql or f"SELECT * FROM {schema.tables[0]}"
 
 
-def _edited(best: str, asked: Asked, schema: Schema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
+def _edited(
+    best: str, asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
+) -> str:
     """Best's query with one part taken from a new draft; empty if none was found that is not to avoid."""
     kept = read_query(best)
     for choose in choosers:
@@ -119,7 +121,7 @@ def _edited(best: str, asked: Asked, schema: Schema, *, avoid: frozenset[str], c
     return ""
 
 
-def _spliced(kept: Query, new: Query, schema: Schema, choose: Chooser) -> Query | None:
+def _spliced(kept: Query, new: Query, schema: ReadableSchema, choose: Chooser) -> Query | None:
     """One part of a query exchanged for another query's."""
     parts = {
         "where": kept._replace(where=new.where),

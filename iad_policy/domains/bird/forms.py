@@ -15,7 +15,7 @@ from iad_policy.domains.bird.grounding import (
     translated,
 )
 from iad_policy.domains.bird.query import Query, joined
-from iad_policy.domains.bird.question import Asked, Schema, identifiers, stems_of
+from iad_policy.domains.bird.question import ParsedQuestion, ReadableSchema, identifiers, stems_of
 
 _HEAD = re.compile(
     r"(?:what (?:is|are|was|were) the|which|in which|(?:please )?(?:list|give)(?: the| its)?|for each|at what|what)"
@@ -25,7 +25,7 @@ _HEAD = re.compile(
 _LAST = re.compile(r"(?:give|list)(?: the| its| their)? ([^.]+)\.\Z")
 
 
-def draft(asked: Asked, schema: Schema, choose: Chooser) -> Query | None:
+def draft(asked: ParsedQuestion, schema: ReadableSchema, choose: Chooser) -> Query | None:
     """Return a query for a question, or None if its tables can't be joined."""
     base = choose.one({table: table_fit(table, asked, schema) for table in schema.tables})
     scope = Scope(asked, schema, choose, base)
@@ -43,7 +43,7 @@ def draft(asked: Asked, schema: Schema, choose: Chooser) -> Query | None:
     return joined(query, schema, order)
 
 
-def _forms(asked: Asked) -> dict[str, float]:
+def _forms(asked: ParsedQuestion) -> dict[str, float]:
     """How well each form of query fits the wording."""
     kinds = {clue.kind for clue in asked.clues}
     many = asked.says(r"\bhow many\b")

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from iad_policy.domains.bird.question import Asked, Column, Join, Schema, identifiers, stems_of
+from iad_policy.domains.bird.question import Join, ParsedQuestion, ReadableColumn, ReadableSchema, identifiers, stems_of
 
 T = TypeVar("T", bound=Hashable)
 COUNTED = re.compile(r"(?:how many|number of|how much)(?: of the| of| more)?(?: different)? (.+)")
@@ -35,13 +35,13 @@ class Chooser:
 class Scope(NamedTuple):
     """What a draft is made from."""
 
-    asked: Asked
-    schema: Schema
+    asked: ParsedQuestion
+    schema: ReadableSchema
     choose: Chooser
     base: str
 
 
-def table_fit(table: str, asked: Asked, schema: Schema) -> float:
+def table_fit(table: str, asked: ParsedQuestion, schema: ReadableSchema) -> float:
     """How much the question is about rows of a table."""
     own = set(stems_of(table)) | {s for c in schema.of(table) if c.is_key for s in c.stems if c.name != "name"}
     own -= {"id", "code"}
@@ -59,14 +59,14 @@ def table_fit(table: str, asked: Asked, schema: Schema) -> float:
     return fit + 0.1 * n_keys
 
 
-def join_fit(join: Join, asked: Asked) -> float:
+def join_fit(join: Join, asked: ParsedQuestion) -> float:
     """How likely a key is the one meant, where two tables have several."""
     stems = set(stems_of(join.column)) - {"id"}
     clues = " ".join(clue.text for clue in asked.clues)
     return 0.5 * len(stems & set(asked.stems)) + 2.0 * (join.column in clues)
 
 
-def column_fit(column: Column, words: tuple[str, ...], scope: Scope) -> float:
+def column_fit(column: ReadableColumn, words: tuple[str, ...], scope: Scope) -> float:
     """How well the stems of some words fit a column."""
     shared = len(column.stems & set(words)) - 0.12 * len(column.stems - set(words))
     fit = 1.2 * shared + 0.25 * len(column.said & set(words)) + 0.5 * (column.table == scope.base)
@@ -75,9 +75,9 @@ def column_fit(column: Column, words: tuple[str, ...], scope: Scope) -> float:
     return fit - 0.4 * (column.name.endswith("id") and "id" not in words)
 
 
-def column_for(scope: Scope, words: tuple[str, ...], *, numbers: bool = False) -> Column:
+def column_for(scope: Scope, words: tuple[str, ...], *, numbers: bool = False) -> ReadableColumn:
     """Draw the column that words mean; a table's name means the name or title of its rows."""
-    options: dict[Column, float] = {}
+    options: dict[ReadableColumn, float] = {}
     for column in scope.schema.columns:
         if numbers and not column.is_number:
             continue
@@ -135,7 +135,7 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _column_of(name: str, scope: Scope) -> Column:
+def _column_of(name: str, scope: Scope) -> ReadableColumn:
     """Draw the column that a name in the question is a value of."""
     options = {}
     for column in scope.schema.columns:
@@ -153,7 +153,7 @@ def _shape(text: str) -> str:
     return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))
 
 
-def _said_values(scope: Scope) -> list[tuple[Column, Any]]:
+def _said_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
     """Columns whose sample value the question says, word for word."""
     text = f" {re.sub(r'[?.,]', ' ', scope.asked.text)} "
     explained = " ".join(clue.phrase for clue in scope.asked.clues)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from iad_policy.domains.bird.question import Join, Schema
+from iad_policy.domains.bird.question import Join, ReadableSchema
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]+|.", re.DOTALL)
 _HEADS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
@@ -73,7 +73,7 @@ def read_query(sql: str) -> Query | None:
     return query if query.text() == sql else None
 
 
-def joined(query: Query, schema: Schema, prefer: Iterable[Join] = ()) -> Query | None:
+def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) -> Query | None:
     """Return a query with the joins that its parts need, over the fewest keys; None if a table can't be reached."""
     wished = list(prefer)
     keys = sorted(schema.joins, key=lambda join: wished.index(join) if join in wished else len(wished))

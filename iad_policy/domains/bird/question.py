@@ -27,7 +27,7 @@ _FILLER = frozenset(_FILLER_WORDS.split())
 ClueKind = Literal["condition", "having", "extreme", "formula", "column", "total"]
 
 
-class Column(NamedTuple):
+class ReadableColumn(NamedTuple):
     """A column, with the stems of its name and of what is said of it."""
 
     table: str
@@ -64,10 +64,10 @@ class Join(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class ReadableSchema:
     """The tables of a database, as an agent sees them."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ReadableColumn, ...]
     joins: tuple[Join, ...]
 
     @property
@@ -75,11 +75,11 @@ class Schema:
         """Their names."""
         return tuple(dict.fromkeys(column.table for column in self.columns))
 
-    def of(self, table: str) -> tuple[Column, ...]:
+    def of(self, table: str) -> tuple[ReadableColumn, ...]:
         """A table's columns."""
         return tuple(column for column in self.columns if column.table == table)
 
-    def named(self, name: str) -> tuple[Column, ...]:
+    def named(self, name: str) -> tuple[ReadableColumn, ...]:
         """The columns that `column` or `table.column` may mean."""
         table, _, column = name.lower().rpartition(".")
         return tuple(c for c in self.columns if c.name.lower() == column and table in ("", c.table.lower()))
@@ -94,7 +94,7 @@ class Clue(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """A question, read.
 
     Attributes:
@@ -136,7 +136,7 @@ def stems_of(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in _WORD.findall(text.lower()) if word not in _FILLER)
 
 
-def schema_of(state: State) -> Schema | None:
+def schema_of(state: State) -> ReadableSchema | None:
     """Return the schema that the state or the way to it shows; None where none was shown.
 
     Tables and columns whose names would have to be quoted are left out.
@@ -149,9 +149,9 @@ def schema_of(state: State) -> Schema | None:
     return None
 
 
-def _schema(tables: Sequence[Mapping[str, Any]]) -> Schema:
+def _schema(tables: Sequence[Mapping[str, Any]]) -> ReadableSchema:
     columns = tuple(
-        Column(
+        ReadableColumn(
             table["name"],
             column["name"],
             column["type"],
@@ -169,16 +169,16 @@ def _schema(tables: Sequence[Mapping[str, Any]]) -> Schema:
         for table in tables
         for key in table["foreign_keys"]
     )
-    return Schema(columns, tuple(dict.fromkeys(joins)))
+    return ReadableSchema(columns, tuple(dict.fromkeys(joins)))
 
 
 @lru_cache(maxsize=1024)
-def read_question(question: str, evidence: str) -> Asked:
+def read_question(question: str, evidence: str) -> ParsedQuestion:
     """Read a question and its evidence."""
     clues = tuple(_clues(evidence))
     explained = {clue.phrase.lower() for clue in clues} | {part.lower() for c in clues for part in _quoted(c.text)}
     names = tuple(name for name in _names(question) if not any(name.lower() in known for known in explained))
-    return Asked(question, stems_of(question), clues, names, tuple(_DATE.findall(question)))
+    return ParsedQuestion(question, stems_of(question), clues, names, tuple(_DATE.findall(question)))
 
 
 def _quoted(text: str) -> list[str]:

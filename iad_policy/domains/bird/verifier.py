@@ -36,7 +36,7 @@ PENALTIES: Mapping[str, float] = {
 """What a finding takes off a score of 1; at most all."""
 
 
-class QueryVerifier:
+class BirdVerifier:
     """Scores a query: 1 less its findings' penalties, plus the share of others that agree; -1 if invalid."""
 
     information: Information = "proxy"

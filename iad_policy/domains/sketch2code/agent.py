@@ -13,11 +13,11 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.domains.sketch2code.html import blocks_of, near, snapped, without, written
-from iad_policy.domains.sketch2code.reading import Reading, read_sketch
-from iad_policy.domains.sketch2code.strokes import Block, Taste
+from iad_policy.domains.sketch2code.reading import SketchReading, read_sketch
+from iad_policy.domains.sketch2code.strokes import SketchParams, StrokeBlock
 from iad_policy.types import Candidate, Feedback, State
 
-SPREAD = Taste(
+SPREAD = SketchParams(
     darker=0.25,
     stroke=0.2,
     corner=0.35,
@@ -42,7 +42,7 @@ FRAMES = ("nav_bar", "form_table", "button")
 TITLE = "The page's title: "
 
 
-class Tracer:
+class Sketch2CodeAgent:
     """The keyless agent of IAD/Sketch2Code-v0: finds frames and text in a sketch, and places blocks.
 
     Args:
@@ -73,7 +73,7 @@ class Tracer:
                 edited = EDITS[name][1](edited, lambda: _traced(state, CALMER * heat, rng), rng)
             blocks = [snapped(block) for block in edited.blocks]
             kept = [block for block in blocks if block in best.blocks or not any(near(block, b) for b in bad)]
-            page = written(Reading(tuple(kept), edited.height), _title(state))
+            page = written(SketchReading(tuple(kept), edited.height), _title(state))
             if page not in avoid:
                 return Candidate(page, thought=f"I keep the best page and {' and '.join(names)}.")
         return Candidate(written(_traced(state, heat, rng), _title(state)), thought="I start again.")
@@ -84,26 +84,26 @@ def _title(state: State) -> str:
     return title or "Page"
 
 
-def _traced(state: State, heat: float, rng: Random) -> Reading:
+def _traced(state: State, heat: float, rng: Random) -> SketchReading:
     """Read the sketch, and say what its frames are."""
     factors = [math.exp(heat * spread * rng.gauss(0.0, 1.0)) for spread in SPREAD]
-    taste = Taste(*(value * factor for value, factor in zip(Taste(), factors, strict=True)))
+    taste = SketchParams(*(value * factor for value, factor in zip(SketchParams(), factors, strict=True)))
     reading = read_sketch(state.observation["sketch"], state.info["facts"]["sketch_size"], taste)
     named = [_named(block, reading, heat, rng) if block.kind == "frame" else block for block in reading.blocks]
     buttons = [block for block in named if block.kind == "button"]
     kept = [
         block for block in named if block.kind != "text_block" or not any(button.holds(block) for button in buttons)
     ]
-    return Reading(tuple(kept), reading.height)
+    return SketchReading(tuple(kept), reading.height)
 
 
-def _named(frame: Block, reading: Reading, heat: float, rng: Random) -> Block:
+def _named(frame: StrokeBlock, reading: SketchReading, heat: float, rng: Random) -> StrokeBlock:
     fits = frame_fits(frame, reading)
     kind = max(FRAMES, key=lambda name: fits[name] + heat * DOUBT * rng.gauss(0.0, 1.0))
     return frame._replace(kind=kind)
 
 
-def frame_fits(frame: Block, reading: Reading) -> Mapping[str, float]:
+def frame_fits(frame: StrokeBlock, reading: SketchReading) -> Mapping[str, float]:
     """Return how well each meaning fits a frame, by its shape and place: larger is likelier."""
     is_small = frame.w < 0.22 and frame.h < 0.06
     is_bar = frame.w > 0.6 and frame.h < 0.11 and frame.y < 0.25
@@ -115,16 +115,16 @@ def frame_fits(frame: Block, reading: Reading) -> Mapping[str, float]:
     }
 
 
-def _shifted(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _shifted(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     dx, dy = rng.gauss(0.0, 0.005), rng.gauss(0.0, 0.005)
     return best._replace(blocks=tuple(block._replace(x=block.x + dx, y=block.y + dy) for block in best.blocks))
 
 
-def _scaled(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _scaled(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     across, down = (math.exp(rng.gauss(0.0, 0.012)) for _ in range(2))
     return best._replace(
         blocks=tuple(
-            Block(
+            StrokeBlock(
                 block.kind,
                 0.5 + (block.x - 0.5) * across,
                 (block.y - best.height / 2) * down + best.height / 2,
@@ -136,7 +136,7 @@ def _scaled(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading
     )
 
 
-def _stretched(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _stretched(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     more = rng.choice((-0.004, 0.004, 0.008))
     return best._replace(
         blocks=tuple(
@@ -146,7 +146,7 @@ def _stretched(best: Reading, again: Callable[[], Reading], rng: Random) -> Read
     )
 
 
-def _renamed(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _renamed(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     places = [place for place, block in enumerate(best.blocks) if block.kind in FRAMES]
     if not places:
         return best
@@ -156,28 +156,28 @@ def _renamed(best: Reading, again: Callable[[], Reading], rng: Random) -> Readin
     return best._replace(blocks=tuple(blocks))
 
 
-def _dropped(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _dropped(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     if not best.blocks:
         return best
     gone = rng.randrange(len(best.blocks))
     return best._replace(blocks=best.blocks[:gone] + best.blocks[gone + 1 :])
 
 
-def _reread_kind(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _reread_kind(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     new = again()
     kinds = rng.choice((("text_block", "divider"), ("image",), FRAMES, ("image", *FRAMES)))
     old = [block for block in best.blocks if block.kind not in kinds]
     return best._replace(blocks=(*old, *(block for block in new.blocks if block.kind in kinds)))
 
 
-def _reread_band(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _reread_band(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     new = again()
     top, bottom = rng.uniform(0.0, 0.4) * best.height, rng.uniform(0.6, 1.0) * best.height
     old = [block for block in best.blocks if not top <= block.y + block.h / 2 <= bottom]
     return best._replace(blocks=(*old, *(block for block in new.blocks if top <= block.y + block.h / 2 <= bottom)))
 
 
-def _added(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
+def _added(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     """Take over the frames and pictures that a new reading finds; what a new picture covers goes."""
     boxes = [block for block in again().blocks if block.kind in ("image", *FRAMES)]
     new = [block for block in boxes if not any(near(block, old, 0.02) for old in best.blocks)]
@@ -186,7 +186,7 @@ def _added(best: Reading, again: Callable[[], Reading], rng: Random) -> Reading:
     return best._replace(blocks=(*kept, *new))
 
 
-EDITS: Mapping[str, tuple[float, Callable[[Reading, Callable[[], Reading], Random], Reading]]] = {
+EDITS: Mapping[str, tuple[float, Callable[[SketchReading, Callable[[], SketchReading], Random], SketchReading]]] = {
     "read parts of a kind again": (0.3, _reread_kind),
     "read a stretch again": (0.4, _reread_band),
     "add what was overlooked": (0.2, _added),

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from iad_policy.domains.sketch2code.reading import Reading
-from iad_policy.domains.sketch2code.strokes import Block
+from iad_policy.domains.sketch2code.reading import SketchReading
+from iad_policy.domains.sketch2code.strokes import StrokeBlock
 
 PAGE_PX = 1280
 """Width of the written page."""
@@ -32,7 +32,7 @@ _BLOCK = re.compile(
 _HEIGHT = re.compile(r'<div id="page" style="height:([\d.]+)px">')
 
 
-def written(reading: Reading, title: str) -> str:
+def written(reading: SketchReading, title: str) -> str:
     """Return blocks as a page, frames and pictures first."""
     order = list(TAGS)
     blocks = sorted(
@@ -47,7 +47,7 @@ def written(reading: Reading, title: str) -> str:
     )
 
 
-def _element(block: Block) -> str:
+def _element(block: StrokeBlock) -> str:
     tag = TAGS[block.kind]
     left, top, width, height = (round(edge * PAGE_PX) for edge in snapped(block)[1:])
     place = f'style="left:{left}px;top:{top}px;width:{width}px;height:{height}px"'
@@ -63,27 +63,29 @@ def _filling(width: int, height: int) -> str:
     return " ".join(FILL[place % len(FILL)] for place in range(n_words))
 
 
-def blocks_of(html: str) -> Reading | None:
+def blocks_of(html: str) -> SketchReading | None:
     """Return the blocks of a page that `written` made; None for any other."""
     height = _HEIGHT.search(html)
     if height is None:
         return None
     kinds = {tag: kind for kind, tag in TAGS.items()}
-    blocks = [Block(kinds[tag], *(float(edge) / PAGE_PX for edge in edges)) for tag, *edges in _BLOCK.findall(html)]
-    return Reading(tuple(blocks), float(height[1]) / PAGE_PX)
+    blocks = [
+        StrokeBlock(kinds[tag], *(float(edge) / PAGE_PX for edge in edges)) for tag, *edges in _BLOCK.findall(html)
+    ]
+    return SketchReading(tuple(blocks), float(height[1]) / PAGE_PX)
 
 
-def snapped(block: Block) -> Block:
+def snapped(block: StrokeBlock) -> StrokeBlock:
     """Return a block as it is written: in whole pixels, and at least one wide and high."""
     left, top, width, height = (round(edge * PAGE_PX) for edge in block[1:])
-    return Block(block.kind, *(edge / PAGE_PX for edge in (left, top, max(1, width), max(1, height))))
+    return StrokeBlock(block.kind, *(edge / PAGE_PX for edge in (left, top, max(1, width), max(1, height))))
 
 
-def near(one: Block, other: Block, apart: float = 0.008) -> bool:
+def near(one: StrokeBlock, other: StrokeBlock, apart: float = 0.008) -> bool:
     """Say whether two blocks are the same but for slips of the hand."""
     return one.kind == other.kind and all(abs(a - b) <= apart for a, b in zip(one[1:], other[1:], strict=True))
 
 
-def without(blocks: Sequence[Block], bad: Sequence[Block]) -> list[Block]:
+def without(blocks: Sequence[StrokeBlock], bad: Sequence[StrokeBlock]) -> list[StrokeBlock]:
     """Return the blocks that are not near a bad one."""
     return [block for block in blocks if not any(near(block, other) for other in bad)]

@@ -13,7 +13,7 @@ MAX_TOKENS = 4096
 """Both as in arXiv 2504.01931 v1."""
 
 
-class SketchLanguageAgent(LanguageAgent):
+class Sketch2CodeLanguageAgent(LanguageAgent):
     """Proposes the page that a language model answers, which is shown the sketch; see `LanguageAgent`.
 
     The whole answer is the action, as the environment knows fences. A question is an answer, too.

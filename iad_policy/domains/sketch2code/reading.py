@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iad_policy.domains.sketch2code.ink import opencv
-from iad_policy.domains.sketch2code.strokes import Block, Ink, Stroke, Taste, distinct, frames_of, strokes_of
+from iad_policy.domains.sketch2code.strokes import (
+    Ink,
+    SketchParams,
+    Stroke,
+    StrokeBlock,
+    distinct,
+    frames_of,
+    strokes_of,
+)
 
 WIDTH_PX = 1024
 """At which sketches are read; all lengths are in these pixels."""
@@ -26,7 +34,7 @@ BAND_PX = 9
 """Along the edges of such ink: where its sides are looked for."""
 
 
-class Reading(NamedTuple):
+class SketchReading(NamedTuple):
     """A sketch as it was read: frames are of the kind `frame` until somebody says what they are.
 
     Attributes:
@@ -34,11 +42,11 @@ class Reading(NamedTuple):
         height: Of the page, in the same measure.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[StrokeBlock, ...]
     height: float
 
 
-def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: Taste) -> Reading:
+def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: SketchParams) -> SketchReading:
     """Read a sketch.
 
     Args:
@@ -49,7 +57,7 @@ def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: Taste) ->
     ink = ink_of(sketch, size, taste.darker)
     across, down = strokes_of(ink, taste), strokes_of(np.ascontiguousarray(ink.T), taste)
     frames, loose = frames_of(across, down, taste)
-    kinds = [Block("image" if _crossed(ink, frame, taste.cross) else "frame", *frame[1:]) for frame in frames]
+    kinds = [StrokeBlock("image" if _crossed(ink, frame, taste.cross) else "frame", *frame[1:]) for frame in frames]
     kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, taste.cross)]
     images = [frame for frame in kinds if frame.kind == "image"]
     frames = kinds = [
@@ -78,7 +86,7 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink
     return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
 
 
-def _outlined(ink: Ink, taste: Taste) -> list[Block]:
+def _outlined(ink: Ink, taste: SketchParams) -> list[StrokeBlock]:
     """Return frames and pictures among the connected ink that no strokes explained; wipe them off."""
     found = []
     _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
@@ -86,7 +94,7 @@ def _outlined(ink: Ink, taste: Taste) -> list[Block]:
         if label == 0 or h < OUTLINE_PX or w < OUTLINE_PX:
             continue
         mine = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
-        block = Block("frame", x, y, w, h)
+        block = StrokeBlock("frame", x, y, w, h)
         if _crossed(ink, block, taste.cross):
             ink[y : y + h, x : x + w] = 0
             found.append(block._replace(kind="image"))
@@ -104,7 +112,7 @@ def _bands(ink: Ink) -> list[tuple[Ink, int]]:
     return [(ink[:BAND_PX], 0), (ink[-BAND_PX:], 0), (ink[:, :BAND_PX], 1), (ink[:, -BAND_PX:], 1)]
 
 
-def _crossed(ink: Ink, frame: Block, more: float) -> bool:
+def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:
     """Say whether a frame has a diagonal with more ink on it than beside it."""
     near = np.asarray(opencv().dilate(ink, np.ones((9, 9), np.uint8)))
     shares = np.linspace(0.12, 0.88, 60)
@@ -122,7 +130,7 @@ def _share(mask: Ink, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float
     return float(mask[rows, columns].mean())
 
 
-def _overlap(frame: Block, others: Sequence[Block]) -> float:
+def _overlap(frame: StrokeBlock, others: Sequence[StrokeBlock]) -> float:
     """Return which share of a frame others cover, counted one by one."""
     shared = 0.0
     for other in others:
@@ -132,11 +140,11 @@ def _overlap(frame: Block, others: Sequence[Block]) -> float:
     return shared / (frame.w * frame.h)
 
 
-def _rule(stroke: Stroke) -> Block:
-    return Block("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
+def _rule(stroke: Stroke) -> StrokeBlock:
+    return StrokeBlock("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
 
 
-def _on_edge(stroke: Stroke, frames: Sequence[Block], near: float) -> bool:
+def _on_edge(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool:
     return any(
         min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= near
         and stroke.start >= frame.x - 2 * near
@@ -145,16 +153,16 @@ def _on_edge(stroke: Stroke, frames: Sequence[Block], near: float) -> bool:
     )
 
 
-def _on_side(stroke: Stroke, frames: Sequence[Block], near: float) -> bool:
-    turned = [Block(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
+def _on_side(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool:
+    turned = [StrokeBlock(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
     return _on_edge(stroke, turned, near)
 
 
-def _inside_image(block: Block, blocks: Sequence[Block]) -> bool:
+def _inside_image(block: StrokeBlock, blocks: Sequence[StrokeBlock]) -> bool:
     return any(other.kind == "image" and other.holds(block) for other in blocks)
 
 
-def _without(ink: Ink, frames: Sequence[Block], across: Sequence[Stroke], down: Sequence[Stroke]) -> Ink:
+def _without(ink: Ink, frames: Sequence[StrokeBlock], across: Sequence[Stroke], down: Sequence[Stroke]) -> Ink:
     """Return the ink that is neither a picture nor a straight stroke."""
     left = ink.copy()
     for frame in frames:
@@ -176,7 +184,7 @@ def _wipe(ink: Ink, stroke: Stroke) -> None:
         ink[max(0, y - 4) : y + 5, x] = 0
 
 
-def _texts(ink: Ink, taste: Taste) -> list[Block]:
+def _texts(ink: Ink, taste: SketchParams) -> list[StrokeBlock]:
     """Return texts: bands of ink, those below each other joined."""
     cv2 = opencv()
     bands = cv2.dilate(ink, np.ones((1, round(taste.word_gap)), np.uint8))
@@ -186,26 +194,26 @@ def _texts(ink: Ink, taste: Taste) -> list[Block]:
         if w - taste.word_gap >= 9 and h >= 4:
             grown = h * (taste.leading - 1) if h < 18 else 4.0
             wide = w - taste.word_gap
-            lines.append(Block("text_block", x + taste.word_gap / 2, y - grown / 2, wide, h + grown))
+            lines.append(StrokeBlock("text_block", x + taste.word_gap / 2, y - grown / 2, wide, h + grown))
     return _joined(sorted(lines, key=lambda line: (line.y, line.x)), taste.line_gap)
 
 
-def _joined(lines: Sequence[Block], line_gap: float) -> list[Block]:
-    texts: list[tuple[Block, float]] = []
+def _joined(lines: Sequence[StrokeBlock], line_gap: float) -> list[StrokeBlock]:
+    texts: list[tuple[StrokeBlock, float]] = []
     for line in lines:
         for place, (text, height) in enumerate(texts):
             aligned = abs(text.x - line.x) <= 12 and line.w <= text.w + 24
             if aligned and -0.6 * height <= line.y - text.bottom <= (line_gap - 0.5) * height:
                 right, bottom = max(text.right, line.right), max(text.bottom, line.bottom)
                 x = min(text.x, line.x)
-                texts[place] = Block("text_block", x, text.y, right - x, bottom - text.y), line.h
+                texts[place] = StrokeBlock("text_block", x, text.y, right - x, bottom - text.y), line.h
                 break
         else:
             texts.append((line, line.h))
     return [text for text, _ in texts]
 
 
-def _straight(blocks: Sequence[Block], shape: tuple[int, ...], margin: float, tilt: float) -> Reading:
+def _straight(blocks: Sequence[StrokeBlock], shape: tuple[int, ...], margin: float, tilt: float) -> SketchReading:
     """Take tilt and margin off; from pixels to shares of the page's width."""
     edge = margin * shape[1]
     width, height = shape[1] - 2 * edge, shape[0] - 2 * edge
@@ -213,11 +221,11 @@ def _straight(blocks: Sequence[Block], shape: tuple[int, ...], margin: float, ti
     for block in blocks:
         x, y = block.x + block.w / 2 - edge, block.y + block.h / 2 - edge
         x, y = x + tilt * y, y - tilt * x
-        turned.append(Block(block.kind, x - block.w / 2, y - block.h / 2, block.w, block.h))
-    return Reading(tuple(_clipped(block, width, height) for block in turned), height / width)
+        turned.append(StrokeBlock(block.kind, x - block.w / 2, y - block.h / 2, block.w, block.h))
+    return SketchReading(tuple(_clipped(block, width, height) for block in turned), height / width)
 
 
-def _clipped(block: Block, width: float, height: float) -> Block:
+def _clipped(block: StrokeBlock, width: float, height: float) -> StrokeBlock:
     x, y = min(max(block.x, 0.0), width - 2), min(max(block.y, 0.0), height - 2)
     right, bottom = min(max(block.right, x + 2), width), min(max(block.bottom, y + 2), height)
-    return Block(block.kind, x / width, y / width, (right - x) / width, (bottom - y) / width)
+    return StrokeBlock(block.kind, x / width, y / width, (right - x) / width, (bottom - y) / width)

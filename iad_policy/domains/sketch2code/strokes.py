@@ -19,7 +19,7 @@ AROUND_PX = 7
 """Where ink beside a stroke is looked for."""
 
 
-class Taste(NamedTuple):
+class SketchParams(NamedTuple):
     """How a sketch is read.
 
     Attributes:
@@ -51,7 +51,7 @@ class Taste(NamedTuple):
     upright: float = 1.0
 
 
-class Block(NamedTuple):
+class StrokeBlock(NamedTuple):
     """A part of a page: its type of component, and its rectangle in shares of the sheet's width."""
 
     kind: str
@@ -70,7 +70,7 @@ class Block(NamedTuple):
         """Its lower edge."""
         return self.y + self.h
 
-    def holds(self, other: "Block") -> bool:
+    def holds(self, other: "StrokeBlock") -> bool:
         """Say whether another block's centre is inside."""
         x, y = other.x + other.w / 2, other.y + other.h / 2
         return self.x <= x <= self.right and self.y <= y <= self.bottom
@@ -86,7 +86,7 @@ class Stroke(NamedTuple):
     purity: float
 
 
-def strokes_of(ink: Ink, taste: Taste) -> list[Stroke]:
+def strokes_of(ink: Ink, taste: SketchParams) -> list[Stroke]:
     """Return what runs straight across; what runs down, for ink that is transposed."""
     cv2 = opencv()
     thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
@@ -122,11 +122,13 @@ def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> fl
     return float(on / max(1, per_offset.sum()))
 
 
-def frames_of(across: Sequence[Stroke], down: Sequence[Stroke], taste: Taste) -> tuple[list[Block], list[Block]]:
+def frames_of(
+    across: Sequence[Stroke], down: Sequence[Stroke], taste: SketchParams
+) -> tuple[list[StrokeBlock], list[StrokeBlock]]:
     """Return the rectangles that have three sides of their own, and those whose sides may be their neighbours', too."""
     near = taste.corner
-    own: list[Block] = []
-    shared: list[Block] = []
+    own: list[StrokeBlock] = []
+    shared: list[StrokeBlock] = []
     for strokes, others, turned in ((across, down, False), (down, across, True)):
         for one, other in combinations(sorted(strokes), 2):
             if abs(one.start - other.start) > near or abs(one.end - other.end) > near:
@@ -135,7 +137,7 @@ def frames_of(across: Sequence[Stroke], down: Sequence[Stroke], taste: Taste) ->
             if min(end - start, other.at - one.at) < MIN_SIDE_PX:
                 continue
             edges = (one.at, start, other.at, end) if turned else (start, one.at, end, other.at)
-            block = Block("frame", edges[0], edges[1], edges[2] - edges[0], edges[3] - edges[1])
+            block = StrokeBlock("frame", edges[0], edges[1], edges[2] - edges[0], edges[3] - edges[1])
             span = (one.at, other.at, near)
             if any(_drawn(others, at, *span) for at in (start, end)):
                 own.append(block)
@@ -159,9 +161,9 @@ def _covered(strokes: Sequence[Stroke], at: float, start: float, end: float, nea
     )
 
 
-def distinct(blocks: Sequence[Block]) -> list[Block]:
+def distinct(blocks: Sequence[StrokeBlock]) -> list[StrokeBlock]:
     """Return blocks without those that are nearly equal to one before."""
-    kept: list[Block] = []
+    kept: list[StrokeBlock] = []
     for block in blocks:
         edges = (block.x, block.y, block.right, block.bottom)
         others = ((other.x, other.y, other.right, other.bottom) for other in kept)

@@ -64,7 +64,7 @@ class ReferenceVerifier:
         return Verdict(float(parts[self.part]), details=dict(parts))
 
 
-class SketchVerifier:
+class Sketch2CodeVerifier:
     """Scores a candidate by how its page, drawn as a wireframe, agrees with the sketch's ink. No reference."""
 
     information: Information = "proxy"

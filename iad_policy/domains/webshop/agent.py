@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.domains.webshop.reading import (
-    Wanted,
+    ShopInstruction,
     lines_read,
     page_of,
     price_fits,
@@ -31,7 +31,7 @@ STEPS_TO_START_AGAIN = 4
 """Actions it takes to go back, open another product and buy it."""
 
 
-class Shopper:
+class WebShopAgent:
     """The keyless agent of the shop: reads pages, and picks at random what fits.
 
     Args:
@@ -57,7 +57,9 @@ class Shopper:
             return _search(_query(wanted, heat, rng))
         return _draw(_choices(state, wanted), heat, rng)
 
-    def _refine(self, state: State, feedback: Feedback, wanted: Wanted, *, heat: float, rng: Random) -> Candidate:
+    def _refine(
+        self, state: State, feedback: Feedback, wanted: ShopInstruction, *, heat: float, rng: Random
+    ) -> Candidate:
         best, worst = feedback.best, feedback.worst
         assert best is not None
         avoid = {str(best.action)} | ({str(worst.action)} if worst is not None else set())
@@ -71,13 +73,13 @@ def _search(query: str) -> Candidate:
     return Candidate(f"search[{query}]", thought=f"I search for {query!r}.")
 
 
-def _query(wanted: Wanted, heat: float, rng: Random) -> str:
+def _query(wanted: ShopInstruction, heat: float, rng: Random) -> str:
     dropped = 0.25 * min(heat, 2.0)
     kept = [word for word in wanted.words if rng.random() >= dropped]
     return " ".join(kept or wanted.words) or wanted.text.strip()
 
 
-def _edited(query: str, wanted: Wanted, avoid: set[str], rng: Random) -> str:
+def _edited(query: str, wanted: ShopInstruction, avoid: set[str], rng: Random) -> str:
     """A query one word away from Best's: one of the instruction's words more, or one less."""
     words = query.split()
     absent = [word for word in wanted.words if word not in words]
@@ -88,7 +90,7 @@ def _edited(query: str, wanted: Wanted, avoid: set[str], rng: Random) -> str:
     return rng.choice(new) if new else query
 
 
-def _choices(state: State, wanted: Wanted) -> dict[str, float]:
+def _choices(state: State, wanted: ShopInstruction) -> dict[str, float]:
     """The actions that make sense on a page, each with its fit: larger is likelier."""
     page = page_of(state)
     if page["kind"] == "results":
@@ -98,7 +100,7 @@ def _choices(state: State, wanted: Wanted) -> dict[str, float]:
     return {PREVIOUS: 1.0, BACK: 0.0}
 
 
-def _result_choices(page: Mapping[str, Any], seen: frozenset[str], wanted: Wanted) -> dict[str, float]:
+def _result_choices(page: Mapping[str, Any], seen: frozenset[str], wanted: ShopInstruction) -> dict[str, float]:
     choices: dict[str, float] = {}
     for product in page["products"]:
         fit = wanted.coverage(words_of(product["title"]))
@@ -111,7 +113,7 @@ def _result_choices(page: Mapping[str, Any], seen: frozenset[str], wanted: Wante
     return choices
 
 
-def _item_choices(page: Mapping[str, Any], state: State, wanted: Wanted) -> dict[str, float]:
+def _item_choices(page: Mapping[str, Any], state: State, wanted: ShopInstruction) -> dict[str, float]:
     named, selected = wanted_values(page["options"], wanted), page["selected"]
     lines = lines_read(state, page["asin"])
     known = wanted.coverage(words_of(" ".join([page["title"], *lines, *named.values()])))
@@ -134,7 +136,7 @@ def _item_choices(page: Mapping[str, Any], state: State, wanted: Wanted) -> dict
     return choices
 
 
-def _nearest(values: Sequence[str], wanted: Wanted) -> str:
+def _nearest(values: Sequence[str], wanted: ShopInstruction) -> str:
     """The value that shares most words with the instruction, or "" if none shares half of its own."""
     asked = set(wanted.words)
 

@@ -32,7 +32,7 @@ TELLING_PAGES = ("description", "features")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ShopInstruction:
     """An instruction, read.
 
     Attributes:
@@ -59,13 +59,13 @@ class Wanted:
 
 
 @lru_cache(maxsize=4096)
-def read_instruction(instruction: str) -> Wanted:
+def read_instruction(instruction: str) -> ShopInstruction:
     """Read an instruction: content words and price limit."""
     lowered = instruction.lower()
     amounts = [float(dollars or amount) for dollars, amount in _LIMIT.findall(lowered)]
     words = words_of(_LIMIT.sub(" ", lowered))
     content = tuple(dict.fromkeys(word for word in words if word not in _FILLER))
-    return Wanted(content, f" {' '.join(words)} ", amounts[-1] if amounts else math.inf)
+    return ShopInstruction(content, f" {' '.join(words)} ", amounts[-1] if amounts else math.inf)
 
 
 @lru_cache(maxsize=16_384)
@@ -89,7 +89,7 @@ def price_fits(price_text: str, limit: float) -> bool:
     return not prices or min(prices) <= limit
 
 
-def wanted_values(options: Mapping[str, Sequence[str]], wanted: Wanted) -> dict[str, str]:
+def wanted_values(options: Mapping[str, Sequence[str]], wanted: ShopInstruction) -> dict[str, str]:
     """Return, for each option of a product, the value that the instruction names; the longest of several."""
     named: dict[str, str] = {}
     for name, values in options.items():

@@ -11,7 +11,7 @@ import gymnasium as gym
 
 from iad_policy.domains.webshop.reading import (
     TELLING_PAGES,
-    Wanted,
+    ShopInstruction,
     item_of,
     lines_read,
     page_of,
@@ -37,7 +37,7 @@ STEP = 0.01
 """Weight of getting on: an option chosen or a purchase made, among pages that fit equally well."""
 
 
-class InstructionVerifier:
+class WebShopVerifier:
     """Scores a candidate by what the page after it has of the instruction: 0-1, -1 for an invalid action."""
 
     information: Information = "proxy"
@@ -62,7 +62,7 @@ class InstructionVerifier:
         return _page(preview, wanted)
 
 
-def _page(preview: State, wanted: Wanted) -> Verdict:
+def _page(preview: State, wanted: ShopInstruction) -> Verdict:
     page = page_of(preview)
     if page["kind"] == "index":
         return Verdict(0.0, "Back on the search page: nothing found yet.")
@@ -74,7 +74,7 @@ def _page(preview: State, wanted: Wanted) -> Verdict:
     return _item(preview, item, wanted)
 
 
-def _results(preview: State, wanted: Wanted) -> Verdict:
+def _results(preview: State, wanted: ShopInstruction) -> Verdict:
     seen = visited(preview)
     fits = {
         product["asin"]: _hoped(_fit(wanted, product["title"], product["price"]), 1.0, preview)
@@ -87,7 +87,7 @@ def _results(preview: State, wanted: Wanted) -> Verdict:
     return Verdict(LOOKING * fits[best], f"The most promising product here is {best}.")
 
 
-def _item(preview: State, item: Mapping[str, Any], wanted: Wanted) -> Verdict:
+def _item(preview: State, item: Mapping[str, Any], wanted: ShopInstruction) -> Verdict:
     named, selected = wanted_values(item["options"], wanted), item["selected"]
     # What is still open counts as fulfilled, so that only a wrong choice lowers the score.
     chosen = [selected.get(name, value) for name, value in named.items()]
@@ -105,7 +105,7 @@ def _item(preview: State, item: Mapping[str, Any], wanted: Wanted) -> Verdict:
     )
 
 
-def _purchase(state: State, wanted: Wanted) -> Verdict:
+def _purchase(state: State, wanted: ShopInstruction) -> Verdict:
     item = item_of(state)
     if item is None:
         return Verdict(0.0, "No product page to buy from.")
@@ -121,7 +121,7 @@ def _purchase(state: State, wanted: Wanted) -> Verdict:
     )
 
 
-def _fit(wanted: Wanted, shown: str, price: str) -> float:
+def _fit(wanted: ShopInstruction, shown: str, price: str) -> float:
     """Which share of the instruction is shown, less where the price is too high."""
     return wanted.coverage(words_of(shown)) * (1.0 if price_fits(price, wanted.price_limit) else OVER_BUDGET)
 
@@ -131,7 +131,7 @@ def _hoped(fit: float, unread_share: float, preview: State) -> float:
     return fit if preview.steps_left < STEPS_TO_LOOK else fit + HOPE * unread_share * (1.0 - fit)
 
 
-def _said(wanted: Wanted, shown: str, price: str, *, wrong: Sequence[str], missing: Sequence[str]) -> str:
+def _said(wanted: ShopInstruction, shown: str, price: str, *, wrong: Sequence[str], missing: Sequence[str]) -> str:
     there = set(words_of(shown))
     absent = [word for word in wanted.words if word not in there]
     said = [f"Not seen here: {', '.join(absent)}." if absent else "All that is asked for is there."]

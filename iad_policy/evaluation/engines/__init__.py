@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 
 from iad_policy.errors import IADError
 from iad_policy.evaluation.config import THREADS
-from iad_policy.evaluation.journal import Desk
-from iad_policy.evaluation.worker import Job, Post
+from iad_policy.evaluation.journal import RunJournal
+from iad_policy.evaluation.worker import EpisodeJob, WorkerSpec
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.registry import load_object, load_own
 
@@ -17,7 +17,7 @@ ENGINES: Mapping[str, str] = {
     THREADS: "iad_policy.evaluation.engines.threads:Threads",
     "ray": "iad_policy.evaluation.engines.ray:Ray",
 }
-"""Name -> "module:class"; a class is called with the post that workers fill and the desk that they work for."""
+"""Name -> "module:class"; a class is called with the post that workers fill and the journal that they work for."""
 
 
 class EngineError(IADError):
@@ -27,19 +27,19 @@ class EngineError(IADError):
 class Engine(Protocol):
     """Runs episodes side by side."""
 
-    def work(self, jobs: Sequence[Job]) -> Iterator[EpisodeRecord]:
-        """Run every job, hand its record in at the desk, and yield it.
+    def work(self, jobs: Sequence[EpisodeJob]) -> Iterator[EpisodeRecord]:
+        """Run every job, hand its record in at the journal, and yield it.
 
-        It ends early, without an error, where the desk's meter was told to stop.
+        It ends early, without an error, where the journal's meter was told to stop.
 
         Raises:
-            RunStopped: What the desk says of a record, or before an episode.
+            RunStopped: What the journal says of a record, or before an episode.
             EngineError: Workers can't do these episodes.
         """
         ...
 
 
-MakeEngine: TypeAlias = Callable[[Post, Desk], Engine]
+MakeEngine: TypeAlias = Callable[[WorkerSpec, RunJournal], Engine]
 
 
 def load_engine(name: str) -> MakeEngine:

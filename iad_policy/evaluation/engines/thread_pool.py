@@ -9,7 +9,7 @@ JobT = TypeVar("JobT")
 DoneT = TypeVar("DoneT")
 
 
-class Crew(Generic[JobT, DoneT]):
+class ThreadPool(Generic[JobT, DoneT]):
     """Does jobs side by side.
 
     Args:
@@ -30,8 +30,8 @@ class Crew(Generic[JobT, DoneT]):
         An error of one worker stops the others, and is raised when they have ended. So is a Ctrl-C; a second one does
         not wait for them.
         """
-        ended: SimpleQueue[DoneT | _End] = SimpleQueue()
-        waiting = _Shared(jobs)
+        ended: SimpleQueue[DoneT | _ThreadEnd] = SimpleQueue()
+        waiting = _SharedIterator(jobs)
         # Daemons, so that a second Ctrl-C need not wait for an answer that may never come.
         threads = [
             Thread(target=self._attend, args=(waiting, ended), name=f"iad-worker-{place}", daemon=True)
@@ -47,7 +47,7 @@ class Crew(Generic[JobT, DoneT]):
                 thread.join()
             raise
 
-    def _ended(self, ended: "SimpleQueue[DoneT | _End]", n_working: int) -> Iterator[DoneT]:
+    def _ended(self, ended: "SimpleQueue[DoneT | _ThreadEnd]", n_working: int) -> Iterator[DoneT]:
         error: BaseException | None = None
         while n_working:
             try:
@@ -58,7 +58,7 @@ class Crew(Generic[JobT, DoneT]):
                 error = interrupt
                 self._stopped.set()
                 continue
-            if not isinstance(one, _End):
+            if not isinstance(one, _ThreadEnd):
                 yield one
                 continue
             n_working -= 1
@@ -68,23 +68,23 @@ class Crew(Generic[JobT, DoneT]):
         if error is not None:
             raise error
 
-    def _attend(self, waiting: "_Shared[JobT]", ended: "SimpleQueue[DoneT | _End]") -> None:
+    def _attend(self, waiting: "_SharedIterator[JobT]", ended: "SimpleQueue[DoneT | _ThreadEnd]") -> None:
         try:
             for done in self._serve(waiting):
                 ended.put(done)
-            ended.put(_End())
+            ended.put(_ThreadEnd())
         except BaseException as error:  # whatever it is, the thread that asked for the work is told
-            ended.put(_End(error))
+            ended.put(_ThreadEnd(error))
 
 
-class _End:
+class _ThreadEnd:
     """A worker has ended, by an error or without."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
 
-class _Shared(Iterator[JobT]):
+class _SharedIterator(Iterator[JobT]):
     """An iterator that several threads take from."""
 
     def __init__(self, items: Sequence[JobT]) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from iad_policy.errors import Interrupted
-from iad_policy.evaluation.engines.thread_pool import Crew
-from iad_policy.evaluation.journal import Desk
-from iad_policy.evaluation.worker import Job, Post, Worker
+from iad_policy.evaluation.engines.thread_pool import ThreadPool
+from iad_policy.evaluation.journal import RunJournal
+from iad_policy.evaluation.worker import EpisodeJob, Worker, WorkerSpec
 from iad_policy.recording.episode_record import EpisodeRecord
 
 
@@ -13,28 +13,28 @@ class Threads:
     """Runs episodes in threads of this process.
 
     Args:
-        post: What the workers do; each has an environment of its own.
-        desk: Where they hand it in.
+        spec: What the workers do; each has an environment of its own.
+        journal: Where they hand it in.
     """
 
-    def __init__(self, post: Post, desk: Desk) -> None:
-        self._post = post
-        self._desk = desk
+    def __init__(self, spec: WorkerSpec, journal: RunJournal) -> None:
+        self._spec = spec
+        self._journal = journal
 
-    def work(self, jobs: Sequence[Job]) -> Iterator[EpisodeRecord]:
+    def work(self, jobs: Sequence[EpisodeJob]) -> Iterator[EpisodeRecord]:
         """Run every job, and yield its record."""
-        yield from Crew(self._post.config.workers, self._serve, self._desk.meter.stopped).work(jobs)
+        yield from ThreadPool(self._spec.config.workers, self._serve, self._journal.meter.stopped).work(jobs)
 
-    def _serve(self, jobs: Iterator[Job]) -> Iterator[EpisodeRecord]:
-        desk = self._desk
-        worker = Worker(self._post, desk.meter)
+    def _serve(self, jobs: Iterator[EpisodeJob]) -> Iterator[EpisodeRecord]:
+        journal = self._journal
+        worker = Worker(self._spec, journal.meter)
         try:
             for job in jobs:
-                desk.refuse_if_over()
-                record = worker.run(job, desk.log(job))
-                desk.keep(record)
+                journal.refuse_if_over()
+                record = worker.run(job, journal.log(job))
+                journal.keep(record)
                 yield record
-                desk.refuse_if_hopeless(record)
+                journal.refuse_if_hopeless(record)
         except Interrupted:
             pass
         finally:

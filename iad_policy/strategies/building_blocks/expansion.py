@@ -7,7 +7,7 @@ from typing import TypeAlias
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import Ask, Asking, Propose, Simulate
 from iad_policy.strategies.building_blocks.rollouts import Decide, Rollout, roll_on, valued
-from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, Urge, back_up, selected
+from iad_policy.strategies.building_blocks.tree import Edge, Node, SelectionScore, Tree, back_up, selected
 from iad_policy.types import Candidate, State, score
 
 Ranking: TypeAlias = Callable[[State, list[Candidate]], Asking[list[Candidate]]]
@@ -15,11 +15,11 @@ Ranking: TypeAlias = Callable[[State, list[Candidate]], Asking[list[Candidate]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class SearchConfig:
     """What tells the Monte-Carlo searches apart.
 
     Attributes:
-        urge: Which of the visited actions of a node is visited next.
+        selection_score: Which of the visited actions of a node is visited next.
         ranking: In which order they are visited first.
         decide: How a rollout goes on where the tree ends.
         width: How many proposals a node is expanded with.
@@ -32,7 +32,7 @@ class Manner:
             verifier there too.
     """
 
-    urge: Urge
+    selection_score: SelectionScore
     ranking: Ranking
     decide: Decide
     width: int
@@ -44,7 +44,7 @@ class Manner:
     at_depth: float | None = None
 
 
-def iteration(tree: Tree, manner: Manner) -> Asking[Rollout | None]:
+def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
     """Select, expand, play to the end, and back up what that was worth.
 
     The way down ends where a node has no actions yet: it is expanded, its best-ranked action is taken, and the rollout
@@ -56,27 +56,27 @@ def iteration(tree: Tree, manner: Manner) -> Asking[Rollout | None]:
     """
     node = tree.root
     is_within = True
-    while is_within and not node.state.done and node.depth < manner.depth:
+    while is_within and not node.state.done and node.depth < config.depth:
         if not node.is_expanded:
-            yield from _expand(tree, node, manner)
+            yield from _expand(tree, node, config)
             is_within = False
         if not node.edges:
             break
-        node = yield from outcome(selected(node, manner.urge), manner.draws)
+        node = yield from outcome(selected(node, config.selection_score), config.draws)
     rollout = tree.way_to(node)
     if not rollout.candidates:
         return None
-    rollout = node.ended or (yield from _played(node, rollout, manner))
+    rollout = node.ended or (yield from _played(node, rollout, config))
     back_up(node.edges_above(), rollout.value)
     return rollout
 
 
-def _played(node: Node, rollout: Rollout, manner: Manner) -> Asking[Rollout]:
-    is_end = node.state.done or node.is_expanded or len(rollout) >= manner.depth
+def _played(node: Node, rollout: Rollout, config: SearchConfig) -> Asking[Rollout]:
+    is_end = node.state.done or node.is_expanded or len(rollout) >= config.depth
     if not is_end:
-        rollout = yield from roll_on(rollout, depth=manner.depth, decide=manner.decide)
-    if manner.at_depth is not None and not rollout.end.done and len(rollout) >= manner.depth:
-        rollout = replace(rollout, value=manner.at_depth)
+        rollout = yield from roll_on(rollout, depth=config.depth, decide=config.decide)
+    if config.at_depth is not None and not rollout.end.done and len(rollout) >= config.depth:
+        rollout = replace(rollout, value=config.at_depth)
     else:
         rollout = yield from valued(rollout)
     if is_end:
@@ -84,11 +84,11 @@ def _played(node: Node, rollout: Rollout, manner: Manner) -> Asking[Rollout]:
     return rollout
 
 
-def _expand(tree: Tree, node: Node, manner: Manner) -> Asking[None]:
-    n = manner.width if node.by else manner.root_width
-    counted = yield from proposed(tree, node, n, temperature=manner.temperature, notes=manner.notes)
+def _expand(tree: Tree, node: Node, config: SearchConfig) -> Asking[None]:
+    n = config.width if node.by else config.root_width
+    counted = yield from proposed(tree, node, n, temperature=config.temperature, notes=config.notes)
     node.consider([candidate for candidate, _ in counted])  # known even if the budget ends with the ranking
-    node.consider((yield from manner.ranking(node.state, [edge.candidate for edge in node.edges])))
+    node.consider((yield from config.ranking(node.state, [edge.candidate for edge in node.edges])))
 
 
 def proposed(
@@ -110,7 +110,7 @@ def outcome(edge: Edge, draws: int = 1) -> Asking[Node]:
     """Return where an action leads at this visit: where the environment is random, `draws` outcomes take turns."""
     draw = edge.n % draws if edge.node.state.is_random else 0
     if draw >= len(edge.draws):
-        edge.lead_to((yield from Simulate(edge.node.state, edge.candidate, len(edge.draws))))
+        edge.add_child((yield from Simulate(edge.node.state, edge.candidate, len(edge.draws))))
     return edge.draws[min(draw, len(edge.draws) - 1)]
 
 

@@ -1,7 +1,6 @@
-"""The tree that methods which look ahead share: states, the actions considered there, and what they turned out worth.
+"""The search tree of methods that look ahead: states, the actions considered there, and their estimated values.
 
-It asks nothing: `iad_policy.strategies.building_blocks.expansion` grows it, and what is read from it (a choice, preference pairs, value data) is
-a pure function of it.
+The tree asks for nothing. `expansion` grows it; choices, preference pairs and value data are pure functions of it.
 """
 
 import math
@@ -16,7 +15,7 @@ from iad_policy.types import Candidate, State
 
 Pick = Literal["visits", "value"]
 """What decides which action of the root is taken: how often it was visited, or what its visits were worth."""
-Urge = Callable[["Edge"], float]
+SelectionScore = Callable[["Edge"], float]
 """How strongly an action that was visited asks to be visited again."""
 
 
@@ -41,7 +40,7 @@ class Edge:
     draws: list["Node"] = field(default_factory=list)
 
     @property
-    def ends(self) -> list["Node"]:
+    def children(self) -> list["Node"]:
         """The different nodes it leads to, in order."""
         return list(dict.fromkeys(self.draws))
 
@@ -50,7 +49,7 @@ class Edge:
         self.q = (self.q * self.n + worth) / (self.n + 1)
         self.n += 1
 
-    def lead_to(self, state: State) -> "Node":
+    def add_child(self, state: State) -> "Node":
         """Add the next draw; returns its node, which is an earlier draw's where both look the same."""
         node = next((known for known in self.draws if _looks_like(known.state, state)), None) or Node(state, self)
         self.draws.append(node)
@@ -121,7 +120,7 @@ class Tree:
         while todo:
             node = todo.pop()
             yield node
-            todo.extend(end for edge in reversed(node.edges) for end in reversed(edge.ends))
+            todo.extend(end for edge in reversed(node.edges) for end in reversed(edge.children))
 
     def way_to(self, node: Node) -> Rollout:
         """Return the steps from the root to a node."""
@@ -144,24 +143,24 @@ class Tree:
         return max(visited or self.root.edges, key=statistics).candidate
 
 
-def ucb1(c_exp: float) -> Urge:
-    """Return Agent Q's urge: Q(h, a) + c_exp sqrt(ln N(h) / (1 + N(h, a))) (arXiv 2408.07199, Algorithm 1)."""
+def ucb1(c_exp: float) -> SelectionScore:
+    """Return Agent Q's score: Q(h, a) + c_exp sqrt(ln N(h) / (1 + N(h, a))) (arXiv 2408.07199, Algorithm 1)."""
 
-    def urge(edge: Edge) -> float:
+    def selection_score(edge: Edge) -> float:
         return edge.q + c_exp * math.sqrt(math.log(edge.node.n) / (1 + edge.n))
 
-    return urge
+    return selection_score
 
 
 def uct(edge: Edge) -> float:
-    """LATS' urge: the mean worth + sqrt(2 ln N_p / N), N_p the visits that went on from the node (arXiv 2310.04406)."""
+    """Return LATS' score: mean value + sqrt(2 ln N_p / N), N_p the visits of the node (arXiv 2310.04406)."""
     return edge.q + math.sqrt(2 * math.log(edge.node.n) / edge.n)
 
 
-def selected(node: Node, urge: Urge) -> Edge:
-    """Return the action to visit: in order of the ranking while one was never visited, then the strongest urge."""
+def selected(node: Node, selection_score: SelectionScore) -> Edge:
+    """Return the action to visit: in order of the ranking while one was never visited, then the highest score."""
     unvisited = next((edge for edge in node.edges if not edge.n), None)
-    return unvisited or max(node.edges, key=urge)
+    return unvisited or max(node.edges, key=selection_score)
 
 
 def back_up(path: Iterable[Edge], worth: float) -> None:
@@ -170,7 +169,7 @@ def back_up(path: Iterable[Edge], worth: float) -> None:
         edge.visited(worth)
 
 
-class Preference(NamedTuple):
+class ActionPreference(NamedTuple):
     """Two actions of one state, of which one is better (arXiv 2408.07199, section 4.2).
 
     Attributes:
@@ -188,7 +187,7 @@ class Preference(NamedTuple):
     source: Literal["visits", "rank", "both"]
 
 
-def preference_pairs(tree: Tree, alpha: float = 0.5, theta: float = 0.2) -> list[Preference]:
+def preference_pairs(tree: Tree, alpha: float = 0.5, theta: float = 0.2) -> list[ActionPreference]:
     """Return the pairs of actions that the tree tells apart, node by node.
 
     Only actions that were visited count, and a pair needs |Q_mix(a) - Q_mix(b)| >= theta, as in eq. 10 (Algorithm 1 has
@@ -207,10 +206,10 @@ def preference_pairs(tree: Tree, alpha: float = 0.5, theta: float = 0.2) -> list
     return pairs
 
 
-def _preference(better: Edge, worse: Edge, margin: float) -> Preference:
+def _preference(better: Edge, worse: Edge, margin: float) -> ActionPreference:
     by_visits, by_rank = better.q > worse.q, better.rank > worse.rank
     source: Literal["visits", "rank", "both"] = "both" if by_visits and by_rank else "visits" if by_visits else "rank"
-    return Preference(better.node.state, better.candidate, worse.candidate, margin, source)
+    return ActionPreference(better.node.state, better.candidate, worse.candidate, margin, source)
 
 
 def _looks_like(one: State, other: State) -> bool:
