@@ -123,14 +123,14 @@ $(READY): pyproject.toml
 			echo "iad needs the Python module venv: sudo apt-get install python3-venv, then run make again." >&2; exit 1; \
 		fi; \
 	fi; \
-	echo "Setting up $(VENV) with $$($$found --version): once, XXX ..."; \
+	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 600 MB ..."; \
 	$$found -m venv $(VENV); \
 	$(PY) -m pip install --quiet --editable .; \
 	touch $@
 
 # What tests, types, plots and the documentation need as well.
 $(READY_DEV): $(READY)
-	@echo "Adding to $(VENV) what tests and documentation need: once, XXX ..."
+	@echo "Adding to $(VENV) what tests and documentation need: once, about two minutes and 550 MB more ..."
 	@$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"
 	@touch $@
 

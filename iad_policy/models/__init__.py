@@ -70,6 +70,7 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
         sampling: Of a client made by name: `top_p=`, `logprobs=True`. Other sampling is another client.
 
     Raises:
+        MissingExtra: litellm, through which models are asked by name, is not installed.
         ValueError: An empty name.
         TypeError: Neither a name nor a model, or sampling for one that is made already.
     """

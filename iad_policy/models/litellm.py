@@ -1,4 +1,4 @@
-"""Hosted and local models through litellm, which is imported when the first client is made: it costs seconds.
+"""Hosted and local models through litellm, which is imported when the first question is asked: it costs seconds.
 
 Of litellm only the translation to providers is used. Its retries, cache, router and callbacks are not: retries are ours
 so that they are bounded and honour Retry-After, and a call is counted once.
@@ -13,17 +13,19 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import cache
+from importlib.util import find_spec
 from itertools import accumulate
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from iad_policy.errors import ModelError
+from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
 from iad_policy.models.call_context import current_call, pause
 from iad_policy.models.rate_limit import RateLimit
 from iad_policy.types import Usage
 
+PACKAGE = "litellm"
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
 """Kinds of errors that another try may mend; the others fail at once."""
 FIRST_WAIT_S = 1.0
@@ -48,6 +50,9 @@ class LiteLLMModel:
         sleep: Waits between tries; by default until the run is told to stop.
         clock: Seconds since the epoch, to read a Retry-After that is a date.
         sampling: Passed on to the provider (`top_p=`, `stop=` ...); what it doesn't know is left out.
+
+    Raises:
+        MissingExtra: litellm is not installed.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class LiteLLMModel:
             raise ValueError(
                 f"expected max_retries of 0 or more and max_parallel of 1 or more, got {max_retries} and {max_parallel}"
             )
+        _require_litellm()
         self.name = name
         self._api_base = api_base
         self._api_key = api_key
@@ -243,6 +249,20 @@ _FIXES = {
 _importing = Lock()
 
 
+def _require_litellm() -> None:
+    """Say that litellm is missing before anything is asked, without importing it.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        found = find_spec(PACKAGE)
+    except (ImportError, ValueError):  # something keeps it from being found
+        found = None
+    if found is None:
+        raise MissingExtra(PACKAGE)
+
+
 @cache
 def _litellm() -> Any:
     # Without it the import fetches a price table, retrying for seconds where there is no network.
@@ -250,7 +270,13 @@ def _litellm() -> Any:
     # Filters are of the whole process, so they are only touched here, under the lock, and never around a call.
     with _importing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import litellm
+        try:
+            import litellm
+        except ImportError as error:
+            raise ModelError(
+                f"expected to import litellm, got: {error}; {install_command(PACKAGE)} --upgrade",
+                kind="not_found",
+            ) from error
 
         litellm.ModelResponse()  # its first use builds a pydantic schema, which warns
     litellm.suppress_debug_info = True
