@@ -34,7 +34,7 @@ from iad_policy.models.call_context import current_call
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.answerer import Cast
+from iad_policy.runtime.components import Components
 from iad_policy.types import Information
 
 N_STEPS = 5
@@ -137,7 +137,7 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
     """Run a configuration with everything saved, and write its summary."""
     asked = RunConfig(**{"env": "Corridor", "agent": "fake", "verifier": "instant", "strategies": ("single",)} | config)
     cached = CachedModel(model, folder.with_suffix(".sqlite"))
-    components = Cast(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
+    components = Components(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
     runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: components)
     results = Results(Heading(asked, "proxy", asked.tasks, {}))
     with RunFolder(folder, runner.config()) as kept:

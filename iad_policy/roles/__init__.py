@@ -1,8 +1,8 @@
-"""Who answers `Ask` when there is no language model for it.
+"""Roles answer `Ask` without a language model.
 
-The ranker and the evaluator take the verifier's verdicts that the subject carries; the paraphraser exchanges phrases,
-other ones at each call; the other roles fill templates. The log names the source, so a table can't pass such a text off
-as a model's.
+The ranker and the evaluator use the verifier's verdicts that come with the subject. The paraphraser exchanges phrases,
+different ones at each call. The other roles fill templates. The log names the source, so that no table can present such
+a text as a model's.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from iad_policy.strategies.building_blocks.attempts import evaluation_of, summar
 from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
 
 NO_COMPLAINT = "No complaint; look once more at the task."
-"""The critic's word on a candidate that its verdict says nothing about: it names no error."""
+"""The critic's text about a candidate whose verdict has no critique. It names no error."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
 
@@ -28,7 +28,7 @@ class TemplateRoles:
     source = "template"
 
     def answer(self, role: str, state: State, subject: Any) -> str:
-        """Return the role's text; see the module."""
+        """Return the role's text. See the module."""
         if role not in ROLES:
             raise UnknownName("role", role, ROLES)
         candidates = [part for part in _parts(subject) if isinstance(part, Candidate)]
@@ -58,7 +58,7 @@ class AssignedRoles:
         default: Component of all other roles.
 
     Raises:
-        UnknownName: No such role.
+        UnknownName: There is no such role.
     """
 
     def __init__(self, assigned: Mapping[str, Roles], default: Roles) -> None:
@@ -70,34 +70,34 @@ class AssignedRoles:
 
     @property
     def identity(self) -> str:
-        """Names all that their answers depend on."""
+        """Everything their answers depend on."""
         named = [f"{role}: {_identity(one)}" for role, one in sorted(self.assigned.items())]
         return "; ".join([_identity(self.default), *named])
 
     def answer(self, role: str, state: State, subject: Any) -> str:
-        """Return the text of whoever plays the role."""
+        """Return the text of the role's component."""
         return self.assigned.get(role, self.default).answer(role, state, subject)
 
 
 def component_for(roles: Roles, role: str) -> Roles:
-    """Return who plays one role."""
+    """Return the component used for one role."""
     return roles.assigned.get(role, roles.default) if isinstance(roles, AssignedRoles) else roles
 
 
 def load_roles(
     roles: Roles | Mapping[str, str | Roles] | None, env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None
 ) -> Roles:
-    """Return who plays the roles.
+    """Return the component used for the roles.
 
     Args:
-        roles: Who plays all of them; or, by role, who plays single ones (`"litellm:<model>"`, `"template"`, or an
-            object with `answer`), the others being played by default; None for the default.
-        env: The environment, whose prompts language models are given.
-        agent: Its language model plays by default.
-        verifier: Likewise, where the agent has none.
+        roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`, or
+            an object with `answer`). The other roles keep the default. None takes the default for all.
+        env: The environment, whose prompts language models get.
+        agent: The agent, whose language model is the default.
+        verifier: The verifier, whose language model is the default if the agent has none.
 
     Raises:
-        UnknownName: No such role, or no such player.
+        UnknownName: There is no such role, or no such component.
     """
     if roles is not None and not isinstance(roles, Mapping):
         return roles
@@ -139,9 +139,9 @@ def _critique(candidate: Candidate) -> str:
 
 
 def default_roles(env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None) -> Roles:
-    """Return who plays the roles where nobody is named: the agent's own language model, as in the papers.
+    """Return the component for roles that are not assigned: the agent's own language model, as in the papers.
 
-    Without one it is the verifier's, and without that these templates.
+    If the agent has none, it is the verifier's. Without any model, it is `TemplateRoles`.
     """
     for one in (agent, verifier):
         model = getattr(one, "model", None)

@@ -1,6 +1,6 @@
-"""Verifiers: what scores a candidate before it is committed.
+"""Verifiers score a candidate before it is committed.
 
-To add one: write its file, and name it in `VERIFIERS`; your own is `module:object`, see docs/add-a-verifier.md.
+To add one, write its file and name it in `VERIFIERS`. Your own is `module:object`: see docs/add-a-verifier.md.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ VERIFIERS: Mapping[str, str] = {
     "alone": "iad_policy.verifiers.corrupted:alone",
     "sparse": "iad_policy.verifiers.corrupted:sparse",
 }
-"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+"""Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 
 NO_VERIFIER = "none"
-"""Instead of a name: strategies that ask for verdicts then refuse."""
+"""Stands for no verifier. Strategies that ask for verdicts then refuse to run."""
 
 INFORMATION = ("oracle", "proxy", "self", "learned")
 
@@ -41,8 +41,8 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
         env: The environment whose actions it will see.
 
     Raises:
-        UnknownName: No such name, or a label that is none of oracle, proxy, self and learned.
-        TypeError: Neither a name nor something that verifies.
+        UnknownName: There is no such name, or the label is not one of oracle, proxy, self and learned.
+        TypeError: It is neither a name nor something that verifies.
     """
     if isinstance(verifier, str):
         name, _, argument = verifier.partition(":")

@@ -18,7 +18,7 @@ from iad_policy.models.litellm import LiteLLMModel
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.answerer import Cast
+from iad_policy.runtime.components import Components
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config
 from tests.iad_policy.openai_server import OpenAIServer, Reply, serving
 
@@ -69,7 +69,7 @@ def run(
         timeout_s=timeout_s,
         sleep=lambda seconds: None,
     )
-    here = Cast(LanguageAgent(model), Liker(), TemplateRoles())
+    here = Components(LanguageAgent(model), Liker(), TemplateRoles())
     runner = Runner(asked, lambda: DialsEnv(n_tasks), lambda *_: here)
     results = Results(runner.heading)
     with RunFolder(folder, runner.config(), free=FREE) as kept:

@@ -27,7 +27,7 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.answerer import Cast
+from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Usage
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config
 
@@ -141,7 +141,7 @@ def test_workers_share_one_cache_and_wait_for_an_answer_that_another_one_asked_f
         return "Action: turn[1]"
 
     model = CachedModel(ScriptedModel(answer), tmp_path / "cache.sqlite")
-    here = Cast(LanguageAgent(model), Liker(), TemplateRoles())
+    here = Components(LanguageAgent(model), Liker(), TemplateRoles())
     for name in ("first", "second"):
         runner = Runner(config(workers=16), DialsEnv, lambda *_: here)
         with RunFolder(tmp_path / name, runner.config()) as folder:
