@@ -72,6 +72,7 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
             client.
 
     Raises:
+        MissingExtra: The package litellm is not installed.
         ValueError: The name is empty.
         TypeError: It is neither a name nor a model, or sampling options were given for an existing client.
     """
