@@ -27,9 +27,7 @@ def iad_fb(
     When the budget ends, the incumbent is committed, as by `iad`.
     """
     if k is not None and k < 0:
-        raise ValueError(
-            f"expected k, the number of judge texts, to be 0 or more, got {k}; leave it out for a judge text in every refinement"
-        )
+        raise ValueError(f"expected k, the number of judge texts, to be 0 or more, got {k}; None sets no limit")
     n_judged = 0
 
     def judged(at: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:

@@ -1,7 +1,7 @@
-"""The proxy verifier of `IAD/InterCodeBash-v0`: what a command did on its fork, against the instruction. No gold.
+"""The proxy verifier of `IAD/InterCodeBash-v0`: it compares a command's effects with the instruction. No gold.
 
-It reads exit code, error text and output, what was created, changed and deleted, and how many other candidates came to
-the same. Whether to submit is judged by what the last command did.
+It reads the exit code, the error text and output, the created, changed and deleted files, and the number of other
+candidates with the same result. A submission is scored by the effects of the last command.
 """
 
 import re
@@ -15,16 +15,16 @@ from iad_policy.types import Candidate, Information, State, Verdict
 
 INVALID = -1.0
 SUBMIT_BONUS = 0.05
-"""Weight of being done: submitting what is fine is better than doing more."""
+"""Bonus for submitting: to submit a good result is better than to continue."""
 AGREEMENT = 0.15
-"""Weight of the share of the other candidates that came to the same."""
+"""Weight of the share of the other candidates with the same result."""
 _ERROR = re.compile(r"no such file|cannot|not found|denied|invalid|usage:|try '|is a directory", re.IGNORECASE)
 _ENDING = re.compile(r"\.(\w+)$")
 _PATH = re.compile(r"/[\w./-]+")
 
 
 class BashVerifier:
-    """Scores a candidate by what its command did: about 0-1, -1 for an invalid one."""
+    """Scores a candidate by the effects of its command: about 0-1, or -1 for an invalid one."""
 
     information: Information = "proxy"
     needs_preview = True
@@ -33,14 +33,14 @@ class BashVerifier:
         pass
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Look at each candidate's preview, and at how many agree with it."""
+        """Score each candidate's preview, and count how many agree with it."""
         errand = read_instruction(state.info["instruction"])
         results = [_result(candidate) for candidate in (*candidates, *among)]
         return [_verdict(state, candidate, errand, results) for candidate in candidates]
 
 
 def _result(candidate: Candidate) -> Any:
-    """What a candidate came to: output and changes."""
+    """Return a candidate's result: output and changes."""
     preview = candidate.preview
     if preview is None:
         raise ValueError(f"expected a preview of {candidate.action!r}, got none; a driver attaches it")
@@ -64,7 +64,7 @@ def _verdict(state: State, candidate: Candidate, errand: ShellInstruction, resul
 
 
 def _judged(info: Mapping[str, Any], errand: ShellInstruction) -> Verdict:
-    """Score a command's outcome: each finding that fits adds to 0.5, each that doesn't takes away."""
+    """Score a command's outcome. It starts at 0.5, and each finding adds or subtracts its weight."""
     facts, output = info["facts"], info["page"]["output"]
     findings: dict[str, float] = {}
     complaints: list[str] = []
@@ -101,7 +101,7 @@ def _stays_where_named(facts: Mapping[str, Any], output: str, errand: ShellInstr
 
 
 def _touches_every_place(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
-    """Where a new place is named, something has to be there."""
+    """Penalise a change that leaves the named new place empty."""
     made = [path for path in errand.paths if errand.words & {"create", "make", "new", "into", "write", "save", "copy"}]
     touched = _touched(facts)
     missed = [place for place in made[-1:] if not any(f"{path}/".startswith(f"{place}/") for path in touched)]
@@ -118,7 +118,7 @@ def _keeps_what_was_there(facts: Mapping[str, Any], output: str, errand: ShellIn
 
 
 def _right_kind(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
-    """Where a kind of file is named, those and no others are touched; the others where it is the exception."""
+    """Check that only files of the named kind are touched, or only others if the kind is the exception."""
     paths = [path for path in _touched(facts) if "." in path.rpartition("/")[2]]
     if not errand.endings or not paths:
         return 0.0
@@ -137,7 +137,7 @@ def _says_something(facts: Mapping[str, Any], output: str, errand: ShellInstruct
 
 
 def _right_number(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
-    """A number where one is asked for, and as many lines as were asked for."""
+    """Check for a number if one is asked for, and for the requested number of lines."""
     lines = output.strip().splitlines()
     is_number = len(lines) == 1 and lines[0].strip().isdigit()
     if errand.asks_for_number:
@@ -160,7 +160,7 @@ def _right_number(facts: Mapping[str, Any], output: str, errand: ShellInstructio
 
 
 def _right_names(facts: Mapping[str, Any], output: str, errand: ShellInstruction) -> float:
-    """Paths of the kind, and lines with the word, that are asked for."""
+    """Check that the output is paths, or paths of the requested kind."""
     lines = output.strip().splitlines()
     if errand.endings and "path" in " ".join(errand.words) and lines and all(map(_PATH.fullmatch, lines)):
         return 0.15 if all(line.endswith(f".{errand.endings[0]}") for line in lines) else -0.2

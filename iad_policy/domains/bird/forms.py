@@ -1,4 +1,4 @@
-"""Which query a wording asks for: a count, a list, an average, the one with the most ..., and how each is written."""
+"""Forms of queries: finds the kind of query for a wording (a count, a list, an average ...) and writes it."""
 
 import re
 
@@ -44,7 +44,7 @@ def draft(asked: ParsedQuestion, schema: ReadableSchema, choose: Chooser) -> Que
 
 
 def _forms(asked: ParsedQuestion) -> dict[str, float]:
-    """How well each form of query fits the wording."""
+    """Return how well each form of query fits the wording."""
     kinds = {clue.kind for clue in asked.clues}
     many = asked.says(r"\bhow many\b")
     return {
@@ -62,7 +62,7 @@ def _forms(asked: ParsedQuestion) -> dict[str, float]:
 
 
 def _targets(scope: Scope) -> str:
-    """The columns that the question wants to see."""
+    """Return the columns that the question asks for."""
     lowered = scope.asked.text.lower()
     head = _LAST.search(lowered) or _HEAD.search(lowered)
     nouns = re.split(r" and (?:the )?|, ", head[1]) if head else [lowered]
@@ -117,7 +117,7 @@ def _total(scope: Scope) -> Query:
 
 
 def _measured(scope: Scope, word: str) -> str:
-    """The number that is averaged or summed up: named after the word, or anywhere."""
+    """Return the number to average or sum up: the one named after the word, or any in the question."""
     lowered = scope.asked.text.lower()
     aliases = [
         c for c in scope.asked.clues if c.kind == "column" and scope.schema.named(c.text) and c.phrase in lowered

@@ -1,4 +1,4 @@
-"""Links the words of a question to tables, columns and conditions, each choice as likely as it fits."""
+"""Links the words of a question to tables, columns and conditions. Better fits are more likely choices."""
 
 import math
 import re
@@ -13,14 +13,14 @@ COUNTED = re.compile(r"(?:how many|number of|how much)(?: of the| of| more)?(?: 
 
 
 class Chooser:
-    """Chooses among options by their fit: the largest when cold, as likely as `exp(fit / heat)` when warm."""
+    """Chooses among options by their fit: the largest at heat 0, else with probability ~ exp(fit / heat)."""
 
     def __init__(self, heat: float, rng: Random) -> None:
         self._scale = 0.6 * heat
         self._rng = rng
 
     def one(self, options: Mapping[T, float]) -> T:
-        """Return one of the options, the first of equals when cold."""
+        """Return one of the options. At heat 0, ties go to the first."""
         top = max(options.values())
         if self._scale <= 0.0:
             return next(option for option, fit in options.items() if fit == top)
@@ -28,12 +28,12 @@ class Chooser:
         return self._rng.choices(list(options), weights)[0]
 
     def takes(self, fit: float) -> bool:
-        """Whether something that fits that well is taken."""
+        """Return whether an option with this fit is taken, rather than nothing with fit 0."""
         return self.one({True: fit, False: 0.0})
 
 
 class Scope(NamedTuple):
-    """What a draft is made from."""
+    """The inputs of a draft: parsed question, schema, chooser and base table."""
 
     asked: ParsedQuestion
     schema: ReadableSchema
@@ -42,7 +42,7 @@ class Scope(NamedTuple):
 
 
 def table_fit(table: str, asked: ParsedQuestion, schema: ReadableSchema) -> float:
-    """How much the question is about rows of a table."""
+    """Return how much the question is about rows of a table."""
     own = set(stems_of(table)) | {s for c in schema.of(table) if c.is_key for s in c.stems if c.name != "name"}
     own -= {"id", "code"}
     counted = COUNTED.search(asked.text.lower())
@@ -60,14 +60,14 @@ def table_fit(table: str, asked: ParsedQuestion, schema: ReadableSchema) -> floa
 
 
 def join_fit(join: Join, asked: ParsedQuestion) -> float:
-    """How likely a key is the one meant, where two tables have several."""
+    """Return how likely this key is meant if two tables have several."""
     stems = set(stems_of(join.column)) - {"id"}
     clues = " ".join(clue.text for clue in asked.clues)
     return 0.5 * len(stems & set(asked.stems)) + 2.0 * (join.column in clues)
 
 
 def column_fit(column: ReadableColumn, words: tuple[str, ...], scope: Scope) -> float:
-    """How well the stems of some words fit a column."""
+    """Return how well the stems of some words fit a column."""
     shared = len(column.stems & set(words)) - 0.12 * len(column.stems - set(words))
     fit = 1.2 * shared + 0.25 * len(column.said & set(words)) + 0.5 * (column.table == scope.base)
     table = set(stems_of(column.table))
@@ -76,7 +76,7 @@ def column_fit(column: ReadableColumn, words: tuple[str, ...], scope: Scope) -> 
 
 
 def column_for(scope: Scope, words: tuple[str, ...], *, numbers: bool = False) -> ReadableColumn:
-    """Draw the column that words mean; a table's name means the name or title of its rows."""
+    """Draw the column that words mean. A table's name means the name or title of its rows."""
     options: dict[ReadableColumn, float] = {}
     for column in scope.schema.columns:
         if numbers and not column.is_number:
@@ -89,7 +89,7 @@ def column_for(scope: Scope, words: tuple[str, ...], *, numbers: bool = False) -
 
 
 def resolved(expression: str, scope: Scope) -> str:
-    """Give each column of an expression its table: the one the question is about, where there are several."""
+    """Add its table to each column of an expression. Among several tables, the question's topic is preferred."""
     parts, end = [], 0
     for word in identifiers(expression):
         options = {
@@ -104,7 +104,7 @@ def resolved(expression: str, scope: Scope) -> str:
 
 
 def conditions_of(scope: Scope) -> tuple[str, ...]:
-    """Draw the conditions: what the evidence says, names in the question, values it says, days."""
+    """Draw the conditions: those of the evidence, names in the question, quoted values, and dates."""
     asked = scope.asked
     formulas = " ".join(clue.text for clue in asked.clues if clue.kind == "formula")
     found = []
@@ -125,7 +125,7 @@ def conditions_of(scope: Scope) -> tuple[str, ...]:
 
 
 def _is_name(phrase: str, scope: Scope) -> bool:
-    """Whether a phrase that refers to a column is a value of it, and not a word for the column."""
+    """Return whether a phrase that refers to a column is a value of it, and not a word for the column."""
     words = {s for table in scope.schema.tables for s in stems_of(table)}
     words |= {s for column in scope.schema.columns for s in column.stems}
     return phrase in scope.asked.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
@@ -136,7 +136,7 @@ def _literal(text: str) -> str:
 
 
 def _column_of(name: str, scope: Scope) -> ReadableColumn:
-    """Draw the column that a name in the question is a value of."""
+    """Draw the column that has a name in the question as a value."""
     options = {}
     for column in scope.schema.columns:
         if column.type.upper() != "TEXT":
@@ -154,7 +154,7 @@ def _shape(text: str) -> str:
 
 
 def _said_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
-    """Columns whose sample value the question says, word for word."""
+    """Return columns with a sample value that the question contains word for word."""
     text = f" {re.sub(r'[?.,]', ' ', scope.asked.text)} "
     explained = " ".join(clue.phrase for clue in scope.asked.clues)
     return [
@@ -184,7 +184,7 @@ def _between(scope: Scope) -> list[str]:
 
 
 def translated(formula: str, scope: Scope) -> str:
-    """A formula of the evidence in SQL: DIVIDE and its kind are spelt out, what is summed where something holds too."""
+    """Return a formula of the evidence in SQL: DIVIDE and the like as operators, and conditional sums as CASE."""
     for name, sign in (("DIVIDE", "/"), ("SUBTRACT", "-"), ("MULTIPLY", "*")):
         while (start := formula.find(f"{name}(")) >= 0:
             first, second, end = _arguments(formula, start + len(name))
@@ -203,7 +203,7 @@ def _summed(match: re.Match[str]) -> str:
 
 
 def _arguments(text: str, opening: int) -> tuple[str, str, int]:
-    """The two arguments of a call whose bracket opens at a place, and where it ends."""
+    """Return the two arguments of the call whose bracket opens at a position, and the position of its end."""
     depth, comma, end = 0, len(text), len(text)
     for place in range(opening, len(text)):
         depth += {"(": 1, ")": -1}.get(text[place], 0)

@@ -1,4 +1,4 @@
-"""A query in parts that can be exchanged: every column with its table's name, joins derived from what is named."""
+"""A query in exchangeable parts: every column has its table's name, and joins follow from the named tables."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,14 +16,14 @@ class Query(NamedTuple):
     """The parts of a query.
 
     Attributes:
-        select: What is shown.
-        base: The table that rows are counted of.
-        joins: The keys by which other tables are joined, in order.
+        select: The selected expressions.
+        base: The table whose rows are counted.
+        joins: The keys that join other tables, in order.
         where: Conditions, all of which must hold.
-        group: What rows are grouped by; empty for none.
-        having: A condition on groups; empty for none.
-        order: What rows are ordered by; empty for none.
-        limit: How many rows; empty for all.
+        group: Expression to group by. Empty for none.
+        having: A condition on groups. Empty for none.
+        order: Expression to order by. Empty for none.
+        limit: Maximum number of rows. Empty for all.
     """
 
     select: str
@@ -36,7 +36,7 @@ class Query(NamedTuple):
     limit: str = ""
 
     def text(self) -> str:
-        """The query in SQL."""
+        """Return the query in SQL."""
         reached, parts = {self.base}, [f"SELECT {self.select} FROM {self.base}"]
         for join in self.joins:
             new = join.to_table if join.table in reached else join.table
@@ -52,13 +52,13 @@ class Query(NamedTuple):
         return " ".join([*parts, *(f"{head} {content}" for head, content in clauses if content)])
 
     def tables(self) -> list[str]:
-        """The tables that its parts name outside of subqueries, the base first."""
+        """Return the tables that its parts name outside of subqueries, with the base first."""
         parts = " ".join((self.select, *self.where, self.group, self.having, self.order))
         return list(dict.fromkeys([self.base, *_NAMED.findall(_outermost(parts))]))
 
 
 def read_query(sql: str) -> Query | None:
-    """Read a query that `Query.text` wrote; None for any other."""
+    """Parse a query that `Query.text` wrote, or return None for any other."""
     parts = dict(_clauses(sql))
     source = parts.get("FROM", "")
     base = source.partition(" ")[0]
@@ -74,7 +74,7 @@ def read_query(sql: str) -> Query | None:
 
 
 def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) -> Query | None:
-    """Return a query with the joins that its parts need, over the fewest keys; None if a table can't be reached."""
+    """Return a query with the joins that its parts need, using as few keys as possible, or None if there are none."""
     wished = list(prefer)
     keys = sorted(schema.joins, key=lambda join: wished.index(join) if join in wished else len(wished))
     reached, joins = [query.base], list[Join]()
@@ -88,7 +88,7 @@ def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) ->
 
 
 def _path(reached: list[str], table: str, keys: list[Join]) -> list[Join] | None:
-    """The fewest keys from the reached tables to a table, breadth first."""
+    """Return the shortest path of keys from the reached tables to a table, by breadth-first search."""
     ways: dict[str, list[Join]] = {start: [] for start in reached}
     front = list(ways)
     while front:
@@ -107,7 +107,7 @@ def _path(reached: list[str], table: str, keys: list[Join]) -> list[Join] | None
 
 
 def _outermost(text: str) -> str:
-    """A text without its subqueries and quotes."""
+    """Return a text without its subqueries and quotes."""
     text = re.sub(r"'(?:[^']|'')*'", "''", text)
     while (start := text.find("(SELECT")) >= 0:
         depth = 0

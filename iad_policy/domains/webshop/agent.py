@@ -1,9 +1,9 @@
-"""A keyless shopper for `IAD/WebShop-v0`: stochastic, reads only the observation, knows no gold.
+"""A rule-based agent for `IAD/WebShop-v0`. It is stochastic and reads only the observation, without gold.
 
-It searches with words of the instruction, opens the product whose title has most of them, clicks the options that the
-instruction names, may look at a sub page, and buys. A temperature makes it drop words, take other products and forget
-options: without one it is greedy. Given best and worst, it keeps and edits parts of Best's action and keeps away from
-Worst's; it never reads a score.
+It searches with words of the instruction, opens the product whose title contains most of them, clicks the options that
+the instruction names, may open a sub page, and buys. The temperature makes it drop words, choose other products and
+forget options. Without temperature it is greedy. Given best and worst, it keeps and edits parts of Best's action and
+avoids Worst's. It never reads a score.
 """
 
 import math
@@ -28,16 +28,16 @@ from iad_policy.types import Candidate, Feedback, State
 
 BACK, PREVIOUS, NEXT, BUY = "click[back to search]", "click[< prev]", "click[next >]", "click[buy now]"
 STEPS_TO_START_AGAIN = 4
-"""Actions it takes to go back, open another product and buy it."""
+"""Number of actions needed to go back, open another product and buy it."""
 
 
 class WebShopAgent:
-    """The keyless agent of the shop: reads pages, and picks at random what fits.
+    """The shop's rule-based agent: it reads pages and draws an action that fits.
 
     Args:
-        env: Unused: it reads observations only.
-        temperature: 0 is greedy; at 1, the default, about one word in four is dropped from a query and choices are
-            as likely as their fit says.
+        env: Not used. The agent reads observations only.
+        temperature: Randomness of the choices. 0 is greedy. At 1, the default, about one word in four is dropped from
+            a query, and an action's fit determines its probability.
     """
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
@@ -80,7 +80,7 @@ def _query(wanted: ShopInstruction, heat: float, rng: Random) -> str:
 
 
 def _edited(query: str, wanted: ShopInstruction, avoid: set[str], rng: Random) -> str:
-    """A query one word away from Best's: one of the instruction's words more, or one less."""
+    """Return a query one word away from Best's: with one more word of the instruction, or with one word less."""
     words = query.split()
     absent = [word for word in wanted.words if word not in words]
     options = [[*words, word] for word in absent] + [
@@ -91,7 +91,7 @@ def _edited(query: str, wanted: ShopInstruction, avoid: set[str], rng: Random) -
 
 
 def _choices(state: State, wanted: ShopInstruction) -> dict[str, float]:
-    """The actions that make sense on a page, each with its fit: larger is likelier."""
+    """Return the sensible actions on a page, each with its fit. A larger fit is more likely."""
     page = page_of(state)
     if page["kind"] == "results":
         return _result_choices(page, visited(state), wanted)
@@ -137,7 +137,7 @@ def _item_choices(page: Mapping[str, Any], state: State, wanted: ShopInstruction
 
 
 def _nearest(values: Sequence[str], wanted: ShopInstruction) -> str:
-    """The value that shares most words with the instruction, or "" if none shares half of its own."""
+    """Return the value that shares most words with the instruction, or "" if none shares half of its own."""
     asked = set(wanted.words)
 
     def share(value: str) -> float:

@@ -1,7 +1,7 @@
-"""The proxy verifier of `IAD/WebShop-v0`: the instruction against the page that an action leads to. No gold.
+"""The proxy verifier of `IAD/WebShop-v0`: it compares the instruction with the page that an action leads to. No gold.
 
-It reads what the instruction names (content words, option values, a price limit) and scores how much of that the
-previewed page shows or still allows. It knows neither the goal's attributes nor the product that is wanted.
+It extracts content words, option values and a price limit from the instruction, and scores how much of them the
+previewed page shows or still allows. It knows neither the goal's attributes nor the wanted product.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,20 +25,20 @@ from iad_policy.domains.webshop.reading import (
 from iad_policy.types import Candidate, Information, State, Verdict
 
 OVER_BUDGET = 0.5
-"""Factor where the lowest price shown is above the limit."""
+"""Factor for a product whose lowest price is above the limit."""
 LOOKING = 0.9
-"""Factor of a results page: its best product still has to be opened and looked at."""
+"""Factor for a results page, as its best product still has to be opened and read."""
 HOPE = 0.5
-"""How much of what a page doesn't show is expected on the sub pages that were not read yet."""
+"""Share of the missing content that is expected on unread sub pages."""
 STEPS_TO_LOOK = 3
-"""Actions it takes to open, read and buy another product: with fewer left there is no hope in looking further."""
+"""Number of actions needed to open, read and buy another product. With fewer left, unread pages count nothing."""
 INVALID = -1.0
 STEP = 0.01
-"""Weight of getting on: an option chosen or a purchase made, among pages that fit equally well."""
+"""Bonus for progress, such as a chosen option or the purchase, among pages that fit equally well."""
 
 
 class WebShopVerifier:
-    """Scores a candidate by what the page after it has of the instruction: 0-1, -1 for an invalid action."""
+    """Scores a candidate by how much of the instruction the next page shows: 0-1, or -1 for an invalid action."""
 
     information: Information = "proxy"
     needs_preview = True
@@ -47,7 +47,7 @@ class WebShopVerifier:
         pass
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Look at each candidate's preview."""
+        """Score each candidate's preview."""
         return [self._verdict(state, candidate) for candidate in candidates]
 
     def _verdict(self, state: State, candidate: Candidate) -> Verdict:
@@ -89,7 +89,7 @@ def _results(preview: State, wanted: ShopInstruction) -> Verdict:
 
 def _item(preview: State, item: Mapping[str, Any], wanted: ShopInstruction) -> Verdict:
     named, selected = wanted_values(item["options"], wanted), item["selected"]
-    # What is still open counts as fulfilled, so that only a wrong choice lowers the score.
+    # Open options count as fulfilled, so that only a wrong choice lowers the score.
     chosen = [selected.get(name, value) for name, value in named.items()]
     shown = [item["title"], *lines_read(preview, item["asin"]), *chosen]
     fit = _fit(wanted, " ".join(shown), item["price"])
@@ -122,12 +122,12 @@ def _purchase(state: State, wanted: ShopInstruction) -> Verdict:
 
 
 def _fit(wanted: ShopInstruction, shown: str, price: str) -> float:
-    """Which share of the instruction is shown, less where the price is too high."""
+    """Return the share of the instruction that is shown, reduced if the price is too high."""
     return wanted.coverage(words_of(shown)) * (1.0 if price_fits(price, wanted.price_limit) else OVER_BUDGET)
 
 
 def _hoped(fit: float, unread_share: float, preview: State) -> float:
-    """A fit, with hope for what was not read yet, if there is time to read it."""
+    """Return a fit plus a share for unread pages, if there are enough steps to read them."""
     return fit if preview.steps_left < STEPS_TO_LOOK else fit + HOPE * unread_share * (1.0 - fit)
 
 

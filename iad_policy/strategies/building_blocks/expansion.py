@@ -126,7 +126,8 @@ def ranked(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
             break
         if not said.isdecimal() or int(said) >= len(left):
             raise ContractError(
-                f"expected the ranker to answer with an index from 0 to {len(left) - 1}, got {said!r:.80}; return one of these"
+                f"expected the ranker to answer with an index from 0 to {len(left) - 1}, got {said!r:.80}; "
+                "return one of these"
             )
         order.append(left.pop(int(said)))
     return order + left
