@@ -182,7 +182,7 @@ def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> Referenc
 
 
 def page_judge(env: gym.Env[Any, Any], argument: str = "", **options: Any) -> PageJudge:
-    """Let a language model compare the page with the reference or the sketch: `page-judge:<sees>:<model>`. See `PageJudge`."""
+    """Let a language model compare the page with the reference or the sketch: `page-judge:<sees>:<model>`."""
     sees, _, model = argument.partition(":")
     return PageJudge(model, sees, env.get_wrapper_attr("screenshot"), **options)  # type: ignore[arg-type]
 
