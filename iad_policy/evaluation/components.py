@@ -44,9 +44,9 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
     require_no_gold(simulator, loaded, verifier)
     asked: tuple[Any, ...] = (loaded, verifier, simulator, *(component_for(roles, role) for role in ROLES))
     for one in asked:
-        gate = getattr(getattr(one, "model", None), "gate", None)
-        if gate is not None:
-            gate.widen(config.workers * config.threads)
+        limit = getattr(getattr(one, "model", None), "rate_limit", None)
+        if limit is not None:
+            limit.raise_limit(config.workers * config.threads)
         if config.cache and hasattr(one, "model"):
             one.model = _cached(one.model, cache_path())
     return Components(loaded, verifier, roles, simulator)

@@ -32,14 +32,14 @@ class TemplateRoles:
         if role not in ROLES:
             raise UnknownName("role", role, ROLES)
         candidates = [part for part in _parts(subject) if isinstance(part, Candidate)]
-        texts = [_said(part) for part in _parts(subject)]
+        texts = [_text_of(part) for part in _parts(subject)]
         if role == "ranker":
             best = max(range(len(candidates)), key=lambda place: score(candidates[place]), default=0)
             return str(best)
         if role == "evaluator":
             return "\n".join(map(evaluation_of, candidates)) or evaluation_of(Candidate(None))
         if role == "judge":
-            return "\n".join(f"{_said(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
+            return "\n".join(f"{_text_of(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
         if role == "critic":
             return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
         if role == "summariser":
@@ -105,14 +105,14 @@ def load_roles(
     return AssignedRoles({role: _component(one, env) for role, one in roles.items()}, others) if roles else others
 
 
-def _component(player: str | Roles, env: gym.Env[Any, Any]) -> Roles:
-    if not isinstance(player, str):
-        return player
-    kind, _, model = player.partition(":")
-    if player == TemplateRoles.source:
+def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+    if not isinstance(component, str):
+        return component
+    kind, _, model = component.partition(":")
+    if component == TemplateRoles.source:
         return TemplateRoles()
     if kind != "litellm":
-        raise UnknownName("player of a role", player, [TemplateRoles.source, "litellm:<model>"])
+        raise UnknownName("player of a role", component, [TemplateRoles.source, "litellm:<model>"])
     return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
 
 
@@ -126,7 +126,7 @@ def _parts(subject: Any) -> list[Any]:
     return [] if subject is None else [subject]
 
 
-def _said(part: Any) -> str:
+def _text_of(part: Any) -> str:
     if isinstance(part, Candidate):
         return part.error or str(part.action)
     if isinstance(part, State):

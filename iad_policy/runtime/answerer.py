@@ -24,12 +24,12 @@ from iad_policy.recording.codec import (
 )
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.roles import component_for
-from iad_policy.roles.paraphrase_check import as_told, heard
+from iad_policy.roles.paraphrase_check import agent_view, usable_answer
 from iad_policy.runtime.batching import Cut, Item, Result, WorkUnit
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode, next_id
 from iad_policy.runtime.verdicts import verdicts_of
-from iad_policy.strategies.building_blocks.feedback import told
+from iad_policy.strategies.building_blocks.feedback import fingerprint
 from iad_policy.types import NOTHING, Candidate, Outcome, RoleAnswer, State, Verdict, Verifier, score
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
@@ -86,7 +86,7 @@ class Answerer:
             granted = self._overdrawn(granted, axis)
         if granted == 0:
             raise BudgetExhausted(axis)
-        prompt = digest("propose", *at.named_by(), told(feedback), request.temperature)
+        prompt = digest("propose", *at.named_by(), fingerprint(feedback), request.temperature)
         tasks = [
             self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
             for place in range(granted)
@@ -128,7 +128,7 @@ class Answerer:
             at = self._golden(request.at) if self._components.agent_information == "oracle" else request.at
             with self._world.guard():
                 candidate = self._components.agent.propose(
-                    as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
+                    agent_view(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
                 )
             if not isinstance(candidate, Candidate):
                 raise ContractError(
@@ -310,7 +310,7 @@ class Answerer:
             self._cut(answer, request.role, "asks")
             raise BudgetExhausted(answer.axis)
         self.asked.append(RoleAnswer(request.role, answer.value))
-        return heard(request, answer.value, self.notes)
+        return usable_answer(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:
         """Return the digest of a question; only the log asks for it."""

@@ -74,11 +74,11 @@ def artis(
 def _one_after_another(here: State, n: int, attempt: _Attempting, *, until_pass: bool) -> Asking[list[Attempt]]:
     attempts: list[Attempt] = []
     for _ in range(n):
-        made = yield from attempt(here.noted(*_told(attempts)))
-        if made.first is None:
+        new = yield from attempt(here.noted(*_texts(attempts)))
+        if new.first is None:
             break
-        attempts.append(made)
-        if until_pass and made.has_passed:
+        attempts.append(new)
+        if until_pass and new.has_passed:
             break
     return attempts
 
@@ -125,12 +125,12 @@ def _evaluation(here: State, rollout: Rollout, verify: bool) -> Asking[str]:
 
 
 def _advice(attempts: list[Attempt], summarise: bool, here: State) -> Asking[list[str]]:
-    told = _told(attempts)
-    if told and summarise:
+    texts = _texts(attempts)
+    if texts and summarise:
         with suppress(BudgetExhausted):
-            told = [(yield from Ask("summariser", here, told))]
-    return ["\n".join([REAL, *told])] if told else []
+            texts = [(yield from Ask("summariser", here, texts))]
+    return ["\n".join([REAL, *texts])] if texts else []
 
 
-def _told(attempts: list[Attempt]) -> list[str]:
-    return [attempt.told(number) for number, attempt in enumerate(attempts, start=1) if len(attempt.rollout)]
+def _texts(attempts: list[Attempt]) -> list[str]:
+    return [attempt.as_text(number) for number, attempt in enumerate(attempts, start=1) if len(attempt.rollout)]

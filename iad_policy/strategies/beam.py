@@ -51,7 +51,7 @@ def beam(
         if level[0].by is None:
             here = yield from Commit(tree.chosen())
         else:
-            here = yield from follow(here, tree.way_to(level[0]))
+            here = yield from follow(here, tree.path_to(level[0]))
 
 
 def _next(tree: Tree, level: list[Node], *, width: int, k: int, temperature: float | None) -> Asking[list[Node]]:

@@ -60,7 +60,7 @@ def best_first(
         best = yield from _search(
             tree, n=n, branching=branching, depth=depth, samples=samples, votes=votes, temperature=temperature
         )
-        here = yield from Commit(tree.chosen()) if best is tree.root else follow(here, tree.way_to(best))
+        here = yield from Commit(tree.chosen()) if best is tree.root else follow(here, tree.path_to(best))
 
 
 def _search(

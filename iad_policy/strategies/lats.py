@@ -86,9 +86,9 @@ class _Reflections:
             return
         self.ends.add(rollout.end.id)
         verdict = rollout.candidates[-1].verdict
-        said = [verdict.critique] if verdict is not None and verdict.critique else []
+        critiques = [verdict.critique] if verdict is not None and verdict.critique else []
         with suppress(BudgetExhausted):
-            self.notes.append((yield from Ask("reflector", here, [rollout.end, *said])))
+            self.notes.append((yield from Ask("reflector", here, [rollout.end, *critiques])))
 
 
 def _search(

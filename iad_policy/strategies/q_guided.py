@@ -42,8 +42,8 @@ def q_guided(
 
 def best_valued(at: State, *, wordings: Sequence[str], temperature: float | None) -> Asking[Candidate]:
     """Return the best-scored of one candidate per wording of the task, the first among equals."""
-    asked = [Propose(at.worded(wording), 1, temperature=temperature) for wording in wordings]
-    answers = yield from All([iter(one) for one in asked])
+    requests = [Propose(at.worded(wording), 1, temperature=temperature) for wording in wordings]
+    answers = yield from All([iter(one) for one in requests])
     candidates = [candidate for answer in answers for candidate in answer or ()]
     if not candidates:
         return (yield from Propose(at, 1, temperature=temperature))[0]

@@ -21,7 +21,7 @@ from iad_policy.types import Candidate, Feedback, State
 SUBMIT = "submit"
 PATTERN_SCALE = 1.2
 """Difference of two patterns' fits that makes one e times as likely, at temperature 1."""
-SLIP = 0.3
+WRONG_PART = 0.3
 """Probability that a part of a command is wrong, at temperature 1."""
 SUBMITS = 0.9
 """Probability of submitting after a command that did something, at temperature 1."""
@@ -63,8 +63,8 @@ class BashAgent:
 
 def _is_done(state: State) -> bool:
     facts = state.info["facts"]
-    did = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
-    return facts["exit_code"] == 0 and bool(did)
+    effect = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
+    return facts["exit_code"] == 0 and bool(effect)
 
 
 def _drawn(
@@ -80,13 +80,13 @@ def _drawn(
     if not new:
         return Candidate(SUBMIT if avoid else LOOK_AROUND, thought="I know no command for this.")
     if heat <= 0.0:
-        chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.slips)))
+        chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.wrong_parts)))
     else:
         top = max(plan.fit for plan in new)
-        slip = min(SLIP * heat, 0.5)
+        p_wrong = min(WRONG_PART * heat, 0.5)
         weights = [
             math.exp((plan.fit - top) / (PATTERN_SCALE * heat) + bias(plan))
-            * math.prod((slip / (n - 1) if is_slip else 1.0 - slip) for is_slip, n in plan.odds)
+            * math.prod((p_wrong / (n - 1) if is_wrong else 1.0 - p_wrong) for is_wrong, n in plan.odds)
             for plan in new
         ]
         chosen = rng.choices(new, weights)[0]
@@ -98,12 +98,12 @@ def _refined(plans: Sequence[Plan], feedback: Feedback, tried: set[str], *, heat
     best, worst = feedback.best, feedback.worst
     assert best is not None
     avoid = tried | {str(best.action)} | ({str(worst.action)} if worst is not None else set())
-    kept = [plan for plan in plans if plan.command == str(best.action)]
-    kept_patterns = {plan.pattern for plan in kept}
-    shunned = {plan.pattern for plan in plans if worst is not None and plan.command == str(worst.action)}
+    best_plans = [plan for plan in plans if plan.command == str(best.action)]
+    best_patterns = {plan.pattern for plan in best_plans}
+    avoided_patterns = {plan.pattern for plan in plans if worst is not None and plan.command == str(worst.action)}
 
     def bias(plan: Plan) -> float:
-        leaning = TOWARDS_BEST if any(plan.is_near(one) for one in kept) else 0.0
-        return leaning - (FROM_WORST if plan.pattern in shunned - kept_patterns else 0.0)
+        bonus = TOWARDS_BEST if any(plan.is_near(one) for one in best_plans) else 0.0
+        return bonus - (FROM_WORST if plan.pattern in avoided_patterns - best_patterns else 0.0)
 
     return _drawn(plans, avoid, heat=heat, rng=rng, bias=bias)

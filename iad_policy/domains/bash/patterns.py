@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     odds: tuple[tuple[bool, int], ...]
 
     @property
-    def slips(self) -> Sequence[int]:
+    def wrong_parts(self) -> Sequence[int]:
         """The parts with a wrong alternative."""
         return [place for place, choice in enumerate(self.choices) if choice]
 
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
         """Return whether it has the same pattern with exactly one part changed."""
         if self.pattern != other.pattern or len(self.choices) != len(other.choices):
             return False
-        return sum(mine != its for mine, its in zip(self.choices, other.choices, strict=True)) == 1
+        return sum(own != its for own, its in zip(self.choices, other.choices, strict=True)) == 1
 
 
 @lru_cache(maxsize=1)
@@ -72,18 +72,18 @@ def patterns() -> Sequence[Pattern]:
 
 
 @lru_cache(maxsize=1024)
-def plans_for(errand: ShellInstruction) -> Sequence[Plan]:
+def plans_for(instruction: ShellInstruction) -> Sequence[Plan]:
     """Return every command that the patterns give for an instruction, each once."""
-    blanks = _blanks(errand)
+    blanks = _blanks(instruction)
     plans: dict[str, Plan] = {}
     for pattern in patterns():
-        fit = len(errand.words & pattern.calls) - 2.0 * len(errand.words & pattern.clashes)
-        for plan in islice(_made(pattern, blanks, fit), MAX_PLANS_PER_PATTERN):
+        fit = len(instruction.words & pattern.calls) - 2.0 * len(instruction.words & pattern.clashes)
+        for plan in islice(_plans_of(pattern, blanks, fit), MAX_PLANS_PER_PATTERN):
             plans.setdefault(plan.command, plan)
     return tuple(plans.values())
 
 
-def _made(pattern: Pattern, blanks: Mapping[str, str], fit: float) -> Iterator[Plan]:
+def _plans_of(pattern: Pattern, blanks: Mapping[str, str], fit: float) -> Iterator[Plan]:
     for choices in product(*(range(len(part)) for part in pattern.parts)):
         text = "".join(part[choice] for part, choice in zip(pattern.parts, choices, strict=True))
         if {name for _, name, _, _ in Formatter().parse(text) if name} <= blanks.keys():
@@ -92,27 +92,27 @@ def _made(pattern: Pattern, blanks: Mapping[str, str], fit: float) -> Iterator[P
             yield Plan(text.format(**blanks), pattern.name, fit, choices, odds)
 
 
-def _blanks(errand: ShellInstruction) -> dict[str, str]:
+def _blanks(instruction: ShellInstruction) -> dict[str, str]:
     """Return the values for blanks in the instruction. They are assigned by the order of the words only."""
-    files = [path for path in errand.paths if "." in path.rpartition("/")[2]]
-    folders = [path for path in errand.paths if path not in files]
+    files = [path for path in instruction.paths if "." in path.rpartition("/")[2]]
+    folders = [path for path in instruction.paths if path not in files]
     found = {
         "dir": folders[:1],
         "file": files[:1],
         "folder": folders[-1:],
-        "new": _new_folder(errand, folders),
-        "olddir": [folder for folder in folders if folder not in _new_folder(errand, folders)][:1],
-        "target": [path for path in files[::-1] if "create" in errand.words][-1:] or files[1:2],
-        "ext": errand.endings[:1],
-        "word": errand.quoted[:1],
-        "other": errand.quoted[1:2],
-        "name": errand.quoted[:1],
-        "n": errand.numbers[:1],
-        "date": [errand.date] if errand.date else [],
+        "new": _new_folder(instruction, folders),
+        "olddir": [folder for folder in folders if folder not in _new_folder(instruction, folders)][:1],
+        "target": [path for path in files[::-1] if "create" in instruction.words][-1:] or files[1:2],
+        "ext": instruction.endings[:1],
+        "word": instruction.quoted[:1],
+        "other": instruction.quoted[1:2],
+        "name": instruction.quoted[:1],
+        "n": instruction.numbers[:1],
+        "date": [instruction.date] if instruction.date else [],
     }
     return {name: values[0] for name, values in found.items() if values}
 
 
-def _new_folder(errand: ShellInstruction, folders: Sequence[str]) -> Sequence[str]:
+def _new_folder(instruction: ShellInstruction, folders: Sequence[str]) -> Sequence[str]:
     """Return the folder to create: the first if the sentence begins with creating it, else the last."""
-    return folders[:1] if errand.words & {"create", "make"} else folders[-1:]
+    return folders[:1] if instruction.words & {"create", "make"} else folders[-1:]

@@ -50,15 +50,15 @@ class BirdAgent:
                 "", error="expected a schema with plain names in info['page'], got none; use it with IAD/BIRD-v0"
             )
         page = state.info["page"]
-        asked = read_question(page["question"], page["evidence"])
-        avoid = _failed(state) | _told(feedback)
+        question = read_question(page["question"], page["evidence"])
+        avoid = _failed(state) | _in_feedback(feedback)
         if feedback is not None and feedback.best is not None:
             kind, sql = _read_action(str(feedback.best.action))
-            query = _edited(sql, asked, schema, avoid=avoid, choosers=_warmer(max(heat, 0.5), rng))
+            query = _edited(sql, question, schema, avoid=avoid, choosers=_choosers(max(heat, 0.5), rng))
             return _action(kind or "submit", query or sql)
         if page["kind"] == "execute" and page["sql"] not in avoid and read_query(page["sql"]) is not None:
             return _action("submit", page["sql"])
-        sql = _fresh(asked, schema, avoid=avoid, choosers=[Chooser(heat, rng), *_warmer(max(heat, 0.5), rng)])
+        sql = _fresh(question, schema, avoid=avoid, choosers=[Chooser(heat, rng), *_choosers(max(heat, 0.5), rng)])
         looks = state.steps_left > 2 and rng.random() < LOOK_SHARE * min(heat, 2.0)
         return _action("execute" if looks else "submit", sql)
 
@@ -73,7 +73,7 @@ def _read_action(action: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", action)
 
 
-def _told(feedback: Feedback | None) -> frozenset[str]:
+def _in_feedback(feedback: Feedback | None) -> frozenset[str]:
     """Return the queries in the feedback. A new one should differ from them."""
     shown = () if feedback is None else (feedback.best, feedback.worst)
     return frozenset(_read_action(str(candidate.action))[1] for candidate in shown if candidate is not None)
@@ -82,23 +82,25 @@ def _told(feedback: Feedback | None) -> frozenset[str]:
 def _failed(state: State) -> frozenset[str]:
     """Return the executed queries that gave an error, no row, or only NULL or zero."""
     pages = [turn.info.get("page", {}) for turn in state.history] + [state.info["page"]]
-    return frozenset(page["sql"] for page in pages if page.get("kind") == "execute" and _says_nothing(page["rows"]))
+    return frozenset(page["sql"] for page in pages if page.get("kind") == "execute" and _is_empty(page["rows"]))
 
 
-def _says_nothing(rows: Any) -> bool:
+def _is_empty(rows: Any) -> bool:
     return all(cell in (None, 0) for row in rows for cell in row)
 
 
-def _warmer(heat: float, rng: Random) -> list[Chooser]:
+def _choosers(heat: float, rng: Random) -> list[Chooser]:
     """Return choosers of rising temperature to try in turn, as a clear question has few different drafts."""
     return [Chooser(heat * (1.0 + max(0, attempt - 8) / 6), rng) for attempt in range(TRIES)]
 
 
-def _fresh(asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
+def _fresh(
+    question: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
+) -> str:
     """Return the first query that is not among those to avoid, or the last one."""
     sql = ""
     for choose in choosers:
-        query = draft(asked, schema, choose)
+        query = draft(question, schema, choose)
         if query is not None:
             sql = query.text()
             if sql not in avoid:
@@ -107,12 +109,12 @@ def _fresh(asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[st
 
 
 def _edited(
-    best: str, asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
+    best: str, question: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
 ) -> str:
     """Return Best's query with one part from a new draft, or "" if every one found is to be avoided."""
     kept = read_query(best)
     for choose in choosers:
-        new = draft(asked, schema, choose)
+        new = draft(question, schema, choose)
         if new is None:
             continue
         query = new if kept is None else _spliced(kept, new, schema, choose)

@@ -35,43 +35,43 @@ class Chooser:
 class Scope(NamedTuple):
     """The inputs of a draft: parsed question, schema, chooser and base table."""
 
-    asked: ParsedQuestion
+    question: ParsedQuestion
     schema: ReadableSchema
     choose: Chooser
     base: str
 
 
-def table_fit(table: str, asked: ParsedQuestion, schema: ReadableSchema) -> float:
+def table_fit(table: str, question: ParsedQuestion, schema: ReadableSchema) -> float:
     """Return how much the question is about rows of a table."""
     own = set(stems_of(table)) | {s for c in schema.of(table) if c.is_key for s in c.stems if c.name != "name"}
     own -= {"id", "code"}
-    counted = COUNTED.search(asked.text.lower())
+    counted = COUNTED.search(question.text.lower())
     near = stems_of(counted[1])[:3] if counted else ()
-    said = {s for column in schema.of(table) for s in column.stems | column.said}
+    known_stems = {s for column in schema.of(table) for s in column.stems | column.description_stems}
     in_clues = sum(
         any(column.table == table for column in schema.named(word.group()))
-        for clue in asked.clues
+        for clue in question.clues
         for word in identifiers(clue.text)
     )
-    fit = 1.0 * any(s in own for s in asked.stems) + 1.2 * any(s in own for s in near)
-    fit += 0.5 * min(in_clues, 2) + 0.08 * sum(s in said for s in set(asked.stems))
+    fit = 1.0 * any(s in own for s in question.stems) + 1.2 * any(s in own for s in near)
+    fit += 0.5 * min(in_clues, 2) + 0.08 * sum(s in known_stems for s in set(question.stems))
     n_keys = sum(join.table == table for join in schema.joins)
     return fit + 0.1 * n_keys
 
 
-def join_fit(join: Join, asked: ParsedQuestion) -> float:
+def join_fit(join: Join, question: ParsedQuestion) -> float:
     """Return how likely this key is meant if two tables have several."""
     stems = set(stems_of(join.column)) - {"id"}
-    clues = " ".join(clue.text for clue in asked.clues)
-    return 0.5 * len(stems & set(asked.stems)) + 2.0 * (join.column in clues)
+    clues = " ".join(clue.text for clue in question.clues)
+    return 0.5 * len(stems & set(question.stems)) + 2.0 * (join.column in clues)
 
 
 def column_fit(column: ReadableColumn, words: tuple[str, ...], scope: Scope) -> float:
     """Return how well the stems of some words fit a column."""
     shared = len(column.stems & set(words)) - 0.12 * len(column.stems - set(words))
-    fit = 1.2 * shared + 0.25 * len(column.said & set(words)) + 0.5 * (column.table == scope.base)
+    fit = 1.2 * shared + 0.25 * len(column.description_stems & set(words)) + 0.5 * (column.table == scope.base)
     table = set(stems_of(column.table))
-    fit += 0.4 * bool(table & set(scope.asked.stems)) + 0.4 * bool(table & set(words))
+    fit += 0.4 * bool(table & set(scope.question.stems)) + 0.4 * bool(table & set(words))
     return fit - 0.4 * (column.name.endswith("id") and "id" not in words)
 
 
@@ -94,7 +94,7 @@ def resolved(expression: str, scope: Scope) -> str:
     for word in identifiers(expression):
         options = {
             column: 1.0 * (column.table == scope.base)
-            + 0.4 * bool(set(stems_of(column.table)) & set(scope.asked.stems))
+            + 0.4 * bool(set(stems_of(column.table)) & set(scope.question.stems))
             for column in scope.schema.named(word.group())
         }
         if options:
@@ -105,21 +105,21 @@ def resolved(expression: str, scope: Scope) -> str:
 
 def conditions_of(scope: Scope) -> tuple[str, ...]:
     """Draw the conditions: those of the evidence, names in the question, quoted values, and dates."""
-    asked = scope.asked
-    formulas = " ".join(clue.text for clue in asked.clues if clue.kind == "formula")
+    question = scope.question
+    formulas = " ".join(clue.text for clue in question.clues if clue.kind == "formula")
     found = []
-    for clue in asked.clues:
+    for clue in question.clues:
         if clue.kind == "condition" and clue.text not in formulas and scope.choose.takes(1.6):
             found.append(resolved(clue.text, scope))
         elif clue.kind == "column" and _is_name(clue.phrase, scope) and scope.choose.takes(1.6):
             column = column_for(scope, stems_of(clue.text))
             found.append(f"{column.full} = {_literal(clue.phrase)}")
-    for name in asked.names:
+    for name in question.names:
         if scope.choose.takes(1.5):
             found.append(f"{_column_of(name, scope).full} = {_literal(name)}")
-    if not found and not asked.days:
-        found += [f"{c.full} = {_literal(value)}" for c, value in _said_values(scope) if scope.choose.takes(1.5)]
-    if asked.days and scope.choose.takes(1.6):
+    if not found and not question.days:
+        found += [f"{c.full} = {_literal(value)}" for c, value in _quoted_values(scope) if scope.choose.takes(1.5)]
+    if question.days and scope.choose.takes(1.6):
         found += _between(scope)
     return tuple(dict.fromkeys(found))
 
@@ -128,7 +128,7 @@ def _is_name(phrase: str, scope: Scope) -> bool:
     """Return whether a phrase that refers to a column is a value of it, and not a word for the column."""
     words = {s for table in scope.schema.tables for s in stems_of(table)}
     words |= {s for column in scope.schema.columns for s in column.stems}
-    return phrase in scope.asked.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
+    return phrase in scope.question.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
 
 
 def _literal(text: str) -> str:
@@ -141,8 +141,8 @@ def _column_of(name: str, scope: Scope) -> ReadableColumn:
     for column in scope.schema.columns:
         if column.type.upper() != "TEXT":
             continue
-        fit = 0.8 * len(column.stems & set(scope.asked.stems)) + 0.5 * (column.table == scope.base)
-        fit += 0.15 * len(column.said & set(scope.asked.stems))
+        fit = 0.8 * len(column.stems & set(scope.question.stems)) + 0.5 * (column.table == scope.base)
+        fit += 0.15 * len(column.description_stems & set(scope.question.stems))
         fit += 3.0 * any(str(value) == name for value in column.values)
         fit += 0.6 * any(_shape(str(value)) == _shape(name) for value in column.values)
         options[column] = fit
@@ -153,10 +153,10 @@ def _shape(text: str) -> str:
     return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))
 
 
-def _said_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
+def _quoted_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
     """Return columns with a sample value that the question contains word for word."""
-    text = f" {re.sub(r'[?.,]', ' ', scope.asked.text)} "
-    explained = " ".join(clue.phrase for clue in scope.asked.clues)
+    text = f" {re.sub(r'[?.,]', ' ', scope.question.text)} "
+    explained = " ".join(clue.phrase for clue in scope.question.clues)
     return [
         (column, value)
         for column in scope.schema.columns
@@ -166,10 +166,10 @@ def _said_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
 
 
 def _between(scope: Scope) -> list[str]:
-    days = scope.asked.days
-    clue = next((c.text for c in scope.asked.clues if c.kind == "column" and scope.schema.named(c.text)), "")
+    days = scope.question.days
+    clue = next((c.text for c in scope.question.clues if c.kind == "column" and scope.schema.named(c.text)), "")
     options = {
-        column: column_fit(column, scope.asked.stems, scope) + 2.0 * (column.name == clue)
+        column: column_fit(column, scope.question.stems, scope) + 2.0 * (column.name == clue)
         for column in scope.schema.columns
         if column.is_day
     }
@@ -178,8 +178,8 @@ def _between(scope: Scope) -> list[str]:
     column = scope.choose.one(options)
     when = f"date({column.full})" if column.type.upper() == "DATETIME" else column.full
     if len(days) == 1:
-        sign = "<" if scope.asked.says("before|until") else ">"
-        return [] if any(days[0] in c.text for c in scope.asked.clues) else [f"{when} {sign} '{days[0]}'"]
+        sign = "<" if scope.question.says("before|until") else ">"
+        return [] if any(days[0] in c.text for c in scope.question.clues) else [f"{when} {sign} '{days[0]}'"]
     return [f"{when} BETWEEN '{days[0]}' AND '{days[1]}'"]
 
 

@@ -75,8 +75,8 @@ def read_query(sql: str) -> Query | None:
 
 def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) -> Query | None:
     """Return a query with the joins that its parts need, using as few keys as possible, or None if there are none."""
-    wished = list(prefer)
-    keys = sorted(schema.joins, key=lambda join: wished.index(join) if join in wished else len(wished))
+    preferred = list(prefer)
+    keys = sorted(schema.joins, key=lambda join: preferred.index(join) if join in preferred else len(preferred))
     reached, joins = [query.base], list[Join]()
     for table in query.tables():
         path = _path(reached, table, keys)
@@ -89,20 +89,20 @@ def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) ->
 
 def _path(reached: list[str], table: str, keys: list[Join]) -> list[Join] | None:
     """Return the shortest path of keys from the reached tables to a table, by breadth-first search."""
-    ways: dict[str, list[Join]] = {start: [] for start in reached}
-    front = list(ways)
-    while front:
-        if table in ways:
-            return ways[table]
+    paths: dict[str, list[Join]] = {start: [] for start in reached}
+    frontier = list(paths)
+    while frontier:
+        if table in paths:
+            return paths[table]
         following = []
-        for here in front:
+        for here in frontier:
             for join in keys:
                 ends = (join.table, join.to_table)
                 other = ends[1] if here == ends[0] else ends[0] if here == ends[1] else ""
-                if other and other not in ways:
-                    ways[other] = [*ways[here], join]
+                if other and other not in paths:
+                    paths[other] = [*paths[here], join]
                     following.append(other)
-        front = following
+        frontier = following
     return None
 
 

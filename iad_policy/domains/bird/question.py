@@ -35,7 +35,7 @@ class ReadableColumn(NamedTuple):
     type: str
     is_key: bool
     stems: frozenset[str]
-    said: frozenset[str]
+    description_stems: frozenset[str]
     values: tuple[Any, ...]
 
     @property

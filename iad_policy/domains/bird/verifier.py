@@ -47,8 +47,10 @@ class BirdVerifier:
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
         """Score each candidate's preview, and compare it with the others' results."""
-        everyone = list({candidate.id or id(candidate): candidate for candidate in (*candidates, *among)}.values())
-        results = [facts_of(candidate)["result"] for candidate in everyone if _has_result(candidate)]
+        all_candidates = list(
+            {candidate.id or id(candidate): candidate for candidate in (*candidates, *among)}.values()
+        )
+        results = [facts_of(candidate)["result"] for candidate in all_candidates if _has_result(candidate)]
         return [self._verdict(candidate, results) for candidate in candidates]
 
     def _verdict(self, candidate: Candidate, results: Sequence[str]) -> Verdict:
@@ -56,18 +58,20 @@ class BirdVerifier:
         if facts["complaint"]:
             return Verdict(INVALID, facts["complaint"])
         findings = facts["findings"]
-        said = " ".join(f"{finding['message'].rstrip('.')}." for finding in findings if finding["severity"] != "note")
+        messages = " ".join(
+            f"{finding['message'].rstrip('.')}." for finding in findings if finding["severity"] != "note"
+        )
         codes = {finding["code"]: 1.0 for finding in findings}
         if any(finding["severity"] == "error" for finding in findings):
-            return Verdict(FAILED, said, passed=False, details=codes)
+            return Verdict(FAILED, messages, passed=False, details=codes)
         if facts["kind"] != "submit":
-            return Verdict(EXPLORING, said, details=codes)
+            return Verdict(EXPLORING, messages, details=codes)
         base = max(0.0, 1.0 - sum(PENALTIES.get(code, 0.0) for code in codes))
         # Without its own vote. Otherwise every later candidate would beat one that was verified alone.
         n_others = len(results) - 1
         share = (results.count(facts["result"]) - 1) / n_others if n_others > 0 else 0.0
         agreed = self._agreement * share
-        critique = said or "Nothing odd: it runs, and what it returns fits the question's wording."
+        critique = messages or "Nothing odd: it runs, and what it returns fits the question's wording."
         return Verdict(
             base + agreed, critique, passed=not codes.keys() & PENALTIES.keys(), details=codes | {"agreement": share}
         )

@@ -87,8 +87,8 @@ def _title(state: State) -> str:
 def _traced(state: State, heat: float, rng: Random) -> SketchReading:
     """Read the sketch, and choose the meaning of its frames."""
     factors = [math.exp(heat * spread * rng.gauss(0.0, 1.0)) for spread in SPREAD]
-    taste = SketchParams(*(value * factor for value, factor in zip(SketchParams(), factors, strict=True)))
-    reading = read_sketch(state.observation["sketch"], state.info["facts"]["sketch_size"], taste)
+    params = SketchParams(*(value * factor for value, factor in zip(SketchParams(), factors, strict=True)))
+    reading = read_sketch(state.observation["sketch"], state.info["facts"]["sketch_size"], params)
     named = [_named(block, reading, heat, rng) if block.kind == "frame" else block for block in reading.blocks]
     buttons = [block for block in named if block.kind == "button"]
     kept = [
@@ -159,8 +159,8 @@ def _renamed(best: SketchReading, again: Callable[[], SketchReading], rng: Rando
 def _dropped(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     if not best.blocks:
         return best
-    gone = rng.randrange(len(best.blocks))
-    return best._replace(blocks=best.blocks[:gone] + best.blocks[gone + 1 :])
+    dropped = rng.randrange(len(best.blocks))
+    return best._replace(blocks=best.blocks[:dropped] + best.blocks[dropped + 1 :])
 
 
 def _reread_kind(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:

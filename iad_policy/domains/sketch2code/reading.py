@@ -46,33 +46,33 @@ class SketchReading(NamedTuple):
     height: float
 
 
-def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: SketchParams) -> SketchReading:
+def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], params: SketchParams) -> SketchReading:
     """Read a sketch.
 
     Args:
         sketch: The observed sketch, shape (height, width, 3).
         size: Height and width of the sketch without its padding.
-        taste: Thresholds for reading.
+        params: Thresholds for reading.
     """
-    ink = ink_of(sketch, size, taste.darker)
-    across, down = strokes_of(ink, taste), strokes_of(np.ascontiguousarray(ink.T), taste)
-    frames, loose = frames_of(across, down, taste)
-    kinds = [StrokeBlock("image" if _crossed(ink, frame, taste.cross) else "frame", *frame[1:]) for frame in frames]
-    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, taste.cross)]
+    ink = ink_of(sketch, size, params.darker)
+    across, down = strokes_of(ink, params), strokes_of(np.ascontiguousarray(ink.T), params)
+    frames, loose = frames_of(across, down, params)
+    kinds = [StrokeBlock("image" if _crossed(ink, frame, params.cross) else "frame", *frame[1:]) for frame in frames]
+    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, params.cross)]
     images = [frame for frame in kinds if frame.kind == "image"]
     frames = kinds = [
         frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < COVERED_SHARE
     ]
-    across = [stroke for stroke in across if stroke.purity >= taste.rule or _on_edge(stroke, frames, taste.corner)]
-    down = [stroke for stroke in down if stroke.purity >= taste.rule or _on_side(stroke, frames, taste.corner)]
-    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, taste.corner)]
-    rules = [rule for rule in rules if rule.w > 3 * taste.stroke and not _inside_image(rule, kinds)]
+    across = [stroke for stroke in across if stroke.purity >= params.rule or _on_edge(stroke, frames, params.corner)]
+    down = [stroke for stroke in down if stroke.purity >= params.rule or _on_side(stroke, frames, params.corner)]
+    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, params.corner)]
+    rules = [rule for rule in rules if rule.w > 3 * params.stroke and not _inside_image(rule, kinds)]
     left = _without(ink, kinds, across, down)
-    kinds += _outlined(left, taste)
-    blocks = [*kinds, *rules, *_texts(left, taste)]
+    kinds += _outlined(left, params)
+    blocks = [*kinds, *rules, *_texts(left, params)]
     long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
-    tilt = math.tan(float(np.median(long))) * taste.upright if long else 0.0
-    return _straight(blocks, ink.shape, taste.margin, tilt)
+    tilt = math.tan(float(np.median(long))) * params.upright if long else 0.0
+    return _straight(blocks, ink.shape, params.margin, tilt)
 
 
 def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink:
@@ -86,20 +86,20 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink
     return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
 
 
-def _outlined(ink: Ink, taste: SketchParams) -> list[StrokeBlock]:
+def _outlined(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
     """Return frames and pictures in the connected ink that no strokes explained, and erase them."""
     found = []
     _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
         if label == 0 or h < OUTLINE_PX or w < OUTLINE_PX:
             continue
-        mine = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
+        component = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
         block = StrokeBlock("frame", x, y, w, h)
-        if _crossed(ink, block, taste.cross):
+        if _crossed(ink, block, params.cross):
             ink[y : y + h, x : x + w] = 0
             found.append(block._replace(kind="image"))
             continue
-        sides = [side.any(axis=axis).mean() for side, axis in _bands(mine)]
+        sides = [side.any(axis=axis).mean() for side, axis in _bands(component)]
         if sum(share > 0.7 for share in sides) >= 3:
             for band, _ in _bands(ink[y : y + h, x : x + w]):
                 band[:] = 0
@@ -119,8 +119,8 @@ def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:
     xs = frame.x + shares * frame.w
     gains = []
     for ys in (frame.y + shares * frame.h, frame.bottom - shares * frame.h):
-        on, *beside = (_share(near, xs, ys + shift) for shift in (0, *CROSS_SHIFTS_PX))
-        gains.append(on - float(np.mean(beside)))
+        on, *around = (_share(near, xs, ys + shift) for shift in (0, *CROSS_SHIFTS_PX))
+        gains.append(on - float(np.mean(around)))
     return max(gains) >= more and frame.h > 24
 
 
@@ -184,18 +184,18 @@ def _wipe(ink: Ink, stroke: Stroke) -> None:
         ink[max(0, y - 4) : y + 5, x] = 0
 
 
-def _texts(ink: Ink, taste: SketchParams) -> list[StrokeBlock]:
+def _texts(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
     """Return texts: bands of ink, joined if one is below the other."""
     cv2 = opencv()
-    bands = cv2.dilate(ink, np.ones((1, round(taste.word_gap)), np.uint8))
+    bands = cv2.dilate(ink, np.ones((1, round(params.word_gap)), np.uint8))
     _, _, stats, _ = cv2.connectedComponentsWithStats(bands, connectivity=8)
     lines = []
     for x, y, w, h, _ in stats[1:].tolist():
-        if w - taste.word_gap >= 9 and h >= 4:
-            grown = h * (taste.leading - 1) if h < 18 else 4.0
-            wide = w - taste.word_gap
-            lines.append(StrokeBlock("text_block", x + taste.word_gap / 2, y - grown / 2, wide, h + grown))
-    return _joined(sorted(lines, key=lambda line: (line.y, line.x)), taste.line_gap)
+        if w - params.word_gap >= 9 and h >= 4:
+            padding = h * (params.leading - 1) if h < 18 else 4.0
+            wide = w - params.word_gap
+            lines.append(StrokeBlock("text_block", x + params.word_gap / 2, y - padding / 2, wide, h + padding))
+    return _joined(sorted(lines, key=lambda line: (line.y, line.x)), params.line_gap)
 
 
 def _joined(lines: Sequence[StrokeBlock], line_gap: float) -> list[StrokeBlock]:

@@ -86,20 +86,20 @@ class Stroke(NamedTuple):
     purity: float
 
 
-def strokes_of(ink: Ink, taste: SketchParams) -> list[Stroke]:
+def strokes_of(ink: Ink, params: SketchParams) -> list[Stroke]:
     """Return the horizontal strokes. For transposed ink, these are the vertical ones."""
     cv2 = opencv()
     thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
     straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, STRAIGHT_PX), np.uint8))
-    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(taste.bridge)), np.uint8))
+    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(params.bridge)), np.uint8))
     _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
     found = []
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
-        if label == 0 or w < taste.stroke or h > 0.25 * w + 10:
+        if label == 0 or w < params.stroke or h > 0.25 * w + 10:
             continue
         rows, columns = np.nonzero(labels[y : y + h, x : x + w] == label)
         purity = _purity(ink, x + columns, y + rows)
-        if purity < taste.purity:
+        if purity < params.purity:
             continue
         slope = float(np.polyfit(columns, rows, 1)[0]) if w > 60 else 0.0
         found.append(Stroke(float(y + rows.mean()), float(x), float(x + w), math.atan(slope), purity))
@@ -123,10 +123,10 @@ def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> fl
 
 
 def frames_of(
-    across: Sequence[Stroke], down: Sequence[Stroke], taste: SketchParams
+    across: Sequence[Stroke], down: Sequence[Stroke], params: SketchParams
 ) -> tuple[list[StrokeBlock], list[StrokeBlock]]:
     """Return the rectangles with three sides of their own, and those whose sides may belong to neighbours."""
-    near = taste.corner
+    near = params.corner
     own: list[StrokeBlock] = []
     shared: list[StrokeBlock] = []
     for strokes, others, turned in ((across, down, False), (down, across, True)):

@@ -92,7 +92,7 @@ Sees = Literal["images", "html", "sketch"]
 
 class _Kind(NamedTuple):
     information: Information
-    shown: str
+    caption: str
 
 
 KINDS: Mapping[str, _Kind] = {
@@ -148,7 +148,7 @@ class PageJudge:
         failure = _failure(preview)
         if failure:
             return Verdict(FAILED, failure)
-        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].shown)
+        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].caption)
         messages = [
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": self._content(prompt.user, state, preview)},
@@ -156,15 +156,15 @@ class PageJudge:
         text = self.model.complete(messages, temperature=self._temperature, max_tokens=self._max_tokens).text
         score = read_score(text)
         if score is None:
-            said = f'expected a line "Score: n" with a number from 0 to 10 from the judge, got {text[:200]!r}'
-            return Verdict(-math.inf, said, details={"error_kind": "malformed"})
+            critique = f'expected a line "Score: n" with a number from 0 to 10 from the judge, got {text[:200]!r}'
+            return Verdict(-math.inf, critique, details={"error_kind": "malformed"})
         return Verdict(score, read_critique(text, "score"))
 
-    def _content(self, asked: str, state: State, preview: State) -> Any:
+    def _content(self, prompt_text: str, state: State, preview: State) -> Any:
         html = preview.info["page"]["html"]
         if self.sees == "html":
             reference = _gold(preview)["reference"]["html"]
-            return f"{asked}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
+            return f"{prompt_text}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
         if self.sees == "images":
             first = self._screenshot(_gold(preview)["reference"]["html"])
         else:
@@ -173,7 +173,7 @@ class PageJudge:
         second = self._screenshot(html)
         if first is None or second is None:
             raise ValueError("expected both pages to be rendered, got none; run it again")
-        return [{"type": "text", "text": asked}, image_part(first), image_part(second)]
+        return [{"type": "text", "text": prompt_text}, image_part(first), image_part(second)]
 
 
 def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:

@@ -27,7 +27,7 @@ _FILLER = frozenset(_FILLER_WORDS.split())
 """Words that say nothing about the product."""
 
 
-TELLING_PAGES = ("description", "features")
+FACT_PAGES = ("description", "features")
 """Sub pages with facts about the product. Reviews are always empty."""
 
 
@@ -47,8 +47,8 @@ class ShopInstruction:
 
     def names(self, phrase: str) -> bool:
         """Return whether the instruction contains a phrase, word for word."""
-        said = plain(phrase)
-        return said != "" and f" {said} " in self.text
+        words = plain(phrase)
+        return words != "" and f" {words} " in self.text
 
     def coverage(self, words: Iterable[str]) -> float:
         """Return the share of the content words that is among `words`."""
@@ -89,13 +89,13 @@ def price_fits(price_text: str, limit: float) -> bool:
     return not prices or min(prices) <= limit
 
 
-def wanted_values(options: Mapping[str, Sequence[str]], wanted: ShopInstruction) -> dict[str, str]:
+def wanted_values(options: Mapping[str, Sequence[str]], instruction: ShopInstruction) -> dict[str, str]:
     """Return, for each option of a product, the value that the instruction names, or the longest of several."""
     named: dict[str, str] = {}
     for name, values in options.items():
-        spoken = [value for value in values if wanted.names(value)]
-        if spoken:
-            named[name] = max(spoken, key=lambda value: len(plain(value)))
+        named_values = [value for value in values if instruction.names(value)]
+        if named_values:
+            named[name] = max(named_values, key=lambda value: len(plain(value)))
     return named
 
 
@@ -127,7 +127,7 @@ def lines_read(state: State, asin: str) -> list[str]:
 def unread(state: State, asin: str) -> list[str]:
     """Return the product's sub pages with facts that were not opened so far."""
     opened = {page["kind"] for page in _sub_pages(state, asin)}
-    return [kind for kind in TELLING_PAGES if kind not in opened]
+    return [kind for kind in FACT_PAGES if kind not in opened]
 
 
 def _sub_pages(state: State, asin: str) -> list[Mapping[str, Any]]:

@@ -47,7 +47,7 @@ class Attempt:
         """Whether the evaluator says that the attempt succeeded."""
         return passes(self.evaluation) is True
 
-    def told(self, number: int) -> str:
+    def as_text(self, number: int) -> str:
         """Return the attempt as text: its actions, its last observation, and its evaluation."""
         done = len(self.rollout.start.history)
         actions = [turn.action for turn in self.rollout.end.history[done:]]
@@ -72,15 +72,15 @@ def steps(label: str, actions: Sequence[Any], n_before: int) -> str:
     """Return a line that lists actions with their numbers in the episode. A very long line is cut and not readable."""
     if not actions:
         return f"{label}: none"
-    said = json.dumps([encode(action) for action in actions], ensure_ascii=False)
-    said = said if len(said) <= ACTIONS_CHARS else f"{said[:ACTIONS_CHARS]}..."
-    return f"{label} {n_before + 1}-{n_before + len(actions)}: {said}"
+    content = json.dumps([encode(action) for action in actions], ensure_ascii=False)
+    content = content if len(content) <= ACTIONS_CHARS else f"{content[:ACTIONS_CHARS]}..."
+    return f"{label} {n_before + 1}-{n_before + len(actions)}: {content}"
 
 
 def passes(evaluation: str) -> bool | None:
     """Return whether an evaluation says `pass` or `fail`, or None if it can't be read."""
-    said = read_choice(evaluation, "verdict", ("pass(?:e[ds])?", "fail(?:ed|s|ure)?"))
-    return None if said is None else said.startswith("pass")
+    content = read_choice(evaluation, "verdict", ("pass(?:e[ds])?", "fail(?:ed|s|ure)?"))
+    return None if content is None else content.startswith("pass")
 
 
 def evaluation_of(candidate: Candidate) -> str:
@@ -96,13 +96,13 @@ def evaluation_of(candidate: Candidate) -> str:
     has_passed = verdict.passed if verdict.passed is not None else is_over and score(candidate) >= PASSING_SCORE
     cause = " ".join(verdict.critique.split()) or "The verifier says no more."
     suggestion = "Do the same." if has_passed else "Do something else." if is_over else "Go on to the end."
-    said = "pass" if has_passed else "fail"
-    return f"Verdict: {said}\nCause: {cause}\nSuggestion: {suggestion}\nScore: {score(candidate):.4g}"
+    word = "pass" if has_passed else "fail"
+    return f"Verdict: {word}\nCause: {cause}\nSuggestion: {suggestion}\nScore: {score(candidate):.4g}"
 
 
-def summary_of(told: Iterable[str]) -> str:
+def summary_of(attempts: Iterable[str]) -> str:
     """Return a summary without a model: the text of every attempt, and the best attempt that passed as the plan."""
-    texts = list(told)
+    texts = list(attempts)
     passed = [text for text in texts if passes(text) and _read(text, "Actions")]
     lines = ["What was tried:", *(f"- {text}" for text in texts)]
     if passed:

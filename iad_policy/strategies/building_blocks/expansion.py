@@ -61,15 +61,15 @@ def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
         if not node.edges:
             break
         node = yield from outcome(selected(node, config.selection_score), config.draws)
-    rollout = tree.way_to(node)
+    rollout = tree.path_to(node)
     if not rollout.candidates:
         return None
-    rollout = node.ended or (yield from _played(node, rollout, config))
+    rollout = node.ended or (yield from _simulated(node, rollout, config))
     back_up(node.edges_above(), rollout.value)
     return rollout
 
 
-def _played(node: Node, rollout: Rollout, config: SearchConfig) -> Asking[Rollout]:
+def _simulated(node: Node, rollout: Rollout, config: SearchConfig) -> Asking[Rollout]:
     is_end = node.state.done or node.is_expanded or len(rollout) >= config.depth
     if not is_end:
         rollout = yield from roll_on(rollout, depth=config.depth, decide=config.decide)
@@ -120,14 +120,14 @@ def ranked(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
     left, order = list(candidates), list[Candidate]()
     while len(left) > 1:
         try:
-            said = yield from Ask("ranker", at, tuple(left))
+            answer = yield from Ask("ranker", at, tuple(left))
         except BudgetExhausted:
             left.sort(key=score, reverse=True)
             break
-        if not said.isdecimal() or int(said) >= len(left):
+        if not answer.isdecimal() or int(answer) >= len(left):
             raise ContractError(
-                f"expected the ranker to answer with an index from 0 to {len(left) - 1}, got {said!r:.80}; "
+                f"expected the ranker to answer with an index from 0 to {len(left) - 1}, got {answer!r:.80}; "
                 "return one of these"
             )
-        order.append(left.pop(int(said)))
+        order.append(left.pop(int(answer)))
     return order + left

@@ -25,7 +25,7 @@ CRITIQUE_TOKENS = 100
 CHARS_PER_TOKEN = 4
 
 
-def told(feedback: Feedback | None) -> str:
+def fingerprint(feedback: Feedback | None) -> str:
     """Return what distinguishes feedbacks: the text, and the full candidates that it may show only in part."""
     if feedback is None:
         return ""

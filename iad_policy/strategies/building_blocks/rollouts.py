@@ -113,10 +113,10 @@ def best_of(rollouts: Sequence[Rollout | None]) -> Asking[Rollout]:
 
     A finished rollout is preferred to an unfinished one. None, for a rollout cut before it began, is left out.
     """
-    made = [rollout for rollout in rollouts if rollout is not None]
-    asked = yield from All([valued(rollout) for rollout in made])
-    judged = [old if new is None else new for old, new in zip(made, asked, strict=True)]
-    return max(judged, key=lambda one: (one.end.done, float("-inf") if one.last is None else score(one.last)))
+    begun = [rollout for rollout in rollouts if rollout is not None]
+    answers = yield from All([valued(rollout) for rollout in begun])
+    scored = [old if new is None else new for old, new in zip(begun, answers, strict=True)]
+    return max(scored, key=lambda one: (one.end.done, float("-inf") if one.last is None else score(one.last)))
 
 
 def follow(here: State, rollout: Rollout) -> Generator[Request, Any, State]:

@@ -44,9 +44,9 @@ class Edge:
         """The different nodes to which it leads, in order."""
         return list(dict.fromkeys(self.draws))
 
-    def visited(self, worth: float) -> None:
+    def visited(self, value: float) -> None:
         """Count a visit: N grows by one, and Q is the mean over visits (Algorithm 1 of arXiv 2408.07199)."""
-        self.q = (self.q * self.n + worth) / (self.n + 1)
+        self.q = (self.q * self.n + value) / (self.n + 1)
         self.n += 1
 
     def add_child(self, state: State) -> "Node":
@@ -122,7 +122,7 @@ class Tree:
             yield node
             todo.extend(end for edge in reversed(node.edges) for end in reversed(edge.children))
 
-    def way_to(self, node: Node) -> Rollout:
+    def path_to(self, node: Node) -> Rollout:
         """Return the steps from the root to a node."""
         above = node.edges_above()
         states = [edge.node.state for edge in above[1:]] + [node.state] * bool(above)
@@ -163,10 +163,10 @@ def selected(node: Node, selection_score: SelectionScore) -> Edge:
     return unvisited or max(node.edges, key=selection_score)
 
 
-def back_up(path: Iterable[Edge], worth: float) -> None:
+def back_up(path: Iterable[Edge], value: float) -> None:
     """Tell every action on a path what following it was worth."""
     for edge in path:
-        edge.visited(worth)
+        edge.visited(value)
 
 
 class ActionPreference(NamedTuple):

@@ -65,10 +65,10 @@ def _result(candidate: Candidate) -> str:
 
 def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:
     """Simulate the candidates without a preview, as far as the budget goes, and return the majority's choice."""
-    shown = []
+    previewed = []
     for candidate in candidates:
         if candidate.preview is None and not candidate.error:
             with suppress(BudgetExhausted):
                 candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
-        shown.append(candidate)
-    return majority(shown)
+        previewed.append(candidate)
+    return majority(previewed)
