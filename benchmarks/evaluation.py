@@ -140,7 +140,7 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
     components = Components(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
     runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: components)
     results = Results(Heading(asked, "proxy", asked.tasks, {}))
-    with RunFolder(folder, runner.config()) as kept:
+    with RunFolder(folder, runner.recorded_config()) as kept:
         for record in runner.episodes(kept):
             results.add(record)
             yield record

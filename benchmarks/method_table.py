@@ -148,10 +148,10 @@ def _row(asked: Asked, name: str, cap: int) -> Row:
         **({"agent": asked.agent} | options),
     )
     runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_components)
-    with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
+    with RunFolder(asked.runs / config.name(), runner.recorded_config(), free=FREE) as folder:
         records = list(runner.episodes(folder))
     runner.close()
-    information = "" if needs == "nothing" else runner.information
+    information = "" if needs == "nothing" else runner.recorded_config()["identity"][config.agent[0]]["information"]
     print(f"{asked.env} {name}: {len(records)} episodes", file=sys.stderr, flush=True)
     return Row(records, information, cap)
 

@@ -88,7 +88,7 @@ class Measured(NamedTuple):
 
 def measured(runner: Runner) -> Measured:
     """Run everything in a new folder."""
-    with tempfile.TemporaryDirectory() as temporary, RunFolder(temporary, runner.config()) as folder:
+    with tempfile.TemporaryDirectory() as temporary, RunFolder(temporary, runner.recorded_config()) as folder:
         start, cpu, first = perf_counter(), process_time(), 0.0
         n = 0
         for record in runner.episodes(folder):

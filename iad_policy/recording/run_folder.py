@@ -18,13 +18,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from iad_policy.analysis.results import CONFIG
 from iad_policy.errors import IADError, StorageError
 from iad_policy.hashing import dumps
 from iad_policy.recording.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.recording.jsonl import LineFile, read_lines
 
+CONFIG = "config.json"
 SUMMARY = "summary.json"
 REPORT = "report.html"
 LOCK = ".lock"

@@ -21,7 +21,7 @@ MEASURED = ("seconds", "wall_s")
 
 
 def run(one: Runner, path: Path) -> list[EpisodeRecord]:
-    with RunFolder(path, one.config(), free=FREE) as folder:
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
         return list(one.episodes(folder))
 
 
