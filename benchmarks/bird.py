@@ -28,9 +28,10 @@ from figures import ROOT, figure
 from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
 from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
-from iad_envs.bird.evaluation import ScoringJob, majority_right, pass_at, run_jobs
+from iad_envs.bird.evaluation import ScoringJob, majority_right, run_jobs
 from iad_envs.bird.schema import RENDERERS, SchemaSource, load_schema
 from iad_envs.bird.scoring import GOLDS, QueryScorer
+from iad_policy.analysis.statistics import pass_at_k
 from iad_policy.domains.bird.verifier import BirdVerifier
 from iad_policy.types import Candidate, State
 
@@ -263,7 +264,7 @@ def votes(questions: Sequence[Judged]) -> None:
         chosen: dict[str, list[float]] = {name: [] for name in verifiers}
         for question in questions:
             n = len(question.candidates)
-            passed.append(pass_at(min(k, n), n, sum(question.is_right)))
+            passed.append(pass_at_k(n, sum(question.is_right), min(k, n)))
             groups = list(combinations(range(n), min(k, n)))
             majority.append(
                 fmean(

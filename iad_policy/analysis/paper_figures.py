@@ -18,6 +18,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.hashing import digest
 from iad_policy.information import VERIFIER_TEXTS
+from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.verifiers.corrupted import LEVELS
 
@@ -294,5 +295,6 @@ def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]
         }
         for panel in panels
     ]
-    written[0].write_text(json.dumps({"title": title, "panels": points}, indent=2), encoding="utf-8")
+    with write_atomically(written[0]) as part:
+        part.write_text(json.dumps({"title": title, "panels": points}, indent=2), encoding="utf-8")
     return written
