@@ -73,7 +73,7 @@ def gain(name: str, env_id: str, n_tasks: int, *, options: Mapping[str, Any] | N
         return artis(here, n=n, **(options or {}))
 
     strategies = {"single": "single", "artis": rehearsed}
-    results = evaluate(env_id, strategies, n_tasks, agent="heeding", **{"n": N, "baseline": "single", **run})
+    results = evaluate(env_id, strategies, n_tasks, agent="plan-following", **{"n": N, "baseline": "single", **run})
     difference = results.compare("artis", "single")
     rows = results.figures(1).summaries
     alone, pairs = rows["single"].success, difference.n_pairs

@@ -42,7 +42,7 @@ FOLDERS = {
 SILENT = "iad (feedback none)"
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     SILENT: ("iad", {"feedback": "none"}),
-    "artis (agent heeding)": ("artis", {"agent": "heeding"}),
+    "artis (agent plan-following)": ("artis", {"agent": "plan-following"}),
 }
 """Rows that are a strategy with other settings: its name and they. Keyless agents read no summaries; `heeding` does."""
 EPISODES = {"simulated episodes": 0, "attempts per episode": 1}

@@ -79,7 +79,7 @@ class SyntheticAgent:
     def identity(self) -> str:
         """Everything its answers depend on."""
         kind = "stubborn" if self._is_stubborn else "mending" if self.takes_feedback else "noisy"
-        # "instrument" and "mending" are old words for a synthetic agent and for one that corrects its mistakes. They stay
+        # "instrument" is an old word for a synthetic agent, "mending" for one that corrects its mistakes. Both stay
         # because the keys of recorded episodes contain this text.
         return f"{kind} instrument, {', '.join(f'{name}={rate:g}' for name, rate in self.rates._asdict().items())}"
 
