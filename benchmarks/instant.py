@@ -113,7 +113,7 @@ class Counted:
 
 
 class Spent(NamedTuple):
-    """The policy's CPU seconds in some episodes, and the numbers of requests and answered items."""
+    """The policy's CPU seconds in some episodes, and the number of answered items."""
 
     seconds: float
     n_items: float
