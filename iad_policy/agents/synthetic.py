@@ -13,8 +13,9 @@ import gymnasium as gym
 from iad_policy.agents.random import RandomAgent
 from iad_policy.env_defaults import env_id
 from iad_policy.errors import UnknownName
+from iad_policy.information import Information
 from iad_policy.roles import NO_COMPLAINT
-from iad_policy.types import Candidate, Feedback, Information, State
+from iad_policy.types import Candidate, Feedback, State
 
 MAX_TRIES = 100
 
@@ -79,8 +80,8 @@ class SyntheticAgent:
     def identity(self) -> str:
         """Everything its answers depend on."""
         kind = "stubborn" if self._is_stubborn else "mending" if self.takes_feedback else "noisy"
-        # "instrument" is an old word for a synthetic agent, "mending" for one that corrects its mistakes. Both stay
-        # because the keys of recorded episodes contain this text.
+        # Keys of recorded episodes contain this text, so the older words stay: an "instrument" is a synthetic agent, a
+        # "mending" one corrects its mistakes.
         return f"{kind} instrument, {', '.join(f'{name}={rate:g}' for name, rate in self.rates._asdict().items())}"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:

@@ -72,6 +72,7 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
             client.
 
     Raises:
+        MissingExtra: The package litellm is not installed.
         ValueError: The name is empty.
         TypeError: It is neither a name nor a model, or sampling options were given for an existing client.
     """
@@ -95,6 +96,13 @@ def settings_of(model: LanguageModel) -> Mapping[str, Any]:
     """Return everything but the name that changes a model's answers. It is empty for a client without settings."""
     settings: Mapping[str, Any] = getattr(model, "settings", {})
     return settings
+
+
+def allow_parallel(model: LanguageModel, n: int) -> None:
+    """Let at least `n` calls of a model run in parallel, where the client limits them itself."""
+    rate_limit = getattr(model, "rate_limit", None)
+    if rate_limit is not None:
+        rate_limit.raise_limit(n)
 
 
 def identity_of(model: LanguageModel) -> str:

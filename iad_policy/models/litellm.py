@@ -1,4 +1,4 @@
-"""Hosted and local models through litellm. It is imported with the first client, as the import takes seconds.
+"""Hosted and local models through litellm. It is imported with the first question, as the import takes seconds.
 
 Only litellm's translation to providers is used, not its retries, cache, router and callbacks. Our retries are bounded
 and honour Retry-After, and a call is counted once.
@@ -13,17 +13,19 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import cache
+from importlib.util import find_spec
 from itertools import accumulate
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from iad_policy.errors import ModelError
+from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
 from iad_policy.models.call_context import current_call, pause
 from iad_policy.models.rate_limit import RateLimit
 from iad_policy.types import Usage
 
+PACKAGE = "litellm"
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
 """Kinds of errors that are retried. All others fail at once."""
 FIRST_WAIT_S = 1.0
@@ -49,6 +51,9 @@ class LiteLLMModel:
         sleep: Waits between tries. By default the wait ends when the run is stopped.
         clock: Returns the seconds since the epoch, to read a Retry-After that is a date.
         sampling: Options for the provider (`top_p=`, `stop=` ...). Those that it doesn't know are dropped.
+
+    Raises:
+        MissingExtra: The package litellm is not installed.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class LiteLLMModel:
             raise ValueError(
                 f"expected max_retries of 0 or more and max_parallel of 1 or more, got {max_retries} and {max_parallel}"
             )
+        _require_litellm()
         self.name = name
         self._api_base = api_base
         self._api_key = api_key
@@ -244,6 +250,20 @@ _FIXES = {
 _importing = Lock()
 
 
+def _require_litellm() -> None:
+    """Say that litellm is missing before anything is asked, without importing it.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        found = find_spec(PACKAGE)
+    except (ImportError, ValueError):  # something keeps it from being found
+        found = None
+    if found is None:
+        raise MissingExtra(PACKAGE)
+
+
 @cache
 def _litellm() -> Any:
     # Without this variable the import fetches a price table, and retries for seconds if there is no network.
@@ -251,7 +271,13 @@ def _litellm() -> Any:
     # Filters belong to the whole process, so they change only here, under the lock, and never around a call.
     with _importing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import litellm
+        try:
+            import litellm
+        except ImportError as error:
+            raise ModelError(
+                f"expected to import litellm, got: {error}; {install_command(PACKAGE)} --upgrade",
+                kind="not_found",
+            ) from error
 
         litellm.ModelResponse()  # its first use builds a pydantic schema, which warns
     litellm.suppress_debug_info = True

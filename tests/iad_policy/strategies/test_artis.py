@@ -1,0 +1,327 @@
+"""ARTIS with canned answers: who is told what, and what is left where the budget ends."""
+
+import os
+import shutil
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
+from iad_policy.agents import load_agent
+from iad_policy.errors import BudgetExhausted, UnknownName
+from iad_policy.strategies import load_strategy
+from iad_policy.strategies.building_blocks.attempts import REAL, evaluation_of, passes, plan_of, steps, summary_of
+from iad_policy.types import Move, Turn
+
+START = State("start", {}, id="start")
+GENERATOR = Generator[Any, Any, Any]
+
+
+class Rehearsal:
+    """Answers requests: actions are `a1, a2 ...` in the order they are proposed, an attempt is over after `length`.
+
+    Args:
+        verdicts: What the evaluator says of each attempt in turn; the last one is repeated.
+        spent_from: Which kind of request the budget does not cover, and from which one on (counted from 1).
+    """
+
+    def __init__(
+        self, *, length: int = 2, verdicts: Sequence[str] = ("fail",), spent_from: tuple[Any, int] | None = None
+    ) -> None:
+        self.asked: list[Any] = []
+        self.commits: list[Any] = []
+        self._length = length
+        self._verdicts = list(verdicts)
+        self._spent = spent_from
+
+    def run(self, *, n_commits: int = 1, **options: Any) -> "Rehearsal":
+        strategy = load_strategy("artis", **options)(START)
+        request = next(strategy)
+        while True:
+            answer = self._answer(request)
+            if len(self.commits) == n_commits:
+                strategy.close()
+                return self
+            request = self._sent(strategy, answer)
+
+    def of(self, kind: type, role: str = "") -> list[Any]:
+        return [one for one in self.asked if isinstance(one, kind) and (not role or one.role == role)]
+
+    def _sent(self, generator: GENERATOR, answer: Any) -> Any:
+        return generator.throw(answer) if isinstance(answer, BudgetExhausted) else generator.send(answer)
+
+    def _answer(self, request: Any) -> Any:
+        if isinstance(request, All):
+            return [self._returned(generator) for generator in request.generators]
+        self.asked.append(request)
+        kind, limit = self._spent or (None, 0)
+        name = request.role if isinstance(request, Ask) else type(request)
+        same = [one for one in self.asked if name == (one.role if isinstance(one, Ask) else type(one))]
+        if kind == name and len(same) >= limit:
+            return BudgetExhausted("decision.test")
+        return getattr(self, f"_{type(request).__name__.lower()}")(request)
+
+    def _returned(self, generator: GENERATOR) -> Any:
+        try:
+            request = next(generator)
+            while True:
+                request = self._sent(generator, self._answer(request))
+        except StopIteration as stop:
+            return stop.value
+        except BudgetExhausted:
+            return None
+
+    def _propose(self, request: Propose) -> list[Candidate]:
+        action = f"a{len(self.of(Propose))}"
+        return [Candidate(action, key=action)]
+
+    def _simulate(self, request: Simulate) -> State:
+        at = request.at
+        history = (*at.history, Turn(at.observation, request.candidate.action))
+        path = (*at.path, Move(request.candidate.action, 0))
+        return replace(at, observation="there", history=history, path=path, done=len(path) >= self._length)
+
+    def _verify(self, request: Verify) -> list[Candidate]:
+        return [replace(one, verdict=Verdict(0.5)) for one in request.candidates]
+
+    def _ask(self, request: Ask) -> str:
+        if request.role == "summariser":
+            return "the summary"
+        said = self._verdicts.pop(0) if len(self._verdicts) > 1 else self._verdicts[0]
+        return f"Verdict: {said}\nCause: none"
+
+    def _commit(self, request: Commit) -> State:
+        self.commits.append(request.candidate.action)
+        return replace(START, id=f"real{len(self.commits)}")
+
+
+def told(request: Propose) -> str:
+    return "\n".join(request.at.notes)
+
+
+def test_always_n_attempts_each_evaluated_one_summary_and_one_execution() -> None:
+    seen = Rehearsal(verdicts=("pass",)).run(n=3)
+    assert len(seen.of(Ask, "evaluator")) == 3
+    assert len(seen.of(Ask, "summariser")) == 1
+    assert len(seen.of(Simulate)) == 6
+    assert seen.commits == ["a7"]
+    assert told(seen.of(Propose)[-1]) == f"{REAL}\nthe summary"
+
+
+def test_a_sequential_attempt_is_told_of_all_before_it_and_a_parallel_one_of_none() -> None:
+    seen = Rehearsal(verdicts=("fail", "pass", "fail")).run(n=3)
+    firsts = [told(request) for request in seen.of(Propose) if not request.at.path]
+    assert firsts[0] == ""
+    assert "Attempt 1" in firsts[1]
+    assert "Verdict: fail" in firsts[1]
+    assert "Attempt 2" not in firsts[1]
+    assert 'Actions 1-2: ["a3", "a4"]' in firsts[2]
+    assert "Verdict: pass" in firsts[2]
+    apart = Rehearsal().run(n=3, mode="parallel")
+    firsts = [told(request) for request in apart.of(Propose) if not request.at.path]
+    assert firsts[:3] == ["", "", ""]
+    assert len(apart.of(Ask, "evaluator")) == 3
+
+
+def test_attempts_go_on_until_depth_and_the_summary_is_told_at_every_real_step() -> None:
+    seen = Rehearsal(length=9).run(n=2, depth=4, n_commits=3)
+    assert len(seen.of(Simulate)) == 8
+    assert len(seen.of(Ask, "summariser")) == 1
+    assert [told(request) for request in seen.of(Propose)[-3:]] == [f"{REAL}\nthe summary"] * 3
+
+
+def test_every_k_commits_is_simulated_anew() -> None:
+    seen = Rehearsal().run(n=2, every=2, n_commits=4)
+    assert len(seen.of(Ask, "summariser")) == 2
+    assert len(seen.of(Simulate)) == 8
+    assert seen.of(Ask, "summariser")[1].at.id == "real2"
+
+
+@pytest.mark.parametrize(
+    ("options", "roles", "advice"),
+    [
+        ({"evaluate": False}, ["summariser"], "the summary"),
+        ({"summarise": False}, ["evaluator", "evaluator"], "Verdict: fail"),
+        ({"evaluate": False, "summarise": False}, [], "At the end: there"),
+    ],
+)
+def test_the_ablations_leave_out_what_they_name(options: dict[str, Any], roles: list[str], advice: str) -> None:
+    seen = Rehearsal().run(n=2, **options)
+    assert [ask.role for ask in seen.of(Ask)] == roles
+    last = told(seen.of(Propose)[-1])
+    assert advice in last
+    assert ("Verdict" in last) == ("evaluator" in roles)
+    assert ("Attempt 2" in last) == ("summariser" not in roles)
+    assert bool(seen.of(Verify)) == ("evaluator" in roles)
+
+
+def test_an_evaluator_of_its_own_needs_no_verifier() -> None:
+    seen = Rehearsal().run(n=2, verify=False)
+    assert not seen.of(Verify)
+    assert len(seen.of(Ask, "evaluator")) == 2
+
+
+def test_the_naive_loop_ends_with_the_first_attempt_that_passes_and_tells_it_alone() -> None:
+    seen = Rehearsal(verdicts=("fail", "pass")).run(n=5, until_pass=True)
+    assert len(seen.of(Ask)) == 2
+    last = told(seen.of(Propose)[-1])
+    assert "Verdict: pass" in last
+    assert "Verdict: fail" not in last
+    assert len(Rehearsal().run(n=3, until_pass=True).of(Ask)) == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"mode": "both"}, {"depth": 0}, {"every": 0}, *({"until_pass": True, **o} for o in ({"mode": "parallel"},))],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        Rehearsal().run(**options)
+
+
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_cut_before_anything_was_simulated_the_first_proposal_is_committed_or_a_plain_one(mode: str) -> None:
+    seen = Rehearsal(spent_from=(Simulate, 1)).run(n=3, mode=mode)
+    assert not seen.of(Ask)
+    assert told(seen.of(Propose)[-1]) == ""
+    assert Rehearsal(spent_from=(Propose, 2)).run(n=3, mode=mode).commits == ["a1"]
+
+
+def test_cut_during_the_first_attempt_the_execution_is_told_what_there_was() -> None:
+    seen = Rehearsal(length=4, spent_from=(Simulate, 3)).run(n=1)
+    assert 'Actions 1-2: ["a1", "a2"]' in seen.of(Ask, "summariser")[0].subject[0]
+    cut = Rehearsal(length=4, spent_from=(Simulate, 3)).run(n=1, summarise=False)
+    assert 'Actions 1-2: ["a1", "a2"]' in told(cut.of(Propose)[-1])
+
+
+@pytest.mark.parametrize("what", [Verify, "evaluator"])
+def test_cut_before_the_evaluation_the_attempt_is_told_without_one(what: Any) -> None:
+    seen = Rehearsal(spent_from=(what, 1)).run(n=1)
+    (summariser,) = seen.of(Ask, "summariser")
+    assert 'Actions 1-2: ["a1", "a2"]' in summariser.subject[0]
+    assert "Verdict" not in summariser.subject[0]
+
+
+def test_cut_before_the_summary_the_attempts_are_told_themselves() -> None:
+    seen = Rehearsal(verdicts=("fail", "pass"), spent_from=("summariser", 1)).run(n=2)
+    assert all(part in told(seen.of(Propose)[-1]) for part in (REAL, "Attempt 1", "Attempt 2", "Verdict: pass"))
+
+
+def test_cut_before_the_execution_the_first_action_of_what_passed_is_committed() -> None:
+    assert Rehearsal(verdicts=("fail", "pass"), spent_from=(Propose, 5)).run(n=2).commits == ["a3"]
+    assert Rehearsal(verdicts=("fail",), spent_from=(Propose, 5)).run(n=2).commits == ["a1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Verdict: pass\nCause: fine", True),
+        ("**Verdict:** PASS.", True),
+        ("I doubt it.\nVerdict: **Failed**", False),
+        ("Verdict (final): passed", True),
+        ("verdict: fail, though it could pass", None),
+        ("The attempt was nice and long and nobody can say whether it will pass or fail.", None),
+        ("fail", False),
+        ("", None),
+    ],
+)
+def test_a_models_evaluation_is_read_however_it_is_decorated(text: str, expected: bool | None) -> None:
+    assert passes(text) is expected
+
+
+OVER = State("end", {}, done=True)
+OPEN = State("on the way", {})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "preview", "expected"),
+    [
+        (Verdict(0.1, passed=True), OPEN, True),
+        (Verdict(0.9, passed=False), OVER, False),
+        (Verdict(0.6), OVER, True),
+        (Verdict(0.4), OVER, False),
+        (Verdict(0.9), OPEN, False),
+        (Verdict(0.9), None, False),
+        (None, OVER, False),
+    ],
+)
+def test_without_a_model_the_verdict_evaluates(verdict: Verdict | None, preview: State | None, expected: bool) -> None:
+    assert passes(evaluation_of(Candidate("a", verdict=verdict, preview=preview))) is expected
+
+
+def test_the_plan_of_a_summary_is_the_best_scored_attempt_that_passed() -> None:
+    def attempt(action: str, verdict: Verdict) -> str:
+        said = evaluation_of(Candidate("x", verdict=verdict, preview=OVER))
+        return f"Attempt 1, simulated\n{steps('Actions', [action, 7], 3)}\n{said}"
+
+    attempts = [attempt("poor", Verdict(0.6)), attempt('"good"\n', Verdict(1.4)), attempt("bad", Verdict(0.2))]
+    plan = plan_of([f"{REAL}\n{summary_of(attempts)}"])
+    assert plan is not None
+    assert plan == (3, ('"good"\n', 7))
+    assert plan_of([summary_of(attempts)]) is None, "only what is told for the real execution is a plan"
+    assert plan_of([f"{REAL}\n{summary_of(attempts[2:])}"]) is None
+    assert plan_of([REAL + "\n" + "\n".join(attempts[::-1])]) == (3, ('"good"\n', 7))
+
+
+def test_a_shortened_list_of_actions_is_no_plan() -> None:
+    note = f"{REAL}\nAttempt 1, simulated\n{steps('Actions', ['x' * 50_000], 0)}\nVerdict: pass"
+    assert len(note) < 20_000
+    assert plan_of([note]) is None
+
+
+KEYLESS: Mapping[str, int] = {
+    "IAD/WebShop-v0": 4,
+    "IAD/InterCodeBash-v0": 2,
+    "IAD/BIRD-v0": 2,
+    "IAD/Sketch2Code-v0": 1,
+}
+
+
+@pytest.mark.parametrize("env_id", KEYLESS)
+@pytest.mark.parametrize(("mode", "simulator"), [("sequential", "perfect"), ("parallel", "noisy:0.7")])
+def test_it_runs_with_the_keyless_agents(env_id: str, mode: str, simulator: str) -> None:
+    if "Sketch" in env_id and not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
+        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
+    env = gym.make(env_id)
+    with IADPolicyWrapper("plan-following", env, strategy="artis", n=2, mode=mode, simulator=simulator) as policy:
+        for task_id in env.unwrapped.task_ids[: KEYLESS[env_id]]:  # type: ignore[attr-defined]
+            observation, info = env.reset(options={"task_id": task_id})
+            while not info["stop_reason"]:
+                observation, _, _, _, info = env.step(policy.act(observation, info))
+            first = policy.decisions[0]
+            assert (first.budget["evaluator"].asks, first.budget["summariser"].asks) == (2, 1)
+            assert all(decision.usage.asks == 0 for decision in policy.decisions[1:])
+    env.close()
+
+
+def test_the_former_name_of_an_agent_still_works() -> None:
+    env = gym.make("IAD/BIRD-v0")
+    former, present = load_agent("heeding:linker", env), load_agent("plan-following:linker", env)
+    assert type(former) is type(present)
+    assert former.identity == present.identity == "heeding linker:1"
+    with pytest.raises(UnknownName, match="plan-following"):
+        load_agent("heedin", env)
+    env.close()
+
+
+def test_a_plan_following_agent_does_what_the_plan_says_and_gives_it_up_where_it_was_refused() -> None:
+    env = gym.make("IAD/WebShop-v0")
+    observation, info = env.reset(options={"task_id": env.unwrapped.task_ids[0]})  # type: ignore[attr-defined]
+    plan = f"{REAL}\n{steps('Plan, actions', ['search[tea]', 'click[no such thing]', 'search[never]'], 0)}"
+
+    def planned(here: State) -> Any:
+        while not here.done:
+            here = yield from Commit((yield from Propose(here.noted(plan), 1))[0])
+
+    with IADPolicyWrapper("plan-following:shopper", env, strategy=planned) as policy:
+        actions = []
+        for _ in range(4):
+            actions.append(policy.act(observation, info))
+            observation, _, _, _, info = env.step(actions[-1])
+    assert actions[:2] == ["search[tea]", "click[no such thing]"]
+    assert "search[never]" not in actions
