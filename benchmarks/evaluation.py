@@ -94,7 +94,7 @@ class Corridor(IADEnv[str, int]):
         return action
 
     def irreversible(self, action: str) -> bool:
-        """None is."""
+        """Return False, as every action can be taken back."""
         return False
 
 

@@ -82,7 +82,8 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], 
     if callable(agent):
         return with_defaults(FunctionAgent(agent), LoadedAgent)  # type: ignore[no-any-return]
     raise TypeError(
-        f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}"
+        f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}; "
+        "give it a method propose()"
     )
 
 
