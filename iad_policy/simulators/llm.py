@@ -100,7 +100,7 @@ class PredictedOutcome(NamedTuple):
 
 
 def read_prediction(text: str) -> PredictedOutcome | None:
-    """Read an answer, or return None if it has no observation. By default it is valid and not over."""
+    """Read an answer, or return None if it has no observation. Unless it says otherwise, it is valid and not over."""
     marker = _OBSERVATION.search(text)
     if marker is None:
         return None

@@ -21,7 +21,7 @@ TRIES = 24
 LOOK_SHARE = 0.3
 """Probability of executing a query before it is submitted, at temperature 1."""
 PART_FITS = {"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0, "base": -1.0}
-"""Part of Best's query that an edit replaces -> its fit, as a chooser weighs it. `all` is a new draft."""
+"""Part of Best's query that an edit replaces -> its fit for the chooser. `all` is a new draft."""
 _ACTION = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
 
 
