@@ -160,6 +160,6 @@ def read(path: Path | str) -> Iterator[Recorded]:
         if set(line) != set(Recorded._fields):
             raise ValueError(
                 f"expected a recorded outcome with {', '.join(Recorded._fields)} in line {number} of {path}, got "
-                f"{json.dumps(line)[:100]}"
+                f"{json.dumps(line)[:100]}; record the file again"
             )
         yield Recorded(**{name: decode(line[name]) for name in Recorded._fields})
