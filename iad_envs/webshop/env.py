@@ -233,7 +233,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return Transition(after, complaint, after.kind == "done")
 
     def _view(self, state: ShopState, complaint: str) -> View:
-        sight = self.storefront.look(state, self._mode)
+        sight = self.storefront.view(state, self._mode)
         observation = sight.observation
         if complaint and not self._published:
             observation = self._with_complaint(observation, complaint)
@@ -254,7 +254,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
     def _reveal(self, view: View, score: Score) -> str:
         if not self._published or self._mode == "url" or self._now is None:
             return str(view.observation)
-        return self.storefront.look(self._now.state, self._mode, score.reward).observation
+        return self.storefront.view(self._now.state, self._mode, score.reward).observation
 
     def _reference(self, task: ShopTask) -> dict[str, Any]:
         return self.storefront.reference(task.task_id)
