@@ -1,4 +1,4 @@
-"""A simulator that remembers: the outcome that was recorded, on another task, of the most similar action and place."""
+"""A simulator by retrieval: it returns the outcome recorded on another task for the most similar state and action."""
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
@@ -18,23 +18,23 @@ from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
 ACTION_WEIGHT = 0.7
-"""Of the action's similarity; the rest is the observation's."""
+"""Weight of the action's similarity. The rest is the weight of the observation's."""
 DIMENSIONS = 2**12
 
 
 class RetrievalSimulator:
-    """Shows the recorded outcome nearest to an observation and an action; never asks the environment.
+    """Shows the recorded outcome nearest to an observation and an action, and never asks the environment.
 
-    Where the outcome names its task's instruction, the present one is put in its place. Info comes with the outcome,
-    so agents and verifiers that read `page` and `facts` can be run on it; what they read there happened elsewhere.
+    If the outcome contains its task's instruction, the current one replaces it. The recorded info comes with it, so
+    agents and verifiers that read `page` and `facts` work, although these belong to the other task.
 
     Args:
-        records: What is remembered.
-        encoder: Says how alike two texts are.
-        action_weight: Of the action's similarity, 0-1; the rest is the observation's.
+        records: The recorded outcomes.
+        encoder: Measures the similarity of two texts.
+        action_weight: Weight of the action's similarity, 0-1. The rest is the weight of the observation's.
 
     Raises:
-        ValueError: There is nothing to remember.
+        ValueError: There are no records.
     """
 
     is_perfect = False
@@ -47,41 +47,45 @@ class RetrievalSimulator:
         self._records = list(records)
         self._encoder = encoder or HashedNgrams(dimensions=DIMENSIONS)
         self._weight = action_weight
-        self._actions = _Index(self._encoder, [_said(one.action) for one in records])
-        self._observations = _Index(self._encoder, [_place(one.observation, one.instruction) for one in records])
+        self._actions = _Index(self._encoder, [_action_text(one.action) for one in records])
+        self._observations = _Index(
+            self._encoder, [_observation_text(one.observation, one.instruction) for one in records]
+        )
         self._tasks = {one.task_id for one in records}
         self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {action_weight:g}"
 
     def begin(self, world: World, state: State) -> VisibleState:
-        """Return what is seen.
+        """Return the visible part of a state as a token.
 
         Raises:
-            SimulationError: This very task was recorded: its outcomes would be remembered, not predicted.
+            SimulationError: This very task was recorded, so its outcomes would be looked up, not predicted.
         """
         if str(state.info.get("task_id")) in self._tasks:
             raise SimulationError(
                 f"expected a task that was not recorded, got {state.info['task_id']}; record outcomes on other tasks "
-                "than those that are run, such as the train split's"
+                "than those of the run, such as the train split's"
             )
         return VisibleState.of(state)
 
     def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
-        """Return the nearest recorded outcome; `draw` names the nearest but so many."""
+        """Return the nearest recorded outcome. A later `draw` returns the next nearest."""
         if token.done:
             return token.end()
         instruction = str(token.info.get("instruction", ""))
-        nearness = self._weight * self._actions.nearness(_said(action))
-        nearness += (1.0 - self._weight) * self._observations.nearness(_place(token.observation, instruction))
+        nearness = self._weight * self._actions.nearness(_action_text(action))
+        nearness += (1.0 - self._weight) * self._observations.nearness(
+            _observation_text(token.observation, instruction)
+        )
         place = int(np.argsort(-nearness, kind="stable")[min(draw, len(nearness) - 1)])
         found = self._records[place]
-        told = {found.instruction: instruction} if found.instruction else {}
-        info = {name: _told(value, told) for name, value in found.info.items()}
-        seen, key = _told(found.seen, told), _told(found.key, told)
+        replacements = {found.instruction: instruction} if found.instruction else {}
+        info = {name: _replaced(value, replacements) for name, value in found.info.items()}
+        seen, key = _replaced(found.seen, replacements), _replaced(found.key, replacements)
         return token.after(action, seen, info, done=found.done, key=key)
 
 
 class _Index:
-    """Texts as vectors, each different one once."""
+    """Texts as vectors, with equal texts stored once."""
 
     def __init__(self, encoder: TextEmbedder, texts: Sequence[str]) -> None:
         different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
@@ -92,13 +96,13 @@ class _Index:
     def nearness(self, text: str) -> NDArray[np.float32]:
         """Return the similarity of each text to this one."""
         query = self._encoder.encode([text])[0]
-        there = np.flatnonzero(query)  # few n-grams of all: a whole product would mostly multiply by 0
+        there = np.flatnonzero(query)  # a text has few of all n-grams: most products would be 0
         found: NDArray[np.float32] = (query[there] @ self._columns[there])[self._places]
         return found
 
 
 def retrieval_simulator(env: gym.Env[Any, Any], path: str = "") -> RetrievalSimulator:
-    """A simulator that remembers outcomes of other tasks: of a file, or recorded on the train split.
+    """A simulator that retrieves outcomes of other tasks, from a file or recorded on the train split.
 
     Raises:
         SimulationError: No file is named, and the environment has no split to record on.
@@ -106,32 +110,32 @@ def retrieval_simulator(env: gym.Env[Any, Any], path: str = "") -> RetrievalSimu
     if path:
         return RetrievalSimulator(list(read(path)))
     name = str(env.spec)
-    with _made_lock:
-        if name not in _made:
-            _made[name] = RetrievalSimulator(record_elsewhere(env))
-        return _made[name]
+    with _simulators_lock:
+        if name not in _simulators:
+            _simulators[name] = RetrievalSimulator(record_elsewhere(env))
+        return _simulators[name]
 
 
-_made: dict[str, RetrievalSimulator] = {}
-"""Recorded once per process and kind of environment: every worker of a run has an environment of its own."""
-_made_lock = Lock()
+_simulators: dict[str, RetrievalSimulator] = {}
+"""One recording per process and kind of environment, shared by all workers of a run. Each has its own environment."""
+_simulators_lock = Lock()
 
 
-def _said(action: Any) -> str:
+def _action_text(action: Any) -> str:
     return action if isinstance(action, str) else str(encode(action))
 
 
-def _place(observation: Any, instruction: str) -> str:
+def _observation_text(observation: Any, instruction: str) -> str:
     text = shown(observation)
     return text.replace(instruction, "") if instruction else text
 
 
-def _told(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return a value with texts replaced, wherever in it they stand."""
+def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
+    """Return a value in which texts are replaced, at any depth."""
     if isinstance(value, str):
         for old, new in texts.items():
             value = value.replace(old, new)
         return value
     if isinstance(value, Mapping):
-        return {key: _told(part, texts) for key, part in value.items()}
-    return type(value)(_told(part, texts) for part in value) if isinstance(value, list | tuple) else value
+        return {key: _replaced(part, texts) for key, part in value.items()}
+    return type(value)(_replaced(part, texts) for part in value) if isinstance(value, list | tuple) else value

@@ -1,0 +1,346 @@
+"""Simulators: what they show, what they can't touch, and who may not be run on them."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from statistics import NormalDist
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.core import IADEnv
+from iad_envs.errors import GuardError
+from iad_policy import IADPolicyWrapper, Outcome, State
+from iad_policy.errors import ModelError, SimulationError, UnknownName
+from iad_policy.hashing import decode, digest, encode
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.simulators import Simulator, load_simulator
+from iad_policy.simulators.llm import LanguageSimulator, read_prediction
+from iad_policy.simulators.noisy import NoisySimulator
+from iad_policy.simulators.outcome_types import type_of
+from iad_policy.simulators.perfect import PerfectSimulator
+from iad_policy.simulators.recorded import Recorded, read, record, write
+from iad_policy.simulators.retrieval import RetrievalSimulator
+from iad_policy.simulators.typos import with_typos
+from iad_policy.types import PublicInfo
+from iad_policy.world import World, adapt
+from tests.contract.players import TAXI, Hunch, Wanderer
+from tests.contract.toy import LANDMARKS, Digger
+
+PREDICTED = "Valid: yes\nOver: no\nObservation:\nYou are at the mill."
+
+
+def begun(env: gym.Env[Any, Any], **reset: Any) -> tuple[World, State]:
+    observation, info = env.reset(**reset)
+    world = adapt(env)
+    world.begin(observation)
+    return world, State(observation, PublicInfo(info, world.gold_keys), steps_left=world.max_steps, id="here")
+
+
+def predicting(text: str = PREDICTED) -> LanguageSimulator:
+    return LanguageSimulator(Digger(), ScriptedModel(lambda messages: text))
+
+
+def remembering(**options: Any) -> RetrievalSimulator:
+    return RetrievalSimulator(record(Digger(), Wanderer(), tasks=LANDMARKS[:4], **options))
+
+
+def everything(outcome: Outcome) -> str:
+    return json.dumps(encode([outcome.observation, dict(outcome.info), outcome.done, outcome.key]))
+
+
+# What a simulator shows.
+
+
+@pytest.mark.parametrize("fidelity", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("make", [Digger, lambda: gym.make(TAXI), lambda: gym.make("IAD/WebShop-v0")])
+def test_an_outcome_depends_on_state_action_and_draw_alone(make: Callable[[], Any], fidelity: float) -> None:
+    seen = []
+    for draws in ((0, 1), (1, 0)):
+        world, state = begun(make(), seed=3)
+        simulator = NoisySimulator(fidelity=fidelity)
+        action = next(iter(state.info.get("available_actions", [0])))
+        token = simulator.begin(world, state)
+        outcomes = {draw: simulator.simulate(world, token, action, draw) for draw in draws}
+        after = {draw: simulator.simulate(world, one.token, action, 0) for draw, one in outcomes.items()}
+        seen.append([everything(each[draw]) for each in (outcomes, after) for draw in (0, 1)])
+    assert seen[0] == seen[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(["go north", "go west", "dig", "fly"]), min_size=1, max_size=5), st.integers(0, 3))
+def test_what_is_shown_instead_is_what_another_action_leads_to_all_of_it(actions: list[str], draw: int) -> None:
+    world, state = begun(Digger(max_steps=9), seed=1)
+    simulator = NoisySimulator(fidelity=0.0)
+    token, inner = simulator.begin(world, state), world.snapshot()
+    for action in actions:
+        outcome = simulator.simulate(world, token, action, draw)
+        if not token.done:
+            other_actions = (*state.info["available_actions"], *with_typos(action))
+            others = [world.simulate(inner, other, draw) for other in other_actions]
+            assert everything(outcome) in map(everything, others)
+            assert type_of(outcome.info, outcome.done) != type_of(*world.simulate(inner, action, draw)[2:4])
+        token, inner = outcome.token, outcome.token.inner
+
+
+def test_a_simulator_errs_as_often_as_it_is_told_to_and_by_type() -> None:
+    n_wrong, n = {"success": 0, "end": 0, "invalid": 0}, 0
+    simulator = NoisySimulator(fidelity="success=0.8,end=1,failure=0.3")
+    world, state = begun(Digger(max_steps=90), seed=1)
+    token = simulator.begin(world, state)
+    for draw in range(600):
+        for kind, action in (("success", "go west"), ("end", "dig"), ("invalid", "fly")):
+            shown = simulator.simulate(world, token, action, draw)
+            n_wrong[kind] += type_of(shown.info, shown.done) != kind
+        n += 1
+    assert n_wrong["end"] == 0
+    for kind, rate in (("success", 0.2), ("invalid", 0.7)):
+        spread = NormalDist().inv_cdf(0.9995) * (rate * (1 - rate) / n) ** 0.5
+        assert abs(n_wrong[kind] / n - rate) < spread
+
+
+def test_with_full_fidelity_nothing_but_the_fork_is_shown() -> None:
+    runs = []
+    for simulator in ("perfect", "noisy:1"):
+        env = Digger()
+        with IADPolicyWrapper(Wanderer(), env, strategy="artis", verifier=Hunch(), simulator=simulator) as p:
+            observation, info = env.reset(seed=4)
+            while not info["stop_reason"]:
+                observation, _, _, _, info = env.step(p.act(observation, info))
+            runs.append([candidate.preview and candidate.preview.id for d in p.decisions for candidate in d.candidates])
+    assert runs[0] == runs[1]
+
+
+def test_a_garbled_action_has_two_letters_swapped_and_is_never_the_action_itself() -> None:
+    assert with_typos("cat[/a/b.txt]") == ["act[/a/b.txt]", "cat[a//b.txt]", "cat[/a/b.ttx]"]
+    assert with_typos("go") == ["og"]
+    assert [with_typos(none) for none in ("a", "aa", "", 7, None)] == [[]] * 5
+
+
+def test_a_failed_command_is_a_type_of_its_own() -> None:
+    finding = {"code": "no_such_column", "severity": "error", "message": ""}
+    assert type_of({"invalid_action": False, "facts": {"findings": [finding]}}, True) == "no_such_column"
+    assert type_of({"facts": {"exit_code": 2}}, False) == "exit 2"
+    assert type_of({"facts": {"timed_out": True, "exit_code": 124}}, False) == "timed out"
+    assert type_of({"invalid_action": True, "facts": {"exit_code": 127}}, False) == "invalid"
+    assert (type_of({}, True), type_of({}, False)) == ("end", "success")
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "known"),
+    [
+        ("clairvoyant", UnknownName, "llm, .*noisy, .*perfect, retrieval"),
+        ("noisy", UnknownName, "0.8"),
+        ("noisy:much", UnknownName, "success=0.9"),
+        ("noisy:1.5", ValueError, "0 to 1, got 1.5"),
+        ("noisy:end=-1", ValueError, "0 to 1 for end"),
+        ("retrieval:nowhere.jsonl", FileNotFoundError, "recorded outcomes at nowhere.jsonl"),
+        ("retrieval", SimulationError, "split train or dev"),
+        ("llm", ValueError, "a model's name"),
+        (7, TypeError, "begin"),
+    ],
+)
+def test_a_name_that_is_none_says_what_is_known(name: Any, error: type[Exception], known: str) -> None:
+    with pytest.raises(error, match=known):
+        load_simulator(name, Digger())
+
+
+def test_the_perfect_simulator_alone_takes_verifiers_that_read_gold() -> None:
+    for simulator in ("noisy:0.9", remembering(), predicting()):
+        with pytest.raises(SimulationError, match="expected the perfect simulator with OracleVerifier"):
+            IADPolicyWrapper(Wanderer(), Digger(), verifier="oracle", simulator=simulator)
+    assert IADPolicyWrapper(Wanderer(), Digger(), verifier="oracle", simulator="perfect")
+
+
+# What a simulator can't touch.
+
+
+class Meddler(PerfectSimulator):
+    """A simulator that touches the real environment."""
+
+    def __init__(self, touch: Callable[[IADEnv[Any, Any], Any], Any]) -> None:
+        self._touch = touch
+
+    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
+        self._touch(world.inner, token)
+        return super().simulate(world, token, action, draw)
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        lambda env, token: env.step("dig"),
+        lambda env, token: env.reset(),
+        lambda env, token: env.restore(token),
+        lambda env, token: env.oracle(token),
+    ],
+)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_real_environment_can_not_be_touched_while_simulating(touch: Any, threads: int) -> None:
+    env = Digger()
+    options: Any = {"verifier": Hunch(), "simulator": Meddler(touch), "threads": threads, "n": 2}
+    with IADPolicyWrapper(Wanderer(errors=0), env, strategy="artis", mode="parallel", **options) as policy:
+        observation, info = env.reset(seed=2)
+        before = env.snapshot()
+        with pytest.raises(GuardError, match="real environment"):
+            policy.act(observation, info)
+        assert env.snapshot() is before
+
+
+class Sealed(Digger):
+    """An environment that can't be simulated, nor looked at, other than by stepping it."""
+
+    def snapshot(self) -> Any:
+        raise AssertionError("the environment was asked for a snapshot")
+
+    def simulate(self, token: Any, action: str, draw: int = 0) -> Any:
+        raise AssertionError("the environment was asked to simulate")
+
+
+def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
+    """Acts without a list of actions, which a language model does not predict."""
+    return rng.choice(["go north", "go west", "go east"])
+
+
+@pytest.mark.parametrize("make", [remembering, predicting])
+@pytest.mark.parametrize("strategy", ["artis", "iad", "bon-episode", "mcts"])
+def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Simulator], strategy: str) -> None:
+    env = Sealed(max_steps=4)
+    with IADPolicyWrapper(listless, env, strategy=strategy, n=2, verifier=Hunch(), simulator=make()) as policy:
+        observation, info = env.reset(options={"task_id": LANDMARKS[8]})
+        while not info["stop_reason"]:
+            observation, _, _, _, info = env.step(policy.act(observation, info))
+        assert policy.spent["simulator"].simulations > 0
+
+
+@pytest.mark.parametrize("simulator", ["perfect", "noisy:0.5", "retrieval"])
+def test_simulating_changes_nothing_that_is_really_seen(simulator: str) -> None:
+    env, alone = gym.make("IAD/WebShop-v0"), gym.make("IAD/WebShop-v0")
+    with IADPolicyWrapper("heeding", env, strategy="artis", n=2, simulator=simulator) as policy:
+        for seed in range(3):
+            (observation, info), still = env.reset(seed=seed), alone.reset(seed=seed)
+            assert digest(observation, info) == digest(*still)
+            while not info["stop_reason"]:
+                action = policy.act(observation, info)
+                step, still_step = env.step(action), alone.step(action)
+                assert digest(*step) == digest(*still_step)
+                observation, info = step[0], step[4]
+
+
+# What is remembered.
+
+
+def test_what_is_remembered_is_the_nearest_recorded_outcome_with_the_present_task_in_it() -> None:
+    def recorded(action: str, seen: str, *, done: bool = False) -> Recorded:
+        info = {"task_id": "other", "instruction": "Dig at the oak.", "step": 9, "stop_reason": "done" if done else ""}
+        return Recorded("other", "Dig at the oak.", "Here.", action, seen, info | {"page": {"sub": [seen]}}, done, seen)
+
+    records = [recorded("go north", "Dig at the oak. It is cold."), recorded("dig", "Dug.", done=True)]
+    simulator = RetrievalSimulator(records)
+    world, state = begun(Sealed(max_steps=3), options={"task_id": "mill"})
+    there = simulator.simulate(world, simulator.begin(world, state), "go nort", 0)
+    assert there.observation == "Dig at the mill. It is cold."
+    assert (there.info["task_id"], there.info["instruction"], there.info["step"]) == ("mill", "Dig at the mill.", 1)
+    assert there.info["page"] == {"sub": ["Dig at the mill. It is cold."]}
+    assert set(there.info) == set(state.info)
+    assert not there.done
+    over = simulator.simulate(world, there.token, "dig!", 0)
+    assert (over.done, over.info["stop_reason"], over.info["step"]) == (True, "done", 2)
+    assert simulator.simulate(world, over.token, "go north", 0).observation == "Dug."
+    at_limit = simulator.simulate(world, simulator.simulate(world, there.token, "go", 0).token, "go", 0)
+    assert (at_limit.done, at_limit.info["stop_reason"]) == (True, "max_steps")
+    assert simulator.simulate(world, simulator.begin(world, state), "go nort", 1).observation == "Dug."
+
+
+def test_a_task_that_was_recorded_is_not_simulated_from_memory() -> None:
+    world, state = begun(Digger(), options={"task_id": LANDMARKS[0]})
+    with pytest.raises(SimulationError, match=f"not recorded, got {LANDMARKS[0]}"):
+        remembering().begin(world, state)
+
+
+def test_recorded_outcomes_have_no_gold_and_survive_their_file(tmp_path: Path) -> None:
+    records = record(Digger(), Wanderer(), tasks=LANDMARKS[:3])
+    assert not any(set(one.info) & Digger.GOLD_INFO for one in records)
+    assert {one.task_id for one in records} == set(LANDMARKS[:3])
+    write(records, tmp_path / "outcomes.jsonl")
+    again = list(read(tmp_path / "outcomes.jsonl"))
+    assert [decode(encode(one)) for one in records] == again
+    assert RetrievalSimulator(again).identity == RetrievalSimulator(records).identity
+    (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(ValueError, match="expected a recorded outcome with task_id"):
+        list(read(tmp_path / "other.jsonl"))
+    with pytest.raises(ValueError, match="expected recorded outcomes"):
+        RetrievalSimulator([])
+
+
+def test_an_environment_without_ids_is_recorded_by_seeds() -> None:
+    records = record(gym.make(TAXI, max_episode_steps=2), "random", tasks=["7", "8"], n_episodes=1, n_proposals=1)
+    assert {one.task_id for one in records} == {"7", "8"}
+    world, state = begun(gym.make(TAXI), seed=9)
+    simulator = RetrievalSimulator(records)
+    assert isinstance(simulator.simulate(world, simulator.begin(world, state), 1, 0).observation, int)
+
+
+# What a language model predicts.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (PREDICTED, ("You are at the mill.", True, False)),
+        ("**Valid:** No.\n**Over:** no\n**Observation:**\nRefused.\nTwice.", ("Refused.\nTwice.", False, False)),
+        ("Over: YES\nObservation: Dug.", ("Dug.", True, True)),
+        ("Over: no\nObservation:\n```\nObservation: a\n```", ("Observation: a", True, False)),
+        ("Valid: yes\nOver: no\nObservation:", ("", True, False)),
+        ("I can't do that.", None),
+    ],
+)
+def test_a_prediction_is_read_from_a_models_answer(text: str, expected: tuple[str, bool, bool] | None) -> None:
+    assert read_prediction(text) == expected
+
+
+def test_a_predicted_state_has_the_environments_info_and_says_what_was_not_predicted() -> None:
+    world, state = begun(Sealed(max_steps=5), seed=2)
+    simulator = predicting("Valid: no\nOver: no\nObservation:\nNo.")
+    outcome = simulator.simulate(world, simulator.begin(world, state), "fly", 0)
+    assert {key: type(value).__mro__[-2] for key, value in outcome.info.items()} == {
+        key: type(value).__mro__[-2] for key, value in state.info.items()
+    }
+    assert (outcome.info["invalid_action"], outcome.info["step"], outcome.observation) == (True, 1, "No.")
+    for read_it in (lambda: outcome.info["page"]["landmark"], lambda: outcome.info["facts"].get("is_dug")):
+        with pytest.raises(SimulationError, match="does not predict; use litellm"):
+            read_it()
+
+
+def test_a_model_that_does_not_predict_is_an_infrastructure_failure_and_pictures_are_refused() -> None:
+    world, state = begun(Digger(), seed=2)
+    simulator = predicting("I would rather not.")
+    with pytest.raises(ModelError, match="to answer with Valid, Over and Observation"):
+        simulator.simulate(world, simulator.begin(world, state), "dig", 0)
+    with pytest.raises(SimulationError, match="expected text observations"):
+        LanguageSimulator(gym.make(TAXI), ScriptedModel([]))
+
+
+def test_what_a_simulating_model_costs_is_charged_to_the_simulator() -> None:
+    env = Digger(max_steps=2)
+
+    def north(observation: str, info: Mapping[str, Any]) -> str:
+        return "go north"
+
+    how: dict[str, Any] = {"strategy": "bon", "verifier": Hunch()}
+    with IADPolicyWrapper(north, env, **how, simulator=predicting()) as policy:
+        policy.act(*env.reset(seed=0))
+        spent = policy.spent["simulator"]
+        assert (spent.simulations, spent.tokens > 0, policy.spent["agent"].tokens) == (1, True, 0)
+    budget = {"decision.simulator.simulations": 0}
+    with IADPolicyWrapper(north, env, **how, simulator=predicting(), budget=budget) as policy:
+        policy.act(*env.reset(seed=0))
+        assert policy.decisions[0].cut == "decision.simulator.simulations"

@@ -1,0 +1,236 @@
+"""Trees: what iterations visit, held to trees worked by hand; choices and preference pairs read from a tree."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iad_policy import Ask, Propose, State, Verify
+from iad_policy.errors import ContractError
+from iad_policy.strategies import load_strategy
+from iad_policy.strategies.building_blocks.expansion import ranked
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, back_up, preference_pairs, selected, ucb1, uct
+from tests.iad_policy.two_letters import TwoLetters, letter, visits
+
+WORTH = {"a": 0.6, "b": 0.4, "aa": 0.2, "ab": 0.5, "ba": 0.6, "bb": 0.3}
+
+# Agent Q by hand. K = 2, c_exp = 1; the ranker prefers a at the start and after a, b after b; the agent's first answer
+# is a; worth: aa .2, ab .5, ba .6, bb .3. U = Q + sqrt(ln N(h) / (1 + N(a))).
+#
+#  it  at the start                              below                                    rollout   backed up
+#  1   expand, best-ranked a                     (a is where the tree ends)                aa .2     a
+#  2   b was never visited                       expand, best-ranked b                     bb .3     b, bb
+#  3   U(a) = .2 + .589 < U(b) = .3 + .589       a was never visited                       ba .6     b, ba
+#  4   U(a) = .2 + .741 < U(b) = .45 + .605      U(a) = .6 + .589 > U(b) = .3 + .589       ba .6     b, ba
+#  5   U(a) = .2 + .833 < U(b) = .5 + .589       U(a) = .6 + .605 > U(b) = .3 + .741       ba .6     b, ba
+#  6   U(a) = .2 + .897 > U(b) = .525 + .567     expand, best-ranked a                     aa .2     a, aa
+#  7   U(a) = .2 + .773 < U(b) = .525 + .599     U(a) = .6 + .589 > U(b) = .3 + .833       ba .6     b, ba
+#  8   U(a) = .2 + .805 < U(b) = .54 + .570      U(a) = .6 + .567 < U(b) = .3 + .897       bb .3     b, bb
+AGENT_Q = [
+    {"a": (1, 0.2), "b": (0, 0.0)},
+    {"a": (1, 0.2), "b": (1, 0.3), "bb": (1, 0.3), "ba": (0, 0.0)},
+    {"a": (1, 0.2), "b": (2, 0.45), "bb": (1, 0.3), "ba": (1, 0.6)},
+    {"a": (1, 0.2), "b": (3, 0.5), "bb": (1, 0.3), "ba": (2, 0.6)},
+    {"a": (1, 0.2), "b": (4, 0.525), "bb": (1, 0.3), "ba": (3, 0.6)},
+    {"a": (2, 0.2), "b": (4, 0.525), "bb": (1, 0.3), "ba": (3, 0.6), "aa": (1, 0.2), "ab": (0, 0.0)},
+    {"a": (2, 0.2), "b": (5, 0.54), "bb": (1, 0.3), "ba": (4, 0.6), "aa": (1, 0.2), "ab": (0, 0.0)},
+    {"a": (2, 0.2), "b": (6, 0.5), "bb": (2, 0.3), "ba": (4, 0.6), "aa": (1, 0.2), "ab": (0, 0.0)},
+]
+
+# LATS by hand. Two samples, also at the root; first visits and rollouts follow the verdicts a .6 > b .4, ab .5 > aa .2,
+# ba .7 > bb .25. U = Q + sqrt(2 ln N_p / N).
+#
+#  it  at the start                              below                                    rollout   backed up
+#  1   expand, best verdict a                    (a is where the tree ends) best verdict   ab .5     a
+#  2   b was never visited                       expand, best verdict a                    ba .7     b, ba
+#  3   U(a) = .5 + 1.177 < U(b) = .7 + 1.177     b was never visited                       bb .25    b, bb
+#  4   U(a) = .5 + 1.482 > U(b) = .475 + 1.048   expand, best verdict b                    ab .5     a, ab
+#  5   U(a) = .5 + 1.177 > U(b) = .475 + 1.177   a was never visited                       aa .2     a, aa
+#  6   U(a) = .4 + 1.036 < U(b) = .475 + 1.269   U(a) = .7 + 1.177 > U(b) = .25 + 1.177    ba .7     b, ba
+LATS_WORTH = WORTH | {"ba": 0.7, "bb": 0.25}
+LATS = [
+    {"a": (1, 0.5), "b": (0, 0.0)},
+    {"a": (1, 0.5), "b": (1, 0.7), "ba": (1, 0.7), "bb": (0, 0.0)},
+    {"a": (1, 0.5), "b": (2, 0.475), "ba": (1, 0.7), "bb": (1, 0.25)},
+    {"a": (2, 0.5), "b": (2, 0.475), "ba": (1, 0.7), "bb": (1, 0.25), "ab": (1, 0.5), "aa": (0, 0.0)},
+    {"a": (3, 0.4), "b": (2, 0.475), "ba": (1, 0.7), "bb": (1, 0.25), "ab": (1, 0.5), "aa": (1, 0.2)},
+    {"a": (3, 0.4), "b": (3, 0.55), "ba": (2, 0.7), "bb": (1, 0.25), "ab": (1, 0.5), "aa": (1, 0.2)},
+]
+
+
+def agent_q(n: int, **options: Any) -> Tree:
+    trees: list[Tree] = []
+    settings = {"k": 2, "verify_first": False, "trees": trees, **options}
+    TwoLetters(WORTH, {"": "a", "a": "a", "b": "b"}).run(load_strategy("mcts", n=n, **settings))
+    return trees[0]
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_visits_and_values_of_agent_q_are_those_of_a_tree_worked_by_hand(n: int) -> None:
+    assert visits(agent_q(n)) == AGENT_Q[n - 1]
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_visits_and_values_of_lats_are_those_of_a_tree_worked_by_hand(n: int) -> None:
+    trees: list[Tree] = []
+    options = {"k": 2, "k_root": 2, "n_reflections": 0, "trees": trees}
+    committed = TwoLetters(LATS_WORTH).run(load_strategy("lats", n=n, **options))
+    assert visits(trees[0]) == LATS[n - 1]
+    assert committed == ("ab" if n == 1 else "ba")
+
+
+def test_a_state_is_expanded_once_and_ranked_by_removing_the_best_again_and_again() -> None:
+    world, trees = TwoLetters(WORTH, {"": "c"}, letters="abc"), list[Tree]()
+    world.run(load_strategy("mcts", n=1, k=3, verify_first=False, trees=trees))
+    asks = [request for request in world.asked if isinstance(request, Ask) and request.at.observation == ""]
+    assert [[candidate.action for candidate in ask.subject] for ask in asks] == [["a", "b", "c"], ["a", "b"]]
+    root = trees[0].root
+    assert [(edge.candidate.action, edge.rank) for edge in root.edges] == [("c", 1.0), ("a", 0.5), ("b", 0.0)]
+
+
+def test_verdicts_come_before_the_ranker_where_they_are_what_it_goes_by() -> None:
+    world = TwoLetters(WORTH, {"": "b"})
+    world.run(load_strategy("mcts", n=1, k=2))
+    ask = next(request for request in world.asked if isinstance(request, Ask))
+    assert [candidate.score for candidate in ask.subject] == [0.6, 0.4]
+
+
+@pytest.mark.parametrize("said", ["2", "-1", "the first", ""])
+def test_a_ranker_that_names_no_place_is_refused(said: str) -> None:
+    ranking = ranked(State("", {}), [letter("a"), letter("b")])
+    next(ranking)
+    with pytest.raises(ContractError, match="an index from 0 to 1"):
+        ranking.send(said)
+
+
+def test_equal_actions_are_one_child_and_an_answer_that_is_no_action_is_none() -> None:
+    world, trees = TwoLetters(WORTH, letters="ab a"), list[Tree]()
+    world.run(load_strategy("mcts", n=1, k=4, trees=trees))
+    assert [edge.candidate.action for edge in trees[0].root.edges] == ["a", "b"]
+    assert [candidate.action for candidate in trees[0].proposed] == ["a", "b", "", "a"]
+
+
+def test_a_state_where_nothing_can_be_done_is_worth_what_led_there_and_is_asked_for_once() -> None:
+    class Stuck(TwoLetters):
+        def _answers(self, request: Any) -> Any:
+            if isinstance(request, Propose) and request.at.observation == "a":
+                return [letter("")] * request.n
+            return super()._answers(request)
+
+    world, trees = Stuck(WORTH, {"": "a", "b": "b"}), list[Tree]()
+    world.run(load_strategy("mcts", n=40, k=2, verify_first=False, trees=trees))
+    (stuck,) = [edge for edge in trees[0].root.edges if edge.candidate.action == "a"]
+    assert stuck.n > 2
+    # The first visit's rollout goes on with a legal action and is worth 0; the second finds nothing to expand with.
+    assert math.isclose(stuck.q, 0.6 * (stuck.n - 1) / stuck.n)
+    assert sum(isinstance(one, Propose) and one.at.id == "a" and one.at.path != () for one in world.asked) == 2
+
+
+@pytest.mark.parametrize("name", ["mcts", "lats", "best-first", "beam"])
+def test_where_the_episode_is_over_nothing_is_proposed_and_no_verdict_is_asked_for_twice(name: str) -> None:
+    world = TwoLetters(WORTH)
+    options = {"best-first": {"votes": 1}}.get(name, {})
+    world.run(load_strategy(name, n=12, **options))
+    assert not any(request.at.done for request in world.asked)
+    at_the_start = world.asked[: [request.at.path == () for request in world.asked].index(False)]
+    assert at_the_start
+    if name == "mcts":
+        judged = [(one.at.id, c.key) for one in world.asked if isinstance(one, Verify) for c in one.candidates]
+        first_decision = judged[: judged.index(("a", "a")) + 1]
+        assert len(first_decision) == len(set(first_decision))
+
+
+def test_depth_ends_a_rollout_which_is_then_worth_its_last_verdict() -> None:
+    tree = agent_q(2, depth=1)
+    assert visits(tree) == {"a": (1, 0.6), "b": (1, 0.4)}
+
+
+def test_lats_gives_a_rollout_that_is_cut_by_its_depth_the_worth_named_for_that() -> None:
+    trees: list[Tree] = []
+    committed = TwoLetters(LATS_WORTH).run(load_strategy("lats", n=2, k=2, k_root=2, depth=1, trees=trees))
+    assert visits(trees[0]) == {"a": (1, -0.5), "b": (1, -0.5)}
+    assert committed == "ab"  # no rollout ended, so one action: the first of equals; then a search in which one does
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_q_is_the_mean_of_what_was_backed_up(worths: list[float]) -> None:
+    edge = Edge(Node(State("", {})), letter("a"))
+    for worth in worths:
+        back_up([edge], worth)
+    assert edge.n == len(worths)
+    assert math.isclose(edge.q, sum(worths) / len(worths), abs_tol=1e-9)
+
+
+def tree_of(**statistics: tuple[int, float, float]) -> Tree:
+    """A root with these actions: N, Q and rank value."""
+    tree = Tree(State("", {}))
+    tree.root.edges = [Edge(tree.root, letter(name), rank, n, q) for name, (n, q, rank) in statistics.items()]
+    return tree
+
+
+def test_the_urges_are_the_papers_formulas() -> None:
+    root = tree_of(a=(3, 0.5, 1.0), b=(5, 0.25, 0.0)).root
+    assert math.isclose(ucb1(2.0)(root.edges[0]), 0.5 + 2.0 * math.sqrt(math.log(8) / 4))
+    assert math.isclose(uct(root.edges[1]), 0.25 + math.sqrt(2 * math.log(8) / 5))
+    assert selected(root, uct).candidate.action == "a"
+    assert selected(tree_of(a=(9, 0.9, 1.0), b=(0, 0.0, 0.5), c=(0, 0.0, 0.0)).root, uct).candidate.action == "b"
+
+
+@pytest.mark.parametrize(
+    ("statistics", "by_visits", "by_value"),
+    [
+        ({"a": (5, 0.2, 1.0), "b": (3, 0.4, 0.0)}, "a", "b"),
+        ({"a": (3, 0.2, 1.0), "b": (3, 0.4, 0.0)}, "b", "b"),
+        ({"a": (5, 0.4, 1.0), "b": (6, 0.4, 0.0)}, "b", "b"),
+        ({"a": (2, 0.4, 1.0), "b": (2, 0.4, 0.0)}, "a", "a"),
+        ({"a": (1, -0.5, 1.0), "b": (0, 0.0, 0.0)}, "a", "a"),
+        ({"a": (0, 0.0, 1.0), "b": (0, 0.0, 0.0)}, "a", "a"),
+    ],
+)
+def test_the_committed_action_is_picked_by_the_statistic_that_is_named(
+    statistics: dict[str, tuple[int, float, float]], by_visits: str, by_value: str
+) -> None:
+    tree = tree_of(**statistics)
+    assert tree.chosen("visits").action == by_visits
+    assert tree.chosen("value").action == by_value
+
+
+def test_preference_pairs_need_two_visited_actions_and_a_margin() -> None:
+    tree = tree_of(a=(4, 0.8, 0.0), b=(2, 0.4, 1.0), c=(1, 0.3, 0.5), d=(0, 0.0, 0.25))
+    mixed = preference_pairs(tree)  # Q_mix: a .4, b .7, c .4; d was not visited
+    assert [(p.chosen.action, p.rejected.action, round(p.margin, 6), p.source) for p in mixed] == [
+        ("b", "a", 0.3, "rank"),
+        ("b", "c", 0.3, "both"),
+    ]
+    alone = preference_pairs(tree, alpha=1.0, theta=0.4)  # the ablation: 0.8 - 0.4 is enough, it is >= theta
+    assert [(p.chosen.action, p.rejected.action, p.source) for p in alone] == [
+        ("a", "b", "visits"),
+        ("a", "c", "visits"),
+    ]
+    assert preference_pairs(tree, alpha=1.0, theta=0.6) == []
+
+
+def test_preference_pairs_come_from_every_state_of_the_tree() -> None:
+    pairs = preference_pairs(agent_q(8), alpha=1.0, theta=0.2)
+    assert [(p.state.observation, p.chosen.action, p.rejected.action, round(p.margin, 6)) for p in pairs] == [
+        ("", "b", "a", 0.3),
+        ("b", "a", "b", 0.3),
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.floats(0, 1)), max_size=6), st.floats(0, 1))
+def test_preferences_never_contradict_the_mixture(statistics: list[tuple[int, float, float]], alpha: float) -> None:
+    tree = tree_of(**{f"e{place}": one for place, one in enumerate(statistics)})
+    mixture = {edge.candidate.key: alpha * edge.q + (1 - alpha) * edge.rank for edge in tree.root.edges}
+    for pair in preference_pairs(tree, alpha=alpha):
+        gap = mixture[pair.chosen.key] - mixture[pair.rejected.key]
+        assert math.isclose(gap, pair.margin, abs_tol=1e-9)
+        assert pair.margin >= 0.2
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.5])
+def test_a_mixture_that_is_none_is_refused(alpha: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        preference_pairs(tree_of(), alpha=alpha)
