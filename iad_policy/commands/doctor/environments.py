@@ -1,7 +1,7 @@
 """Environments and the parts that they name: each part is looked at, and each environment begins an episode.
 
-What an environment needs it says itself: `NEEDS` and `OPTIONS` of its class are parts, each with a `name`, a `check` and
-what it is for (`use`); one that names none is only tried.
+An environment's class lists its requirements in `NEEDS` and `OPTIONS`, each with a `name`, a `check` and its purpose
+(`use`). An environment that lists none is only tried.
 """
 
 from collections.abc import Callable, Mapping, Sequence
