@@ -84,7 +84,7 @@ class Catalog:
         """The product with this id. Ids are case-sensitive.
 
         Raises:
-            KeyError: no such product.
+            KeyError: There is no such product.
         """
         try:
             return self._by_asin[asin]
@@ -105,8 +105,8 @@ def load_catalog(folder: str | Path) -> Catalog:
     """Read the products of a folder in the official format into memory.
 
     Raises:
-        FileNotFoundError: a file is missing, or present twice (two sets in one folder).
-        CatalogError: a file or a record is not in the official format.
+        FileNotFoundError: A file is missing, or present twice (two sets in one folder).
+        CatalogError: A file or a record is not in the official format.
     """
     path = find_file(folder, PRODUCTS)
     annotations = read_json(find_file(folder, ATTRIBUTES), dict)
@@ -125,7 +125,7 @@ def read_products(path: Path, annotation: Callable[[str], Any], read: Read | Non
         read: Called with the number of bytes read so far.
 
     Raises:
-        CatalogError: the file or a record is not in the official format.
+        CatalogError: The file or a record is not in the official format.
     """
     seen: set[str] = set()
     for index, record in enumerate(read_items(path, read)):

@@ -92,7 +92,7 @@ class Shop:
         return ShopState(instruction)
 
     def act(self, state: ShopState, action: str) -> ShopStep:
-        """The state after an action. Any text is accepted; the reason why an invalid one fails is returned."""
+        """The state after an action. Any text is accepted. For an invalid one the reason is returned too."""
         if state.kind == "done":
             return ShopStep(state, "no action is possible: the purchase is made")
         name, argument = parse_action(action)
@@ -125,7 +125,7 @@ class Shop:
     def clickables(self, state: ShopState) -> tuple[str, ...]:
         """The valid arguments of `click[...]` on this page, in the original's order.
 
-        The first page lists "search", as the original does, though clicking it does nothing.
+        The first page lists "search", as in the original, although clicking it does nothing.
         """
         if state.kind == "results":
             return self._results_page(state).clickables

@@ -39,7 +39,7 @@ GoalOption = str | tuple[str, str]
 
 
 class GoalError(ValueError):
-    """A goal can't be read or scored; the message names the file and the line or record."""
+    """A goal can't be read or scored. The error text names the file and the line or record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ class Goals(Sequence[Goal]):
         """The goals of a split, in order.
 
         Raises:
-            KeyError: no goal has this split; the message lists the known ones.
+            KeyError: No goal has this split. The error text lists the known splits.
         """
         if name not in self._splits:
             raise KeyError(f"expected a split, one of {', '.join(self._splits)}; got {name!r}")
@@ -113,7 +113,7 @@ class Goals(Sequence[Goal]):
         """The goal with this id.
 
         Raises:
-            KeyError: no such goal; the message shows the form of the known ids.
+            KeyError: There is no such goal. The error text shows the form of the known ids.
         """
         if goal_id not in self._by_id:
             known = list(self._by_id)
@@ -134,8 +134,8 @@ def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None, *,
 
     Raises:
         FileNotFoundError: `items_human_ins*.json` is missing and `kind` is "human".
-        GoalError: a goal is malformed or can't be scored, or there is none.
-        ValueError: unknown kind.
+        GoalError: A goal is malformed or can't be scored, or there are no goals.
+        ValueError: `kind` has another value.
     """
     if kind is not None and kind not in KINDS:
         raise ValueError(f"expected a kind of goals, one of {', '.join(KINDS)}; got {kind!r}")

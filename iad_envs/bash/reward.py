@@ -81,7 +81,7 @@ def intercode_parts(
     gold_output: str | None,
     same_content: Callable[[str], bool],
 ) -> RewardParts:
-    """Score as the original does.
+    """Score like the original.
 
     Args:
         agent_status: `git status --short` of the agent's state.

@@ -138,7 +138,7 @@ class PostgresDatabase:
             error_text = session.error_message.decode("utf-8", "replace").strip()
             session.finish()
             raise WorkerFailed(
-                f"expected a PostgreSQL server that lets us in, got: {error_text}; start it, or change dsn"
+                f"expected a PostgreSQL server that accepts the connection, got: {error_text}; start it, or change dsn"
             )
         return session
 

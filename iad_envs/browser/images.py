@@ -37,7 +37,9 @@ def decoded(data: bytes, name: str) -> Image:
     cv2 = opencv()
     found = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR) if data else None
     if found is None:
-        raise DataNotFound(f"expected {name} to be a picture, got {len(data)} bytes that are none; get the file again")
+        raise DataNotFound(
+            f"expected {name} to be a picture, got {len(data)} bytes of another format; get the file again"
+        )
     return np.asarray(cv2.cvtColor(found, cv2.COLOR_BGR2RGB), dtype=np.uint8)
 
 

@@ -1,7 +1,7 @@
 """System requirements of environments, in addition to the base install. Each file defines one, with a check.
 
 An environment's class lists its requirements: `NEEDS` are mandatory, `OPTIONS` are needed only for some arguments.
-`iad doctor` checks all of them, so a new requirement only needs an object in a file of its own.
+`iad doctor` checks all of them, so a new requirement is just an object in a new file.
 """
 
 import subprocess

@@ -28,7 +28,7 @@ def _browser(limit_s: float) -> str:
             raise Missing(CHROMIUM) from error
         rest = {} if any(map(shutil.which, NAMES)) else CHROMIUM
         raise Missing(
-            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={named} is no program"
+            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={named} is not a program"
         ) from error
     began = time.monotonic()
     try:

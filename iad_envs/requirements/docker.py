@@ -41,7 +41,7 @@ def without_sdk(limit_s: float) -> Missing | None:
             line.sendall(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
             if b"200" in line.recv(64):
                 return None
-            return Missing({}, f"what listens at {host} is no engine")
+            return Missing({}, f"the service at {host} is not an engine")
     except TimeoutError:
         return Missing({}, f"the engine at {host} does not answer within {limit_s:g} s; start it again")
     except PermissionError:

@@ -42,7 +42,7 @@ def _driver(limit_s: float) -> str:
             raise Missing(CHROMEDRIVER) from error
         rest = {} if shutil.which("chromedriver") else CHROMEDRIVER
         raise Missing(
-            {"command": f"unset {CHROMEDRIVER_VARIABLE}", **rest}, f"{CHROMEDRIVER_VARIABLE}={named} is no program"
+            {"command": f"unset {CHROMEDRIVER_VARIABLE}", **rest}, f"{CHROMEDRIVER_VARIABLE}={named} is not a program"
         ) from error
     version_found = _VERSION.search(first_line([driver, "--version"], limit_s / 2))
     version = version_found[0] if version_found else "of unknown version"

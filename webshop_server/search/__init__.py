@@ -69,7 +69,7 @@ def load_engine(name: str, documents: Documents) -> SearchEngine:
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     parts = index_parts(name)
     if len(parts) == 1:
@@ -84,7 +84,7 @@ def build_engine(name: str, documents: Documents, folder: Path, *, n_workers: in
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     engine, options = _kind(name)
     engine.build(documents, folder, n_workers=n_workers, **options)
@@ -95,7 +95,7 @@ def require_engine(name: str) -> None:
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     for part in index_parts(name):
         _kind(part)[0].require()
@@ -106,7 +106,7 @@ def open_engine(name: str, folder: Callable[[str], Path]) -> SearchEngine:
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     parts = index_parts(name)
     if len(parts) > 1:

@@ -8,7 +8,7 @@ from webshop_server.search import Hit, SearchEngine
 __all__ = ["Hybrid"]
 
 DEPTH = 4
-"""Each engine is asked for this many times the requested number of hits."""
+"""Factor between the requested number of hits and the number retrieved from each engine."""
 RANK_OFFSET = 60
 
 

@@ -99,8 +99,8 @@ class Inverter:
         """Invert the collected counts.
 
         Args:
-            k1: How slowly a repeated term saturates.
-            b: How much long documents are held back, 0 to 1.
+            k1: Saturation of repeated terms. Higher values saturate more slowly.
+            b: Strength of the length normalisation, 0 to 1.
             new: Creates the arrays.
         """
         asins, asin_rank = _ranked(self.asins)

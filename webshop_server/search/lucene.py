@@ -82,7 +82,7 @@ class Lucene:
 
     @staticmethod
     def require() -> None:
-        """Say at once what is not installed."""
+        """Check that the required packages are installed."""
         start_java()
 
     def search(self, query: str, k: int = 50) -> list[Hit]:

@@ -73,7 +73,7 @@ def test_a_browser_and_a_driver_that_are_not_there_are_packages(programs: Path) 
 def test_a_variable_that_names_no_browser_is_to_be_unset(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHROMIUM_VARIABLE, "/nowhere/chromium")
     missing = lacks(BROWSER)
-    assert "IAD_CHROMIUM=/nowhere/chromium is no program" in str(missing)
+    assert "IAD_CHROMIUM=/nowhere/chromium is not a program" in str(missing)
     assert missing.install["command"] == "unset IAD_CHROMIUM"
     assert "apt-get" in missing.install
     program(programs, "chromium", "true")
@@ -145,7 +145,7 @@ def test_an_engine_that_hangs_is_not_waited_for(listener: socket.socket, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"), [(b"HTTP/1.0 200 OK\r\n\r\nOK", "None"), (b"SSH-2.0-x\r\n", "is no engine")]
+    ("answer", "said"), [(b"HTTP/1.0 200 OK\r\n\r\nOK", "None"), (b"SSH-2.0-x\r\n", "is not an engine")]
 )
 def test_an_engine_says_that_it_is_one(
     listener: socket.socket, monkeypatch: pytest.MonkeyPatch, answer: bytes, said: str
