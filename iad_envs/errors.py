@@ -12,6 +12,8 @@ class GuardError(RuntimeError):
 class Unavailable(RuntimeError):
     """This machine lacks what an environment needs; the message says what to do."""
 
+    is_missing = True
+
 
 class UnknownTask(ValueError):
     """A task id, split or option that the environment does not have."""

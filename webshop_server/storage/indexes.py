@@ -267,7 +267,10 @@ def _to_disk(folder: Path) -> None:
     """Have the system write everything before the folder gets its name, in case the machine goes down."""
     paths: Iterable[Path] = (*folder.rglob("*"), folder)
     for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
+        is_folder = path.is_dir()
+        if is_folder and not hasattr(os, "O_DIRECTORY"):
+            continue  # Windows opens no folders
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)  # Windows syncs no file that is only read
         try:
             os.fsync(descriptor)
         finally:
