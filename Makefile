@@ -47,7 +47,7 @@ test-docker: $(READY_DEV)
 # pyserini needs PyTorch, of which a build without GPU is enough; Java comes with it.
 test-lucene: $(LUCENE)/.ready
 	$(LUCENE)/bin/python -m pytest -p no:xdist \
-		tests/full/test_lucene.py tests/webshop_server/test_dense.py tests/webshop_server/test_search.py
+		tests/full/test_lucene.py tests/webshop_server/search/test_dense.py tests/webshop_server/search/test_search.py
 
 $(LUCENE)/.ready: pyproject.toml $(READY)
 	$(PY) -m venv $(LUCENE)

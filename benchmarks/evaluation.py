@@ -28,6 +28,7 @@ from iad_policy.agents.language import LanguageAgent
 from iad_policy.analysis.results import Heading, Results
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
+from iad_policy.information import Information
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.call_context import current_call
@@ -35,7 +36,6 @@ from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_ep
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
 from iad_policy.runtime.components import Components
-from iad_policy.types import Information
 
 N_STEPS = 5
 N_WORKERS = 64

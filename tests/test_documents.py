@@ -18,7 +18,7 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.commands.suite import read_suite
 from tests.full.postgres_server import binaries
 from tests.full.postgres_server import serving as serving_postgres
-from tests.iad_policy.openai_server import Reply, completion, serving
+from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]

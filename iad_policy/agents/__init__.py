@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.registry import instantiate, load_object, load_own
-from iad_policy.types import Agent, Candidate, Feedback, State
+from iad_policy.registry import instantiate, load_object, load_own, with_defaults
+from iad_policy.types import Agent, Candidate, Feedback, LoadedAgent, State
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
@@ -55,7 +55,7 @@ class FunctionAgent:
         return answer if isinstance(answer, Candidate) else Candidate(answer)
 
 
-def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any) -> Agent:
+def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any) -> LoadedAgent:
     """Return an agent.
 
     Args:
@@ -71,13 +71,13 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], 
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
         if name in AGENTS:
-            return _made(name, env, argument, options)
+            return with_defaults(_made(name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
         own = load_own("agent, litellm:<model> for a language model", agent, AGENTS)
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
-        return agent
+        return with_defaults(agent, LoadedAgent)  # type: ignore[no-any-return]
     if callable(agent):
-        return FunctionAgent(agent)
+        return with_defaults(FunctionAgent(agent), LoadedAgent)  # type: ignore[no-any-return]
     raise TypeError(
         f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}"
     )

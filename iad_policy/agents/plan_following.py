@@ -24,12 +24,10 @@ class PlanFollowingAgent:
     def __init__(self, env: gym.Env[Any, Any], agent: str | Agent | None = None) -> None:
         name = agent if agent is not None else defaults_of(env).agent
         self._agent = load_agent(name, env)
-        inner = getattr(self._agent, "identity", "") or (name if isinstance(name, str) else type(name).__name__)
+        inner = self._agent.identity or (name if isinstance(name, str) else type(name).__name__)
         self.identity = f"heeding {inner}"
-        if hasattr(self._agent, "model"):
-            self.model = self._agent.model
-        if hasattr(self._agent, "information"):
-            self.information = self._agent.information  # the wrapper of an agent that knows gold knows it too
+        self.model = self._agent.model
+        self.information = self._agent.information  # an agent that knows gold knows it here too
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the plan's next action, or else the other agent's proposal."""

@@ -98,6 +98,13 @@ def settings_of(model: LanguageModel) -> Mapping[str, Any]:
     return settings
 
 
+def allow_parallel(model: LanguageModel, n: int) -> None:
+    """Let at least `n` calls of a model run in parallel, where the client limits them itself."""
+    rate_limit = getattr(model, "rate_limit", None)
+    if rate_limit is not None:
+        rate_limit.widen(n)
+
+
 def identity_of(model: LanguageModel) -> str:
     """Return a model's name and settings as one text, for the key of an episode."""
     settings = ",".join(f"{key}={value}" for key, value in sorted(settings_of(model).items()) if value is not None)

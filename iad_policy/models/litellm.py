@@ -81,7 +81,7 @@ class LiteLLMModel:
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._max_retries = max_retries
-        self.gate = RateLimit(max_parallel)
+        self.rate_limit = RateLimit(max_parallel)
         self._price_usd = price_usd
         self._sampling = {**sampling, **({"logprobs": True} if logprobs else {})}
         self._sleep = sleep
@@ -98,7 +98,7 @@ class LiteLLMModel:
         """Return the answer, after retries if needed. See `LanguageModel.complete`."""
         n_tries, wait_s, backoff_s = 0, 0.0, FIRST_WAIT_S
         while True:
-            wait_s = max(wait_s, self.gate.closed_s())
+            wait_s = max(wait_s, self.rate_limit.closed_s())
             if wait_s:
                 self._sleep(wait_s)
             n_tries += 1
@@ -107,7 +107,7 @@ class LiteLLMModel:
             except _Failure as failure:
                 wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), MAX_WAIT_S)
                 if failure.kind == "rate_limit":
-                    self.gate.close(wait_s)
+                    self.rate_limit.close(wait_s)
                 if failure.kind not in RETRIED or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
@@ -122,7 +122,7 @@ class LiteLLMModel:
         optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
         optional |= {"api_key": self._api_key}
         given = {key: value for key, value in optional.items() if value is not None}
-        with self.gate.passed():
+        with self.rate_limit.passed():
             try:
                 response = litellm.completion(
                     model=self.name,
@@ -136,7 +136,7 @@ class LiteLLMModel:
                 )
             except Exception as error:  # providers raise all sorts; each gets a kind
                 raise _failure(error) from error
-        self.gate.answered()
+        self.rate_limit.answered()
         usage = self._usage(response)
         current_call().report(usage)
         return _completion(response, usage)

@@ -12,10 +12,10 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.models.call_context import current_call
-from iad_policy.registry import load_object
+from iad_policy.registry import load_object, with_defaults
 from iad_policy.roles.rule_paraphraser import paraphrase
 from iad_policy.strategies.building_blocks.attempts import evaluation_of, summary_of
-from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
+from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State, score
 
 NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
@@ -61,32 +61,37 @@ class AssignedRoles:
         UnknownName: There is no such role.
     """
 
+    model: Any = None
+    """None: a role's own model belongs to its component."""
+
     def __init__(self, assigned: Mapping[str, Roles], default: Roles) -> None:
         for role in assigned:
             if role not in ROLES:
                 raise UnknownName("role", role, ROLES)
-        self.assigned, self.default = dict(assigned), default
+        self.assigned: dict[str, LoadedRoles] = {
+            role: with_defaults(one, LoadedRoles) for role, one in assigned.items()
+        }
+        self.default: LoadedRoles = with_defaults(default, LoadedRoles)
         self.source = ", ".join([default.source, *(f"{role} {one.source}" for role, one in assigned.items())])
-
-    @property
-    def identity(self) -> str:
-        """Everything their answers depend on."""
         named = [f"{role}: {_identity(one)}" for role, one in sorted(self.assigned.items())]
-        return "; ".join([_identity(self.default), *named])
+        self.identity = "; ".join([_identity(self.default), *named])
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the text of the role's component."""
         return self.assigned.get(role, self.default).answer(role, state, subject)
 
 
-def component_for(roles: Roles, role: str) -> Roles:
+def component_for(roles: LoadedRoles, role: str) -> LoadedRoles:
     """Return the component used for one role."""
     return roles.assigned.get(role, roles.default) if isinstance(roles, AssignedRoles) else roles
 
 
 def load_roles(
-    roles: Roles | Mapping[str, str | Roles] | None, env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None
-) -> Roles:
+    roles: Roles | Mapping[str, str | Roles] | None,
+    env: gym.Env[Any, Any],
+    agent: LoadedAgent,
+    verifier: LoadedVerifier | None,
+) -> LoadedRoles:
     """Return the component used for the roles.
 
     Args:
@@ -100,24 +105,24 @@ def load_roles(
         UnknownName: There is no such role, or no such component.
     """
     if roles is not None and not isinstance(roles, Mapping):
-        return roles
-    others = default_roles(env, agent, verifier)
-    return AssignedRoles({role: _component(one, env) for role, one in roles.items()}, others) if roles else others
+        return with_defaults(roles, LoadedRoles)  # type: ignore[no-any-return]
+    default = default_roles(env, agent, verifier)
+    return AssignedRoles({role: _component(one, env) for role, one in roles.items()}, default) if roles else default
 
 
-def _component(player: str | Roles, env: gym.Env[Any, Any]) -> Roles:
-    if not isinstance(player, str):
-        return player
-    kind, _, model = player.partition(":")
-    if player == TemplateRoles.source:
+def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+    if not isinstance(component, str):
+        return component
+    kind, _, model = component.partition(":")
+    if component == TemplateRoles.source:
         return TemplateRoles()
     if kind != "litellm":
-        raise UnknownName("player of a role", player, [TemplateRoles.source, "litellm:<model>"])
+        raise UnknownName("component of a role", component, [TemplateRoles.source, "litellm:<model>"])
     return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
 
 
-def _identity(roles: Roles) -> str:
-    return str(getattr(roles, "identity", "")) or roles.source
+def _identity(roles: LoadedRoles) -> str:
+    return roles.identity or roles.source
 
 
 def _parts(subject: Any) -> list[Any]:
@@ -138,13 +143,12 @@ def _critique(candidate: Candidate) -> str:
     return "" if candidate.verdict is None else candidate.verdict.critique
 
 
-def default_roles(env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None) -> Roles:
+def default_roles(env: gym.Env[Any, Any], agent: LoadedAgent, verifier: LoadedVerifier | None) -> LoadedRoles:
     """Return the component for roles that are not assigned: the agent's own language model, as in the papers.
 
     If the agent has none, it is the verifier's. Without any model, it is `TemplateRoles`.
     """
     for one in (agent, verifier):
-        model = getattr(one, "model", None)
-        if model is not None:
-            return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
-    return TemplateRoles()
+        if one is not None and one.model is not None:
+            return load_object("iad_policy.roles.language_model:model_roles")(env, one.model)  # type: ignore[no-any-return]
+    return with_defaults(TemplateRoles(), LoadedRoles)  # type: ignore[no-any-return]

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import gymnasium as gym
 
 from iad_policy.errors import SimulationError
-from iad_policy.registry import instantiate, load_object, load_own
+from iad_policy.information import may_read_gold
+from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
@@ -41,7 +42,14 @@ class Simulator(Protocol):
         ...
 
 
-def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simulator:
+class LoadedSimulator(Simulator, Protocol):
+    """A simulator as the runtime uses it: optional members that its author left out have these values."""
+
+    model: Any = None
+    """Its language model, if it has one."""
+
+
+def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> LoadedSimulator:
     """Return a simulator.
 
     Args:
@@ -67,7 +75,7 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simula
                 f"without {attribute}"
             )
     assert not isinstance(simulator, str)
-    return simulator
+    return with_defaults(simulator, LoadedSimulator)  # type: ignore[no-any-return]
 
 
 def require_no_gold(simulator: Simulator, *readers: Any) -> None:
@@ -77,7 +85,7 @@ def require_no_gold(simulator: Simulator, *readers: Any) -> None:
         SimulationError: One of the readers is labelled `oracle`.
     """
     for reader in readers:
-        if not simulator.is_perfect and getattr(reader, "information", "") == "oracle":
+        if not simulator.is_perfect and may_read_gold(reader):
             raise SimulationError(
                 f"expected the perfect simulator with {type(reader).__name__}, which reads gold, got "
                 f"{simulator.identity}, whose outcomes never happened and so have no gold; pass simulator='perfect', "

@@ -8,9 +8,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.errors import UnknownName
-from iad_policy.registry import instantiate, load_object, load_own
-from iad_policy.types import Verifier
+from iad_policy.information import require_label
+from iad_policy.registry import instantiate, load_object, load_own, with_defaults
+from iad_policy.types import LoadedVerifier, Verifier
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
@@ -29,10 +29,8 @@ VERIFIERS: Mapping[str, str] = {
 NO_VERIFIER = "none"
 """Stands for no verifier. Strategies that ask for verdicts then refuse to run."""
 
-INFORMATION = ("oracle", "proxy", "self", "learned")
 
-
-def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
+def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVerifier:
     """Return a verifier.
 
     Args:
@@ -58,6 +56,5 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
                 f"{attribute}"
             )
     assert not isinstance(verifier, str)
-    if verifier.information not in INFORMATION:
-        raise UnknownName("verifier's information label", str(verifier.information), INFORMATION)
-    return verifier
+    require_label(verifier)
+    return with_defaults(verifier, LoadedVerifier)  # type: ignore[no-any-return]

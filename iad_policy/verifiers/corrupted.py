@@ -15,7 +15,9 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.hashing import seed_of
-from iad_policy.types import Candidate, Information, State, Verdict, Verifier
+from iad_policy.information import Information
+from iad_policy.registry import with_defaults
+from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
 from iad_policy.verifiers import load_verifier
 
 LEVELS: Mapping[str, float] = {"none": -math.inf, "low": 0.25, "medium": 0.5, "high": 0.75}
@@ -31,16 +33,16 @@ class Corrupted(ABC):
     """
 
     def __init__(self, inner: Verifier, name: str) -> None:
-        self._inner: Any = inner
+        self._inner: LoadedVerifier = with_defaults(inner, LoadedVerifier)
         self._name = name
         self.information: Information = inner.information
         self.needs_preview = inner.needs_preview
-        self.per_candidate = bool(getattr(inner, "per_candidate", False))
+        self.per_candidate = self._inner.per_candidate
 
     @property
     def identity(self) -> str:
         """Everything its answers depend on."""
-        inner = getattr(self._inner, "identity", "") or f"{type(self._inner).__module__}:{type(self._inner).__name__}"
+        inner = self._inner.identity or f"{type(self._inner).__module__}:{type(self._inner).__name__}"
         return f"{self._name} {inner}"
 
     @property

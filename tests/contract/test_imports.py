@@ -28,6 +28,7 @@ HEAVY = (
     "mlflow",
     "wandb",
     "tensorboard",
+    "scipy",
 )
 MAY_IMPORT = {"webshop_server": set(), "iad_envs": {"webshop_server"}, "iad_policy": set()}
 FILES = sorted(path.relative_to(ROOT).as_posix() for name in OURS for path in (ROOT / name).rglob("*.py"))

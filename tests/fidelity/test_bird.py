@@ -6,7 +6,7 @@ from typing import Any
 
 from iad_envs.bird.evaluation import ScoringJob, run_jobs
 from iad_envs.bird.scoring import QueryScorer
-from tests.iad_envs.small_bird import make_database
+from tests.iad_envs.bird.small_bird import make_database
 
 EXPLOITS = {"delete_then_gold", "temp_shadow", "drop_then_gold", "blank_pred_empty_gold", "explain", "pragma"}
 

@@ -19,7 +19,7 @@ from iad_envs.bird.postgres_loader import GUARD, READER, load_database, make_rol
 from iad_envs.bird.strict_match import same_bag
 from tests.full.postgres_attacks import QUICK_ATTACKS, REFUSED, SLOW_ATTACKS
 from tests.full.postgres_server import binaries, serving
-from tests.iad_envs.small_bird import QUESTIONS, make_folder
+from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
 
 PROGRAMS = binaries()
 pytestmark = [

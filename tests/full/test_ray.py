@@ -26,7 +26,7 @@ from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
 from iad_policy.recording.run_folder import RunFolder
 from tests.full.ray_players import Dials, OtherDataEnv
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
-from tests.iad_policy.openai_server import Reply, completion, serving
+from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [

@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from html_witness import Witness
 
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+from tests.security.html_witness import Witness
 
 
 @pytest.fixture(scope="session")

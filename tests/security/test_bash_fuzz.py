@@ -4,9 +4,8 @@ import hashlib
 import random
 from pathlib import Path
 
-from bash_sandboxes import as_root_and_as_nobody, mounts, sandbox_of
-
 from iad_envs.bash.sandbox import SandboxLimits
+from tests.security.bash_sandboxes import as_root_and_as_nobody, mounts, sandbox_of
 
 PLACES = ("/", "/etc", "/usr", "/proc", "/proc/1", "/proc/self/fd", "/dev", "/tmp", "/root", "..", ".", "/own",
           "{host}", "/proc/1/root{host}", "$(readlink /proc/1/cwd)", "/proc/sys/kernel", "/dev/fd", "~", "''",

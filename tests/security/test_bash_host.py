@@ -6,9 +6,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from bash_sandboxes import ROOT, as_root_and_as_nobody, outside, sandbox_of
 
 from iad_envs.bash.embedded.opening import hidden_paths
+from tests.security.bash_sandboxes import ROOT, as_root_and_as_nobody, outside, sandbox_of
 
 
 @pytest.fixture

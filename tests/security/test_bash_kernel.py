@@ -8,10 +8,10 @@ import struct
 from collections.abc import Sequence
 
 import pytest
-from bash_sandboxes import as_root_and_as_nobody, sandbox_of
 
 from iad_envs.bash.embedded import seccomp, syscalls
 from iad_envs.bash.embedded.seccomp import ARCHITECTURES, REFUSED, program
+from tests.security.bash_sandboxes import as_root_and_as_nobody, sandbox_of
 
 COLUMN = list(ARCHITECTURES).index(os.uname().machine)
 CLONE_NEWUSER, CLONE_NEWNS = 0x10000000, 0x20000

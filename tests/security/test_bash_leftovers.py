@@ -9,9 +9,18 @@ import threading
 from pathlib import Path
 
 import pytest
-from bash_sandboxes import AS_NOBODY, ROOT, as_root_and_as_nobody, children, groups, mounts, sandbox_of, still_there
 
 from iad_envs.bash.sandbox import SandboxError, open_sandbox
+from tests.security.bash_sandboxes import (
+    AS_NOBODY,
+    ROOT,
+    as_root_and_as_nobody,
+    children,
+    groups,
+    mounts,
+    sandbox_of,
+    still_there,
+)
 
 CRASHING = """
 import sys

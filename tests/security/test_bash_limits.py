@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
 
 from iad_envs.bash.sandbox import Sandbox, SandboxLimits
+from tests.security.bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
 
 SMALL = SandboxLimits(processes=24, memory_mb=128, disk_mb=8, inodes=500, time_s=5.0)
 BOMB = ":(){ :|:& };: "

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
+from tests.security.bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
 
 
 @as_root_and_as_nobody

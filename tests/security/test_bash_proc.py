@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
+
+from tests.security.bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
 
 SETTINGS = ("kernel/core_pattern", "vm/drop_caches", "net/ipv4/ip_forward", "kernel/hostname", "kernel/shmmax")
 

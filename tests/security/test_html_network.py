@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from html_pages import LEAVING, ROUTES
-from html_witness import Witness
 
 from iad_envs.browser.devtools import Browser
 from iad_envs.sketch2code.renderer import Renderer
+from tests.security.html_pages import LEAVING, ROUTES
+from tests.security.html_witness import Witness
 
 LEAK_S = 0.15
 """How long a protected page is watched after it was rendered; unprotected ones are seen within 0.1 s."""

@@ -8,7 +8,7 @@ import pytest
 
 from iad_envs.bird.database import EXPLORING, MIB, DatabaseClient, QueryLimits
 from iad_envs.bird.env import BirdEnv
-from tests.iad_envs.small_bird import make_database, make_folder
+from tests.iad_envs.bird.small_bird import make_database, make_folder
 
 LIMIT_S = 1.0
 SLACK_S = 0.5

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bird.database import DatabaseClient, WorkerFailed
-from tests.iad_envs.small_bird import make_database
+from tests.iad_envs.bird.small_bird import make_database
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ import pytest
 from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.scoring import QueryScorer
-from tests.iad_envs.small_bird import make_database, make_folder
+from tests.iad_envs.bird.small_bird import make_database, make_folder
 
 WRITES = (
     "DELETE FROM city",

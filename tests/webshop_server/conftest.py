@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from small_shop import SharedWords, write_folder
 
+from tests.webshop_server.small_shop import SharedWords, write_folder
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import Shop
 from webshop_server.goals import load_goals

@@ -2,8 +2,8 @@ import random
 from pathlib import Path
 
 import pytest
-from small_shop import RECORDS, record, write_folder
 
+from tests.webshop_server.small_shop import RECORDS, record, write_folder
 from webshop_server.catalog import Catalog, index_text, load_catalog
 from webshop_server.storage.json_files import CatalogError
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_shop import ANNOTATIONS, SharedWords, record, write_folder
 
+from tests.webshop_server.small_shop import ANNOTATIONS, SharedWords, record, write_folder
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState, parse_action
 from webshop_server.pages import RENDERERS

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 import pytest
-from test_reward import GOAL, SHOE
 
+from tests.webshop_server.test_reward import GOAL, SHOE
 from webshop_server.pages import Page
 from webshop_server.progress import Progress, advance
 from webshop_server.reward import PurchaseScorer

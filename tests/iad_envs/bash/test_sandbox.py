@@ -1,0 +1,486 @@
+"""The embedded sandbox as an environment uses it: commands, folders, states, forks, start states."""
+
+import hashlib
+import io
+import stat
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iad_envs.bash.sandbox import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
+
+ROOT = Path(__file__).resolve().parents[3]
+SETUP = [
+    "mkdir -p /desk/sub/deep /desk/empty; cd /desk; echo one >a; echo two >sub/b; echo three >sub/deep/c; ln -s a link",
+    "chmod 750 /desk/sub; false",
+]
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox(setup=SETUP) as opened:
+        yield opened
+
+
+def kinds(sandbox: Sandbox) -> dict[str, str]:
+    return {change.path: change.kind for change in sandbox.diff()}
+
+
+def test_a_result_tells_exit_code_output_and_time(sandbox: Sandbox) -> None:
+    result = sandbox.run("echo out; echo err >&2; exit 3")
+    assert (result.exit_code, result.output) == (3, "out\nerr\n")
+    assert (result.truncated, result.timed_out, result.killed_by, result.background) == (False, False, "", 0)
+    assert 0 < result.wall_s < 5
+
+
+def test_a_signal_is_named(sandbox: Sandbox) -> None:
+    result = sandbox.run("kill -SEGV $$")
+    assert (result.exit_code, result.killed_by) == (128 + 11, "SIGSEGV")
+
+
+def test_a_command_reaches_bash_as_it_was_written(sandbox: Sandbox) -> None:
+    command = """printf '%s|' "a  b" 'c"d' $'e\\nf' \\\\ "$0" "$#"; echo $((1+1)); cat <<'X'\n$HOME `x`\nX\n"""
+    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+    assert sandbox.run(command).output == told
+
+
+@pytest.mark.parametrize("command", ["if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"])
+def test_errors_are_worded_as_bash_words_them(sandbox: Sandbox, command: str) -> None:
+    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env={"LANG": "C.UTF-8"})
+    result = sandbox.run(command)
+    assert (result.output, result.exit_code) == (told.stderr, told.returncode)
+
+
+def test_bytes_that_are_no_text_are_replaced(sandbox: Sandbox) -> None:
+    assert sandbox.run("printf 'a\\377b'").output == "a\ufffdb"
+
+
+def test_a_list_is_run_without_a_shell(sandbox: Sandbox) -> None:
+    assert sandbox.run(["printf", "%s,", "$HOME", "a b"]).output == "$HOME,a b,"
+    assert sandbox.run(["nonexistent"]).exit_code == 127
+    assert sandbox.run(["/desk"]).exit_code == 126
+
+
+@pytest.mark.parametrize("command", ["x" * 200_000, "echo \0", []])
+def test_what_can_not_be_a_command_is_a_result_all_the_same(sandbox: Sandbox, command: str | list[str]) -> None:
+    result = sandbox.run(command)
+    assert result.exit_code == 126
+    assert "expected a command" in result.output
+
+
+def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
+    assert sandbox.run("cat; echo end").output == "end\n"
+    assert sandbox.run("cat", stdin=b"given").output == "given"
+    assert sandbox.run("wc -c", stdin=b"x" * 3_000_000).output == "3000000\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd", "oldpwd"),
+    [
+        ("cd sub && ls", "/desk/sub", "/desk"),
+        ("cd", "/root", "/desk"),
+        ("cd ~", "/root", "/desk"),
+        ("cd -", "/tmp", "/desk"),
+        ("cd $(dirname sub/b)/deep", "/desk/sub/deep", "/desk"),
+        ("cd ./sub/../sub//deep/..", "/desk/sub", "/desk"),
+        ("cd /none", "/desk", "/tmp"),
+        ("(cd sub)", "/desk", "/tmp"),
+        ("cd sub; exit 4", "/desk/sub", "/desk"),
+        ("cd sub; cd deep; false", "/desk/sub/deep", "/desk/sub"),
+        ("trap 'echo bye' EXIT; cd sub", "/desk", "/tmp"),
+        ("cd sub; kill -9 $$", "/desk", "/tmp"),
+        ("ln -s sub/deep l; cd l", "/desk/l", "/desk"),
+        ("cd 'sub'; rmdir /none; pwd >/dev/null", "/desk/sub", "/desk"),
+    ],
+)
+def test_the_folder_is_carried_as_a_shell_would(sandbox: Sandbox, command: str, cwd: str, oldpwd: str) -> None:
+    result = sandbox.run(command, cwd="/desk", oldpwd="/tmp")
+    assert (result.cwd, result.oldpwd) == (cwd, oldpwd)
+    assert sandbox.run("pwd", cwd=result.cwd).output == f"{cwd}\n"
+
+
+def test_a_folder_that_is_gone_becomes_the_nearest_one_above(sandbox: Sandbox) -> None:
+    result = sandbox.run("pwd", cwd="/desk/gone/deeper")
+    assert (result.output, result.cwd) == ("/desk\n", "/desk")
+
+
+def test_a_name_with_a_line_break_is_a_folder_too(sandbox: Sandbox) -> None:
+    result = sandbox.run("mkdir $'a\\nb' && cd $'a\\nb'", cwd="/desk")
+    assert result.cwd == "/desk/a\nb"
+    assert sandbox.run("pwd", cwd=result.cwd).output == "/desk/a\nb\n"
+
+
+def test_nothing_of_a_shell_but_its_folder_is_carried(sandbox: Sandbox) -> None:
+    sandbox.run("X=1; export Y=2; umask 077; alias z=ls; f() { :; }")
+    assert sandbox.run("echo $X$Y; umask; type f z").output.startswith("\n0022\n")
+
+
+def test_what_goes_wrong_without_the_right_setting_of_the_layers_works(sandbox: Sandbox) -> None:
+    assert sandbox.run("mv /desk/sub /desk/moved && cat /desk/moved/deep/c && rm -r /desk/moved").output == "three\n"
+    assert sandbox.run("mkdir /desk/sub && ls -A /desk/sub").output == ""
+    found = kinds(sandbox)
+    assert found == {"/desk/sub": "mode", "/desk/sub/b": "deleted", "/desk/sub/deep": "deleted",
+                     "/desk/sub/deep/c": "deleted"}  # fmt: skip
+
+
+def test_programs_find_what_they_need(sandbox: Sandbox) -> None:
+    assert (
+        sandbox.run("awk 'BEGIN { print 1 }'; cat <(echo 2); echo 3 >/dev/stdout; id -un; wc -l </etc/hosts").exit_code
+        == 0
+    )
+    assert sandbox.run("awk 'BEGIN { print 1 }'; cat <(echo 2); echo 3 | cat /dev/stdin").output == "1\n2\n3\n"
+    assert (
+        sandbox.run("sort --parallel=2 /etc/passwd | head -1; date >/tmp/d; mktemp >/dev/null; echo $?").exit_code == 0
+    )
+
+
+def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox) -> None:
+    look = "cd /; find /desk /etc /root /tmp -printf '%p %m %u %g %s %T@ %l\\n' | sort"
+    before = sandbox.run(look).output
+    sandbox.run(
+        "chmod 600 /desk/a; touch -d 2001-01-01 /desk/a; rm -r /desk/empty /etc/passwd; echo x >/root/x; sleep 9 &"
+    )
+    assert sandbox.run(look).output != before
+    sandbox.reset()
+    assert sandbox.run(look).output == before
+    assert sandbox.run("true").background == 0
+    assert sandbox.diff() == ()
+
+
+def test_a_change_is_told_by_kind_mode_size_and_digest(sandbox: Sandbox) -> None:
+    sandbox.run("cd /desk; echo new >n; echo ONE >a; chmod 700 sub/b; rm link; mkdir -m 711 d; ln -s x y; mkfifo p")
+    rows = {change.path: change for change in sandbox.diff()}
+    assert {path: row.kind for path, row in rows.items()} == {
+        "/desk/a": "modified", "/desk/d": "added", "/desk/link": "deleted", "/desk/n": "added", "/desk/p": "added",
+        "/desk/sub/b": "mode", "/desk/y": "added",
+    }  # fmt: skip
+    assert list(rows) == sorted(rows)
+    new = rows["/desk/n"]
+    assert (new.mode, new.size, new.was_mode) == (stat.S_IFREG | 0o644, 4, 0)
+    assert new.digest == hashlib.blake2b(b"new\n", digest_size=32).hexdigest()
+    assert (rows["/desk/sub/b"].mode, rows["/desk/sub/b"].was_mode) == (stat.S_IFREG | 0o700, stat.S_IFREG | 0o644)
+    assert (rows["/desk/link"].mode, rows["/desk/link"].was_mode) == (0, stat.S_IFLNK | 0o777)
+    assert rows["/desk/y"].digest == hashlib.blake2b(b"x", digest_size=32).hexdigest()
+    assert stat.S_ISDIR(rows["/desk/d"].mode)
+
+
+def test_touching_or_rewriting_the_same_is_no_change(sandbox: Sandbox) -> None:
+    sandbox.run(
+        "touch /desk/a /desk/sub; echo one >/desk/a; cp /desk/sub/b /tmp/b; rm /tmp/b; mv /desk/a /m; mv /m /desk/a"
+    )
+    assert sandbox.diff() == ()
+
+
+def test_other_kinds_in_one_place_are_told_with_what_they_hid(sandbox: Sandbox) -> None:
+    sandbox.run("cd /desk; rm a; mkdir -p a/x; rm -r sub; echo f >sub")
+    assert kinds(sandbox) == {
+        "/desk/a": "modified", "/desk/a/x": "added", "/desk/sub": "modified", "/desk/sub/b": "deleted",
+        "/desk/sub/deep": "deleted", "/desk/sub/deep/c": "deleted",
+    }  # fmt: skip
+
+
+def test_a_diff_goes_either_way_between_any_two_states(sandbox: Sandbox) -> None:
+    one = sandbox.snapshot()
+    sandbox.run("rm -r /desk/sub; echo x >/desk/n")
+    two = sandbox.snapshot()
+    forward = {change.path: change.kind for change in sandbox.diff(one)}
+    sandbox.restore(one)
+    back = {change.path: change.kind for change in sandbox.diff(two)}
+    assert forward == {"/desk/n": "added", "/desk/sub": "deleted", "/desk/sub/b": "deleted",
+                       "/desk/sub/deep": "deleted", "/desk/sub/deep/c": "deleted"}  # fmt: skip
+    opposite = {"added": "deleted", "deleted": "added"}
+    assert back == {path: opposite[kind] for path, kind in forward.items()}
+
+
+def test_a_tree_lists_everything_under_a_path(sandbox: Sandbox) -> None:
+    sandbox.run("rm /desk/sub/b; echo new >/desk/sub/n")
+    listed = sandbox.run("cd /; find /desk").output.split()
+    assert [row.path for row in sandbox.tree("/desk")] == sorted(listed)
+    everything = {row.path for row in sandbox.tree()}
+    assert {"/desk/sub/n", "/etc/passwd", "/root", "/bin"} <= everything
+    assert not any(path.startswith(("/proc", "/dev", "/usr")) for path in everything)
+
+
+def test_snapshots_form_a_tree_that_can_be_walked_in_any_order(sandbox: Sandbox) -> None:
+    states = {"": sandbox.snapshot()}
+    for name in ("a", "b", "ab", "ba", "aba"):
+        sandbox.restore(states[name[:-1]])
+        sandbox.run(f"echo -n {name[-1]} >>/desk/log")
+        states[name] = sandbox.snapshot()
+    for name in ("aba", "b", "", "ab", "ba", "a"):
+        sandbox.restore(states[name])
+        assert sandbox.run("cat /desk/log 2>/dev/null").output == name
+
+
+def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
+    states = []
+    for number in range(80):
+        sandbox.run(f"cd /desk; echo {number} >>log; rm -rf d; mkdir d; echo {number} >d/{number}; rm -f sub/b")
+        states.append(sandbox.snapshot())
+    for number in (79, 0, 30, 23, 24, 25, 50):
+        sandbox.restore(states[number])
+        assert (
+            sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
+            == f"{number}\n/desk/d:\n{number}\n\n/desk/sub:\ndeep\n"
+        )
+        layers = sandbox.run("grep ' / / ' /proc/self/mountinfo").output
+        assert layers.count("/u:") < 30
+    assert kinds(sandbox) == {"/desk/d": "added", "/desk/d/50": "added", "/desk/log": "added", "/desk/sub/b": "deleted"}
+
+
+def test_flattening_keeps_modes_times_links_and_names(sandbox: Sandbox) -> None:
+    look = "cd /; find /desk /root -printf '%p %y %m %u %g %s %T@ %l %n\\n' | sort; cat /desk/x/1"
+    sandbox.run(
+        "cd /desk; mkdir x; echo 1 >x/1; ln x/1 x/2; ln -s ../a x/l; mkfifo x/p; chmod 2750 x; chown 5:6 a; rm -r sub"
+    )
+    sandbox.run("cd /desk; mkdir -m 1777 sub; echo x >$'\\xff'; touch -d 2001-02-03 x/1 x; chmod 4755 a")
+    for number in range(30):
+        sandbox.run(f"echo {number} >/root/n; touch -d 2002-01-{number + 1:02} /root/n /root")
+        before = sandbox.run(look).output
+        token = sandbox.snapshot()
+        assert sandbox.run(look).output == before
+    sandbox.restore(token)
+    assert sandbox.run(look).output == before
+
+
+def test_folders_in_folders_without_end_poison_nothing(sandbox: Sandbox) -> None:
+    for depth in (1000, 4000):
+        sandbox.run(f'perl -e \'for (1..{depth}) {{ mkdir "ab"; chdir "ab" }}\'', cwd="/desk")
+        assert len(sandbox.diff()) >= 1000
+        for number in range(30):
+            sandbox.run(f"echo {number} >/desk/n")
+            sandbox.snapshot()
+        assert len(sandbox.tree("/desk")) > 1000
+        sandbox.reset()
+        assert sandbox.diff() == ()
+
+
+def test_a_state_is_dropped_with_its_last_holder(sandbox: Sandbox) -> None:
+    with open_sandbox(limits=SandboxLimits(disk_mb=8)) as small:
+        for _ in range(60):  # kept, they would be far more than the limit on kept states
+            small.run("head -c 4000000 /dev/zero >/root/x")
+            small.snapshot()
+            small.reset()
+        kept = []
+
+        def keep_many() -> None:
+            for _ in range(60):
+                small.run("head -c 4000000 /dev/zero >/root/x")
+                kept.append(small.snapshot())
+                small.reset()
+
+        with pytest.raises(SandboxError, match="too large together"):
+            keep_many()
+        kept.clear()
+        small.reset()
+        assert small.snapshot().ended == 0
+
+
+def test_an_unchanged_state_costs_no_layer(sandbox: Sandbox) -> None:
+    kept = [sandbox.snapshot() for _ in range(50) if sandbox.run("ls /desk").exit_code == 0]
+    assert len(kept) == 50
+    assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2  # the set-up, and the present
+
+
+def test_a_fork_is_taken_over_without_running_anything_again(sandbox: Sandbox) -> None:
+    with sandbox.fork() as child:
+        child.run("echo $RANDOM$RANDOM$RANDOM >/desk/random")
+        drawn = child.run("cat /desk/random").output
+        sandbox.commit(child)
+    assert sandbox.run("cat /desk/random").output == drawn
+    assert kinds(sandbox) == {"/desk/random": "added"}
+
+
+def test_a_fork_that_is_not_taken_over_changes_nothing(sandbox: Sandbox) -> None:
+    with sandbox.fork() as child:
+        child.run("rm -rf /desk /etc /root 2>/dev/null")
+        assert child.run("ls /desk").exit_code != 0
+        assert child.diff()
+        child.reset()
+        assert child.diff() == ()
+    assert sandbox.diff() == ()
+
+
+def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
+    state = sandbox.snapshot()
+    meet = threading.Barrier(4)
+    seen: dict[int, tuple[str, list[str]]] = {}
+
+    def try_out(number: int) -> None:
+        with sandbox.fork(state) as child:
+            meet.wait(20)
+            output = child.run(
+                f"echo {number} >/desk/{number}; sleep 0.2; ls /desk | grep '^[0-9]'; echo /proc/[0-9]*"
+            ).output
+            seen[number] = output, [change.path for change in child.diff()]
+
+    threads = [threading.Thread(target=try_out, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {number: paths for number, (_, paths) in seen.items()} == {
+        number: [f"/desk/{number}"] for number in range(4)
+    }
+    for number, (output, _) in seen.items():
+        assert output.split()[0] == str(number)
+        assert len(output.split()[1:]) == 2  # process 1 and the shell
+    assert sandbox.diff() == ()
+
+
+def test_forks_of_forks_and_their_states_belong_together(sandbox: Sandbox) -> None:
+    with sandbox.fork() as child, child.fork() as grandchild:
+        grandchild.run("echo deep >/desk/deep")
+        state = grandchild.snapshot()
+        child.restore(state)
+        sandbox.restore(state)
+        assert grandchild.start is not state
+        assert sandbox.run("cat /desk/deep").output == child.run("cat /desk/deep").output == "deep\n"
+
+
+def test_background_jobs_end_when_a_state_is_frozen_and_it_says_so(sandbox: Sandbox) -> None:
+    assert "ended when a state is frozen" in sandbox.capabilities.background
+    assert sandbox.run("sleep 100 & sleep 100 &").background == 2
+    token = sandbox.snapshot()
+    assert token.ended == 2
+    assert sandbox.run("true").background == 0
+    assert sandbox.snapshot().ended == 0
+
+
+def test_a_state_of_another_sandbox_is_refused(sandbox: Sandbox) -> None:
+    with open_sandbox(setup=SETUP) as other:
+        for attempt in (sandbox.restore, sandbox.fork, sandbox.diff):
+            with pytest.raises(SandboxError, match="expected a state of this sandbox"):
+                attempt(other.start)
+        with pytest.raises(SandboxError, match="expected a fork of this sandbox"):
+            sandbox.commit(other)
+
+
+def test_a_closed_sandbox_says_so_and_closing_twice_is_fine(sandbox: Sandbox) -> None:
+    child = sandbox.fork()
+    sandbox.close()
+    sandbox.close()
+    for each in (sandbox, child):
+        with pytest.raises(SandboxError, match="open another one"):
+            each.run("true")
+    child.close()
+
+
+def test_files_are_read_and_written_whole(sandbox: Sandbox) -> None:
+    content = bytes(range(256)) * 4000
+    sandbox.write("/desk/new/folder/a b'c", content)
+    assert sandbox.read("/desk/new/folder/a b'c") == content
+    sandbox.write("/desk/a", b"")
+    assert sandbox.read("/desk/a") == b""
+    assert sandbox.read("/desk/sub/b") == b"two\n"
+    for path in ("/none", "/desk"):
+        with pytest.raises(FileNotFoundError, match=path):
+            sandbox.read(path)
+    with pytest.raises(OSError, match="/usr/x"):
+        sandbox.write("/usr/x", b"x")
+
+
+def test_a_setup_is_made_once_and_never_shared_for_writing() -> None:
+    setup = ["cat /proc/sys/kernel/random/uuid >/id"]
+    with open_sandbox(setup=setup) as one, open_sandbox(setup=setup) as other:
+        assert one.read("/id") == other.read("/id")
+        one.run("echo mine >/id")
+        assert one.read("/id") != other.read("/id")
+    with open_sandbox(setup=[*setup, "true"]) as third:
+        assert len(third.read("/id")) == 37
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz", "folder"])
+def test_a_start_state_comes_from_a_tar_or_a_folder(tmp_path: Path, mode: str) -> None:
+    tree = tmp_path / "tree"
+    (tree / "testbed/empty").mkdir(parents=True)
+    (tree / "testbed/run.sh").write_text("echo ran")
+    (tree / "testbed/run.sh").chmod(0o750)
+    (tree / "testbed/link").symlink_to("run.sh")
+    source = tree
+    if mode != "folder":
+        source = tmp_path / "tree.tar"
+        with tarfile.open(source, mode) as tar:  # type: ignore[call-overload]
+            tar.add(tree / "testbed", "testbed")
+    with open_sandbox(setup=source) as sandbox:
+        assert (
+            sandbox.run("/testbed/link; stat -c %a /testbed/run.sh; ls /testbed").output
+            == "ran\n750\nempty\nlink\nrun.sh\n"
+        )
+        assert sandbox.diff() == ()
+
+
+def test_a_tar_can_not_reach_out_of_the_sandbox(tmp_path: Path) -> None:
+    source = tmp_path / "evil.tar"
+    target = tmp_path / "out"
+    with tarfile.open(source, "w") as tar:
+        for name in (f"../../../../../..{target}", "usr/bin/evil", "proc/sys/kernel/core_pattern"):
+            member = tarfile.TarInfo(name)
+            member.size = 4
+            tar.addfile(member, io.BytesIO(b"evil"))
+    with pytest.raises(SandboxError, match="to unpack"):
+        open_sandbox(setup=source)
+    assert not target.exists()
+    assert not Path("/usr/bin/evil").exists()
+
+
+def test_a_setup_that_does_not_end_or_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="end within its limits"):
+        open_sandbox(setup=["yes"])
+    with pytest.raises(FileNotFoundError, match="tar file or a folder"):
+        open_sandbox(setup=tmp_path / "none.tar")
+
+
+def test_an_unknown_backend_is_named_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"got 'jail'; known: embedded, docker"):
+        open_sandbox("jail")
+
+
+def test_the_capabilities_tell_the_truth(sandbox: Sandbox) -> None:
+    told = sandbox.capabilities
+    assert (told.backend, told.network, told.snapshots, told.parallel_forks) == ("embedded", "none", "layers", True)
+    assert told.shares_kernel
+    assert set(told.limits) == {"processes", "memory", "disk", "inodes", "output", "time", "cpu"}
+
+
+FORBIDDEN = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+uid = os.getuid()
+assert libc.unshare(0x10000000) == 0
+open("/proc/self/uid_map", "w").write(f"0 {uid} 1")
+open("/proc/sys/user/max_user_namespaces", "w").write("0")
+from iad_envs.bash.sandbox import SandboxUnavailable, open_sandbox
+try:
+    open_sandbox().run("touch " + sys.argv[1])
+except SandboxUnavailable as error:
+    print(error)
+"""
+
+
+def test_where_the_kernel_forbids_it_nothing_is_run_and_the_way_out_is_told(tmp_path: Path) -> None:
+    target = tmp_path / "escaped"
+    command = [sys.executable, "-c", FORBIDDEN, str(target)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+    assert "expected to isolate commands with Linux namespaces" in told.stdout
+    assert "max_user_namespaces" in told.stdout
+    assert "open_sandbox('docker')" in told.stdout
+    assert not target.exists()
+
+
+def test_an_interpreter_that_can_not_start_is_a_refusal() -> None:
+    with pytest.raises(SandboxUnavailable, match="expected to isolate commands"):
+        open_sandbox(launch=["/bin/false"])
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    script = (
+        "import sys, iad_envs; before = set(sys.modules); import iad_envs.bash; print(len(set(sys.modules) - before))"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert told.stdout == "1\n"

@@ -1,0 +1,86 @@
+"""The bundled shell tasks: how they are made, and that each can be solved."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from iad_envs.bash.env import BashEnv
+from iad_envs.bash.intercode_compat import arrives_as
+from iad_envs.bash.tasks import TaskFileError, commands_in, load_tasks, setup_of
+from iad_envs.errors import DataNotFound
+
+DATA = Path(__file__).parents[3] / "data" / "intercode"
+
+
+def test_the_script_writes_the_same_bytes_again() -> None:
+    done = subprocess.run([sys.executable, "make_tasks.py", "--check"], cwd=DATA, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_there_are_sixty_tasks_on_three_file_systems_easy_and_hard() -> None:
+    tasks = [task for task in load_tasks(DATA) if task.split == "test"]
+    assert len(tasks) >= 60
+    assert {task.file_system for task in tasks} == {"fs_1", "fs_2", "fs_3"}
+    kinds = Counter(task.difficulty for task in tasks)
+    assert min(kinds["easy"], kinds["hard"]) >= 30
+    assert len({task.instruction for task in tasks}) == len(tasks)
+
+
+def test_bundled_gold_commands_arrive_the_same_however_they_are_quoted() -> None:
+    for task in load_tasks(DATA):
+        assert arrives_as(task.gold) == ("/bin/bash", "-c", task.gold)
+
+
+@pytest.mark.parametrize("options", [{}, {"published": True}, {"reward": "strict"}], ids=str)
+def test_every_bundled_gold_command_does_something_and_scores_1(options: dict[str, object]) -> None:
+    env = BashEnv(split=None, data_dir=DATA, **options)  # type: ignore[arg-type]
+    for task_id in env.task_ids:
+        env.reset(options={"task_id": task_id})
+        *_, info = env.step(env.oracle(env.snapshot())["reference"]["gold"])
+        facts = info["facts"]
+        assert facts["exit_code"] == 0, task_id
+        assert info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"], task_id
+        assert info["progress"] == 1.0, task_id
+        _, reward, terminated, _, info = env.step("submit")
+        assert (task_id, reward, terminated, info["success"]) == (task_id, 1.0, True, True)
+    env.close()
+
+
+def test_the_programs_that_a_command_calls_are_found_in_it() -> None:
+    cases = {
+        "find /a -name '*.x' -exec rm {} \\; | sort -u": {"find", "rm", "sort"},
+        "cat f | xargs -I{} -P10 compress {} &": {"cat", "xargs", "compress"},
+        "cat f | xargs -n 1 wc -l": {"cat", "xargs", "wc"},
+        "diff <(ls /a) <(tree /b)": {"diff", "ls", "tree"},
+        "a=$(dig +short x | head -n 1) && echo $a": {"dig", "head", "echo"},
+        "ls `which c++`": {"ls", "which"},
+        "echo '|tree'": {"echo"},
+    }
+    for command, names in cases.items():
+        assert commands_in(command) == names, command
+
+
+def test_broken_task_files_say_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(DataNotFound, match="expected task files"):
+        load_tasks(tmp_path)
+    for name, text, message in (
+        ("one", "[", "expected JSON"),
+        ("two", '{"query": 1}', "a list of tasks"),
+        ("three", '[{"query": "q"}]', "query and gold"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "tasks_fs_1.json").write_text(text)
+        with pytest.raises(TaskFileError, match=message):
+            load_tasks(folder)
+
+
+def test_a_start_state_may_be_a_tar_a_script_or_nothing(tmp_path: Path) -> None:
+    (tmp_path / "fs_1.tar.gz").write_bytes(b"")
+    (tmp_path / "setup_nl2b_fs_2.sh").write_text("mkdir /x\n")
+    assert setup_of(tmp_path, "fs_1") == tmp_path / "fs_1.tar.gz"
+    assert setup_of(tmp_path, "fs_2") == ("mkdir /x\n",)
+    assert setup_of(tmp_path, "fs_3") == ()

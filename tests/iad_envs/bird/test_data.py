@@ -1,0 +1,123 @@
+"""BIRD's files with their traps: layouts, encodings, repeated ids, prediction files."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_envs.bird.data import (
+    BLANK_DATABASE,
+    SEPARATOR,
+    aligned,
+    load_data,
+    read_descriptions,
+    read_predictions,
+)
+from iad_envs.data import OFFICIAL_SHA256, data_version, is_official
+from iad_envs.errors import DataNotFound
+from tests.iad_envs.bird.small_bird import QUESTIONS, UNANSWERED, make_folder
+
+HEADER = "original_column_name,column_name,column_description,data_format,value_description\n"
+
+
+def test_a_split_is_loaded_with_its_golds_apart(tmp_path: Path) -> None:
+    data = load_data(make_folder(tmp_path, [*QUESTIONS, UNANSWERED]), "dev")
+    assert list(data.questions) == ["7", "8", "9", "10"]
+    assert data.questions["7"].difficulty == "simple"
+    assert set(data.golds) == {"7", "8", "9"}
+    assert not any("SELECT" in str(question) for question in data.questions.values())
+
+
+def test_a_repeated_id_gets_a_number(tmp_path: Path) -> None:
+    data = load_data(make_folder(tmp_path, [QUESTIONS[0], QUESTIONS[1] | {"question_id": 7}, QUESTIONS[2]]), "dev")
+    assert list(data.questions) == ["7", "7#2", "9"]
+    assert data.golds["7#2"] == QUESTIONS[1]["SQL"]
+
+
+@pytest.mark.parametrize("name", ["mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl"])
+def test_mini_dev_is_found_under_its_names_as_an_array_or_as_lines(tmp_path: Path, name: str) -> None:
+    folder = make_folder(tmp_path)
+    lines = [json.dumps(question) for question in QUESTIONS[:2]]
+    text = "\n".join(lines) if name.endswith("l") else f"[{','.join(lines)}]"
+    (folder / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+    data = load_data(folder, "mini_dev")
+    assert list(data.questions) == ["7", "8"]
+    assert data.database("towns").is_file()
+
+
+def test_descriptions_tolerate_byte_order_marks_cp1252_stray_spaces_and_case(tmp_path: Path) -> None:
+    (tmp_path / "A.csv").write_bytes(b"\xef\xbb\xbf" + f'{HEADER} Name ,full name,é,text,"a\nb"\n'.encode())
+    (tmp_path / "b .csv").write_bytes(f"{HEADER}price,,costs £ and €,real,\n".encode("cp1252"))
+    found = read_descriptions(tmp_path)
+    assert found["a", "name"] == ("full name", "é", "a b")
+    assert found["b", "price"].description == "costs £ and €"
+
+
+def test_a_file_that_is_not_in_the_format_is_a_clear_error(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    for content, error in (("{", "expected JSON in"), ("{}", "expected a JSON array"), ('[{"a": 1}]', "got .* at 0")):
+        load_data.cache_clear()
+        (folder / "dev.json").write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match=error):
+            load_data(folder, "dev")
+
+
+def test_prediction_files_are_read_in_both_forms(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    content: dict[str, Any] = {"0": f"SELECT 1{SEPARATOR}towns", "1": "SELECT 2", "2": 7, "3": None}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    found = read_predictions(path)
+    assert found["0"] == ("SELECT 1", "towns")
+    assert found["1"] == ("SELECT 2", "")
+    assert found["2"] == found["3"] == (" ", BLANK_DATABASE)
+
+
+@pytest.mark.parametrize("content", ["[1]", "nonsense"])
+def test_a_prediction_file_that_is_none_is_a_clear_error(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"expected .* got"):
+        read_predictions(path)
+
+
+def test_predictions_are_aligned_by_id_or_by_position_and_missing_ones_are_absent(tmp_path: Path) -> None:
+    data = load_data(make_folder(tmp_path), "dev")
+    path = tmp_path / "p.json"
+    for content, expected in (
+        ({"7": "A", "9": "C"}, {"7": "A", "9": "C"}),
+        ({"0": "A", "2": "C"}, {"7": "A", "9": "C"}),
+        ({"7": "A", "999": "Z"}, {"7": "A"}),
+        ({}, {}),
+    ):
+        path.write_text(json.dumps(content), encoding="utf-8")
+        found = aligned(read_predictions(path), data)
+        assert {task_id: one.sql for task_id, one in found.items()} == expected
+
+
+def test_the_version_names_the_data_and_changes_with_a_database(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "one")
+    other = tmp_path / "two"
+    shutil.copytree(folder, other)
+    first, same = load_data(folder, "dev").version, load_data(other, "dev").version
+    assert (first.name, first.digest) == ("other", same.digest)
+    path = other / "dev_databases" / "towns" / "towns.sqlite"
+    path.write_bytes(path.read_bytes() + b"\0")
+    data_version.cache_clear()
+    assert load_data(other, "dev").version.digest != first.digest
+
+
+def test_every_dev_database_has_a_known_hash_and_another_file_is_said_to_be_another(tmp_path: Path) -> None:
+    assert sum(name.endswith(".sqlite") for name in OFFICIAL_SHA256) == 11
+    path = tmp_path / "superhero.sqlite"
+    path.write_bytes(b"")
+    assert not is_official(path)
+    assert load_data(make_folder(tmp_path / "f"), "dev").database_versions() == {"towns": "other"}
+
+
+def test_a_database_that_is_missing_is_said(tmp_path: Path) -> None:
+    data = load_data(make_folder(tmp_path, [{**QUESTIONS[0], "db_id": "gone"}]), "dev")
+    assert data.database_versions() == {"gone": "missing"}
+    with pytest.raises(DataNotFound, match="unpack BIRD's dev_databases"):
+        data.database("gone")

@@ -1,0 +1,261 @@
+"""`IAD/BIRD-v0` on a small data folder: the contract, and what is special about SQL."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.bird.actions import parse_action
+from iad_envs.bird.env import BirdEnv
+from iad_envs.bird.page import result_name
+from iad_envs.core import IADEnv
+from iad_envs.data import DATA_VARIABLE
+from iad_envs.errors import DataNotFound, UnknownTask
+from tests.contract.environments import EnvironmentContract, Subject
+from tests.iad_envs.bird.small_bird import QUESTIONS, UNANSWERED, make_folder
+
+GOLDS = {str(question["question_id"]): question["SQL"] for question in QUESTIONS}
+LOOK = "execute[SELECT name FROM city]"
+
+
+def _gold(env: IADEnv[Any, Any]) -> list[str]:
+    return [LOOK, f"submit[{env.oracle(env.snapshot())['reference']['sql']}]"]
+
+
+class TestContract(EnvironmentContract):
+    @pytest.fixture
+    def subject(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
+        make_folder(tmp_path / "bird")
+        monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+        return Subject("IAD/BIRD-v0", lambda info: LOOK, _gold)
+
+
+def test_every_bundled_gold_is_right_by_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    env = BirdEnv()
+    wrong = []
+    for task_id in env.task_ids:
+        env.reset(options={"task_id": task_id})
+        _, reward, _, _, info = env.step(env.oracle(env.snapshot())["reference"]["sql"])
+        if (reward, info["progress"], info["reward_parts"]["sound"]) != (1.0, 1.0, 1.0):
+            wrong.append(task_id)
+    env.close()
+    assert not wrong
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_folder(tmp_path)
+
+
+@pytest.fixture
+def env(folder: Path) -> Iterator[BirdEnv]:
+    env = BirdEnv(data_dir=folder)
+    env.reset(options={"task_id": "8"})
+    yield env
+    env.close()
+
+
+def test_the_first_page_holds_question_evidence_and_schema_and_no_gold(env: BirdEnv) -> None:
+    observation, info = env.reset(options={"task_id": "7"})
+    for part in ("How many shops are in Bern?", "Evidence: Bern refers to", "CREATE TABLE city", "'Bern'"):
+        assert part in observation
+    assert "COUNT(*)" not in json.dumps([observation, info["page"], info["facts"]], default=str)
+    assert [table["name"] for table in info["page"]["tables"]] == ["city", "shop", "order item"]
+
+
+def test_executing_shows_rows_and_leaves_the_episode_open(env: BirdEnv) -> None:
+    observation, reward, terminated, truncated, info = env.step("execute[SELECT id, name, founded FROM city]")
+    assert observation.splitlines()[:6] == [
+        "execute: 4 rows",
+        "id | name | founded",
+        "1 | Bern | 1191-05-01",
+        "2 | Basel | 0374-01-01",
+        "3 | Lyon | -0043-01-01",
+        "4 | Nice | NULL",
+    ]
+    assert "List the shops by sales, best first." in observation
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    assert info["page"]["rows"][3] == (4, "Nice", None)
+
+
+def test_only_so_many_rows_are_shown_and_the_rest_is_counted(folder: Path) -> None:
+    env = BirdEnv(data_dir=folder, shown_rows=2)
+    env.reset(seed=0)
+    observation, *_, info = env.step("execute[SELECT a.id FROM city a, city b]")
+    assert observation.splitlines()[0] == "execute: 16 rows"
+    assert observation.splitlines()[4] == "... 14 more rows"
+    assert (len(info["page"]["rows"]), info["page"]["n_rows"]) == (2, 16)
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("action", "kind", "sql"),
+    [
+        ("execute[SELECT 1]", "execute", "SELECT 1"),
+        (" Submit [ SELECT a[1] FROM t ] ", "submit", "SELECT a[1] FROM t"),
+        ("SELECT 1", "submit", "SELECT 1"),
+        ("with x as (select 1) select * from x", "submit", "with x as (select 1) select * from x"),
+        ("-- why\nSELECT 1", "submit", "-- why\nSELECT 1"),
+        ("```sql\nSELECT 1\n```", "submit", "SELECT 1"),
+        ("execute[```\nSELECT 1\n```]", "execute", "SELECT 1"),
+        ("DELETE FROM t", "submit", "DELETE FROM t"),
+        ("submit[]", "submit", ""),
+        ("the answer is 4", "", ""),
+        ("", "", ""),
+        ("execute SELECT 1", "", ""),
+    ],
+)
+def test_actions_are_read(action: str, kind: str, sql: str) -> None:
+    assert parse_action(action) == (kind, sql)
+
+
+def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
+    assert env.irreversible("SELECT name FROM city")
+    assert not env.irreversible("execute[SELECT name FROM city]")
+    same = ["SELECT name FROM city", "submit[select  NAME\nfrom city ;]", "```sql\nSELECT name -- x\nFROM city\n```"]
+    assert len({env.action_key(action) for action in same}) == 1
+    assert env.action_key("SELECT 'A'") != env.action_key("SELECT 'a'")
+
+
+def test_simulating_a_submit_shows_its_result_and_never_its_score(env: BirdEnv) -> None:
+    right, wrong = GOLDS["8"], "SELECT name FROM shop"
+    for sql in (right, wrong):
+        outcome = env.simulate(env.snapshot(), f"submit[{sql}]")
+        assert outcome.done
+        assert "Corner" in outcome.observation
+        assert not set(outcome.info) & env.GOLD_INFO
+    assert env.step(right)[1] == 1.0
+
+
+def test_the_key_of_an_outcome_is_its_set_of_rows(env: BirdEnv) -> None:
+    def key(sql: str) -> str:
+        return env.simulate(env.snapshot(), sql).key
+
+    assert key("SELECT id FROM city") == key("SELECT 1.0 * id FROM city ORDER BY id DESC")
+    assert key("SELECT id FROM city") == key("SELECT city.id FROM city, (SELECT 1 UNION SELECT 2)")
+    assert key("SELECT id FROM city") != key("SELECT name FROM city")
+    assert key("SELECT id FROM city WHERE 0").endswith(":empty")
+    assert key("SELECT nope FROM city") == key("SELECT x FROM nope")
+
+
+def test_two_results_are_one_when_their_rows_are(env: BirdEnv) -> None:
+    run = env._at("towns").database.run
+    assert result_name(run("SELECT 1 UNION ALL SELECT 1")) == result_name(run("SELECT 1.0"))
+    assert result_name(run("SELECT '1'")) != result_name(run("SELECT 1"))
+
+
+def test_progress_is_the_soft_f1_of_the_last_query(env: BirdEnv) -> None:
+    steps = ["execute[SELECT name FROM shop WHERE id = 2]", "nonsense", "execute[SELECT id FROM shop]"]
+    assert [round(env.step(action)[4]["progress"], 3) for action in steps] == [0.5, 0.5, 0.0]
+
+
+def test_a_right_set_in_the_wrong_order_is_right_officially_and_not_soundly(folder: Path) -> None:
+    rewards = {}
+    for scoring in ("ex", "official", "sound"):
+        env = BirdEnv(data_dir=folder, scoring=scoring)
+        env.reset(options={"task_id": "8"})
+        _, rewards[scoring], _, _, info = env.step("SELECT name FROM shop WHERE sales > 0 ORDER BY sales")
+        assert (info["reward_parts"]["ex"], info["reward_parts"]["sound"]) == (1.0, 0.0)
+        env.close()
+    assert rewards == {"ex": 1.0, "official": 1.0, "sound": 0.0}
+
+
+def test_a_question_without_gold_runs_scores_nan_and_says_so(tmp_path: Path) -> None:
+    env = BirdEnv(data_dir=make_folder(tmp_path, [*QUESTIONS, UNANSWERED]))
+    _, info = env.reset(options={"task_id": "10"})
+    assert info["facts"]["has_gold"] is False
+    assert env.step("execute[SELECT name FROM shop]")[1] == 0.0
+    _, reward, terminated, _, info = env.step("SELECT name FROM shop")
+    assert terminated
+    assert math.isnan(float(reward))
+    assert math.isnan(info["progress"])
+    assert info["success"] is False
+    env.close()
+
+
+def test_an_unknown_database_is_a_clear_error(tmp_path: Path) -> None:
+    env = BirdEnv(data_dir=make_folder(tmp_path, [{**QUESTIONS[0], "db_id": "nowhere"}]))
+    with pytest.raises(DataNotFound, match=r"expected the database nowhere in .*nowhere.sqlite, found none; unpack"):
+        env.reset(seed=0)
+
+
+def test_a_corrupt_database_is_a_clear_error(folder: Path) -> None:
+    (folder / "dev_databases" / "towns" / "towns.sqlite").write_bytes(b"garbage" * 1000)
+    env = BirdEnv(data_dir=folder)
+    with pytest.raises(OSError, match=r"expected an SQLite database in .*towns.sqlite, got: file is not a database"):
+        env.reset(seed=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"schema": "xml"}, "known: ddl, ddl\\+samples, m-schema"),
+        ({"scoring": "kind"}, "known: ex, official, sound"),
+        ({"split": "test"}, "known: dev, mini_dev, mini_dev_postgresql, train"),
+        ({"time_limit_s": 0}, "limits above 0 s"),
+        ({"dialect": "mysql"}, "known: sqlite, postgresql"),
+        ({"dialect": "postgresql"}, "expected a dsn with dialect='postgresql' only"),
+        ({"dsn": "dbname=x"}, "expected a dsn with dialect='postgresql' only"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(folder: Path, options: dict[str, Any], error: str) -> None:
+    with pytest.raises((UnknownTask, ValueError), match=error):
+        BirdEnv(data_dir=folder, **options)
+
+
+def test_a_split_without_its_file_is_a_clear_error(folder: Path) -> None:
+    with pytest.raises(DataNotFound, match=r"expected mini_dev_sqlite.json or .* found none; set IAD_DATA"):
+        BirdEnv(data_dir=folder, split="mini_dev")
+
+
+def test_an_episode_can_move_from_one_database_to_another(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, [QUESTIONS[0], {**QUESTIONS[1], "db_id": "more"}])
+    other = folder / "dev_databases" / "more"
+    other.mkdir()
+    (other / "more.sqlite").write_bytes((folder / "dev_databases" / "towns" / "towns.sqlite").read_bytes())
+    env = BirdEnv(data_dir=folder)
+    for task_id, rows in (("7", "2"), ("8", "Bits"), ("7", "2")):
+        env.reset(options={"task_id": task_id})
+        observation, reward, *_ = env.step(GOLDS[task_id])
+        assert reward == 1.0
+        assert rows in observation
+    env.close()
+
+
+def test_findings_reach_the_info_as_plain_data(env: BirdEnv) -> None:
+    info = env.step("execute[SELECT name FROM shop WHERE name = 'Anas']")[4]
+    codes = {finding["code"]: finding for finding in info["facts"]["findings"]}
+    assert set(codes) == {"empty", "literal_not_found"}
+    assert codes["literal_not_found"]["severity"] == "warning"
+    assert 'near: "Anna\'s"' in codes["literal_not_found"]["message"]
+    json.dumps(info["facts"])
+
+
+def test_blobs_and_long_texts_are_shown_short(env: BirdEnv) -> None:
+    observation, *_, info = env.step("execute[SELECT x'00ff', printf('%5000d', 1)]")
+    assert "x'00ff'" in observation
+    assert len(observation.partition("\n\n")[0]) < 500
+    json.dumps(info["page"])
+
+
+def test_a_large_result_is_not_kept_whole_and_still_scores_right(tmp_path: Path) -> None:
+    many = "SELECT a.id, b.id, c.id, d.id, e.id, f.id FROM city a, city b, city c, city d, city e, city f"
+    env = BirdEnv(data_dir=make_folder(tmp_path, [{**QUESTIONS[0], "SQL": many}]))
+    env.reset(seed=0)
+    info = env.step(f"execute[{many} ORDER BY 6]")[4]
+    assert len(env.snapshot().state.last.result.rows) == 20
+    assert info["page"]["n_rows"] == 4096
+    assert env.step(f"{many} ORDER BY 5")[1] == 1.0
+    env.close()
+
+
+def test_it_is_made_by_its_id(folder: Path) -> None:
+    env = gym.make("iad_envs:IAD/BIRD-v0", data_dir=folder, split="dev", schema="m-schema")
+    assert "# Table: city" in env.reset(seed=1)[0]
+    env.close()

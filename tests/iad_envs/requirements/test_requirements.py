@@ -1,0 +1,190 @@
+"""What the parts find where they are missing, where they do not work, and where they hang."""
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from iad_envs.bash.env import BashEnv
+from iad_envs.bird.env import BirdEnv
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.browser.errors import BrowserGone
+from iad_envs.requirements import Missing, Requirement, first_line
+from iad_envs.requirements.browser import BROWSER
+from iad_envs.requirements.docker import without_sdk
+from iad_envs.requirements.driver import DRIVER
+from iad_envs.requirements.java import JAVA
+from iad_envs.requirements.sandbox import SANDBOX, forbidding
+from iad_envs.sketch2code.env import Sketch2CodeEnv
+from iad_envs.webshop.browser_env import WebShopBrowserEnv
+from iad_envs.webshop.env import WebShopEnv
+from tests.iad_envs.browser.browsers import living
+
+LIMIT_S = 1.0
+
+
+def program(folder: Path, name: str, script: str) -> str:
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+def lacks(part: Requirement) -> Missing:
+    with pytest.raises(Missing) as raised:
+        part.look(LIMIT_S)
+    return raised.value
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds all programs there are, and no variable that names others."""
+    for name in (CHROMIUM_VARIABLE, "IAD_CHROMEDRIVER", "DOCKER_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_environments_name_their_parts() -> None:
+    named = {
+        env: ({part.name for part in getattr(env, "NEEDS", ())}, {part.name for part in getattr(env, "OPTIONS", ())})
+        for env in (WebShopEnv, WebShopBrowserEnv, BashEnv, BirdEnv, Sketch2CodeEnv)
+    }
+    assert named == {
+        WebShopEnv: (set(), {"Java"}),
+        WebShopBrowserEnv: ({"Selenium", "browser", "driver"}, {"Java"}),
+        BashEnv: ({"sandbox"}, {"Docker"}),
+        BirdEnv: (set(), {"PostgreSQL"}),
+        Sketch2CodeEnv: ({"browser", "OpenCV"}, set()),
+    }
+
+
+def test_a_browser_and_a_driver_that_are_not_there_are_packages(programs: Path) -> None:
+    assert lacks(BROWSER).install["apt-get"] == "chromium fonts-liberation"
+    assert lacks(DRIVER).install["apt-get"] == "chromium-driver"
+
+
+def test_a_variable_that_names_no_browser_is_to_be_unset(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHROMIUM_VARIABLE, "/nowhere/chromium")
+    missing = lacks(BROWSER)
+    assert "IAD_CHROMIUM=/nowhere/chromium is no program" in str(missing)
+    assert missing.install["command"] == "unset IAD_CHROMIUM"
+    assert "apt-get" in missing.install
+    program(programs, "chromium", "true")
+    assert lacks(BROWSER).install == {"command": "unset IAD_CHROMIUM"}
+
+
+def test_a_browser_that_can_not_start_says_why(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = program(programs, "broken", "echo libnss3.so is missing >&2; exit 127")
+    monkeypatch.setenv(CHROMIUM_VARIABLE, broken)
+    with pytest.raises(BrowserGone, match=r"libnss3\.so is missing"):
+        BROWSER.look(LIMIT_S)
+
+
+def test_a_browser_that_hangs_is_ended(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sleep = shutil.which("sleep", path=os.defpath)
+    name = f"hanging-{os.getpid()}"
+    monkeypatch.setenv(CHROMIUM_VARIABLE, program(programs, name, f"{sleep} 60"))
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match=f"{name} does not answer within 1 s"):
+        BROWSER.look(LIMIT_S)
+    assert time.monotonic() - began < 10
+    assert living(mentioning=name) == []
+
+
+@pytest.mark.parametrize(
+    ("driver", "said"),
+    [
+        ("echo ChromeDriver 99.0.1.2", "is of version 99.0.1.2, the browser of 156.0.8.9"),
+        ("echo ChromeDriver 156.0.7.7 for everybody", ""),
+    ],
+)
+def test_a_driver_has_the_version_of_its_browser(programs: Path, driver: str, said: str) -> None:
+    program(programs, NAMES[0], "echo Chromium 156.0.8.9")
+    path = program(programs, "chromedriver", driver)
+    if said:
+        assert said in str(lacks(DRIVER))
+    else:
+        assert DRIVER.look(LIMIT_S) == f"156.0.7.7, {path}"
+
+
+def test_a_driver_that_fails_or_hangs_is_told(programs: Path) -> None:
+    program(programs, "chromedriver", "echo no such file >&2; exit 3")
+    with pytest.raises(RuntimeError, match="fails with status 3: no such file"):
+        DRIVER.look(LIMIT_S)
+    program(programs, "chromedriver", f"exec {shutil.which('sleep', path=os.defpath)} 60")
+    with pytest.raises(TimeoutError, match=r"does not answer within 0\.5 s"):
+        DRIVER.look(LIMIT_S)
+
+
+def test_a_program_that_can_not_be_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="can't be run: No such file"):
+        first_line([str(tmp_path / "none")], LIMIT_S)
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX) as line:
+        line.bind(str(tmp_path / "engine.sock"))
+        line.listen()
+        yield line
+
+
+def test_an_engine_that_hangs_is_not_waited_for(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{listener.getsockname()}")
+    began = time.monotonic()
+    missing = without_sdk(0.3)
+    assert "does not answer within 0.3 s" in str(missing)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [(b"HTTP/1.0 200 OK\r\n\r\nOK", "None"), (b"SSH-2.0-x\r\n", "is no engine")]
+)
+def test_an_engine_says_that_it_is_one(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch, answer: bytes, said: str
+) -> None:
+    def serve() -> None:
+        with listener.accept()[0] as line:
+            line.recv(1024)
+            line.sendall(answer)
+
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{listener.getsockname()}")
+    thread = Thread(target=serve)
+    thread.start()
+    assert said in str(without_sdk(LIMIT_S))
+    thread.join()
+
+
+def test_an_engine_that_is_named_is_not_installed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{programs / 'none.sock'}")
+    missing = without_sdk(LIMIT_S)
+    assert missing is not None
+    assert (missing.install, "unset DOCKER_HOST" in str(missing)) == ({}, True)
+
+
+def test_settings_of_the_kernel_that_forbid_namespaces_are_named(tmp_path: Path) -> None:
+    for name, value in {
+        "kernel/unprivileged_userns_clone": "1\n",
+        "kernel/apparmor_restrict_unprivileged_userns": "1\n",
+        "user/max_user_namespaces": "0\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(value)
+    assert forbidding(tmp_path) == ["kernel.apparmor_restrict_unprivileged_userns=0", "user.max_user_namespaces=9999"]
+    assert forbidding(tmp_path / "none") == []
+
+
+def test_the_sandbox_runs_a_command() -> None:
+    assert "runs a command in" in SANDBOX.look(30.0)
+
+
+@pytest.mark.skipif(find_spec("pyserini") is not None, reason="pyserini is installed")
+def test_a_java_without_pyserini_is_of_no_use() -> None:
+    assert lacks(JAVA).install == {"extra": "lucene", "package": "torch"}

@@ -1,0 +1,291 @@
+"""`IAD/WebShopBrowser-v0`: the same shop in a real browser, and nothing of it left behind."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.browser.errors import BrowserGone, BrowserNotFound
+from iad_envs.errors import UnknownTask
+from iad_envs.webshop.browser_env import WebShopBrowserEnv
+from iad_envs.webshop.env import WebShopEnv
+from iad_envs.webshop.visit import PageMismatch
+from tests.contract.environments import same
+from tests.contract.shopping import gold_purchase
+from tests.iad_envs.browser.browsers import living, missing
+from tests.iad_envs.webshop.shop_walks import walk_together
+from webshop_server.site.serving import host_shop
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+TOKEN = "known to this test alone"
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[WebShopBrowserEnv]:
+    env = WebShopBrowserEnv(render_mode="rgb_array")
+    yield env
+    env.close()
+
+
+def until(holds: Callable[[], bool], seconds: float = 15.0) -> bool:
+    """Wait for something that another process does."""
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
+
+
+def listens(address: str) -> bool:
+    host, _, port = address.removeprefix("http://").partition(":")
+    with socket.socket() as client:
+        return client.connect_ex((host, int(port))) == 0
+
+
+def together(env: WebShopBrowserEnv, seeds: range) -> None:
+    local = WebShopEnv()
+    data = {"name": local.data.name, "digest": local.data.digest}
+    with host_shop(local.storefront, port=0, token=TOKEN, data=data) as server:  # type: ignore[arg-type]
+        hosted = WebShopEnv(server=server.address, token=TOKEN)
+        steps = sum(walk_together([local, hosted, env], seed) for seed in seeds)
+        hosted.close()
+    assert steps > 5 * len(seeds)
+    assert env.visit.n_lost == 0
+
+
+def test_text_hosted_and_browser_environments_agree_on_20_random_episodes(env: WebShopBrowserEnv) -> None:
+    together(env, range(20))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_text_hosted_and_browser_environments_agree_on_200_random_episodes(env: WebShopBrowserEnv) -> None:
+    together(env, range(1000, 1200))
+
+
+def test_the_gold_purchase_scores_1_in_the_browser_and_shows_no_score(env: WebShopBrowserEnv) -> None:
+    env.reset(seed=3)
+    for action in gold_purchase(env):
+        observation, reward, terminated, _, info = env.step(action)
+    assert (reward, terminated, info["success"], info["progress"]) == (1.0, True, True, 1.0)
+    assert observation == "Thank you for shopping with us!"
+    assert "score" not in env.visit.browser.driver.page_source.lower()
+
+
+def test_a_moment_can_be_gone_back_to_also_from_after_the_purchase(env: WebShopBrowserEnv) -> None:
+    seen = [env.reset(seed=4)]
+    tokens = [env.snapshot()]
+    for action in gold_purchase(env):
+        observation, _, _, _, info = env.step(action)
+        seen.append((observation, info))
+        tokens.append(env.snapshot())
+    for token, was in reversed(list(zip(tokens, seen, strict=True))):
+        assert same(env.restore(token), was)
+    assert env.step("search[red shoe]")[0].startswith("Instruction:")
+
+
+def test_what_the_browser_shows_is_rendered(env: WebShopBrowserEnv) -> None:
+    env.reset(seed=0)
+    first = env.render()
+    assert first.shape == (1280, 1280, 3)
+    assert first.dtype == np.uint8
+    env.step("search[red shoe]")
+    second = env.render()
+    assert len(np.unique(second[::9, ::9].reshape(-1, 3), axis=0)) > 50
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("mode", ["html", "screenshot"])
+def test_other_observations_are_the_same_simulated_and_real(mode: Any) -> None:
+    env = WebShopBrowserEnv(observation_mode=mode, window_size=(500, 400))
+    try:
+        observation, _ = env.reset(seed=3)
+        assert env.observation_space.contains(observation)
+        seen = [observation]
+        for action in (
+            *gold_purchase(env)[:2],
+            "click[no such button]",
+            "click[features]",
+            "click[< prev]",
+            "click[buy now]",
+        ):
+            ahead = env.simulate(env.snapshot(), action)
+            observation, _, terminated, _, _ = env.step(action)
+            assert env.observation_space.contains(observation)
+            assert same(ahead.observation, observation), action
+            seen.append(observation)
+        assert terminated
+        assert len({str(one) if mode == "html" else one.tobytes() for one in seen}) >= 5
+        if mode == "html":
+            assert seen[0].startswith("<!DOCTYPE html>")
+            assert 'role="alert">click[' in seen[3]
+        else:
+            assert seen[0].shape == (400, 500, 3)
+    finally:
+        env.close()
+
+
+def test_a_page_that_differs_from_the_engine_is_noticed(env: WebShopBrowserEnv) -> None:
+    env.reset(seed=0)
+    visit = env.visit
+    shown = visit._shop.act(env.snapshot().state, "search[red shoe]").state
+    with pytest.raises(PageMismatch, match="address"):
+        visit.act("search[red shoe]", shown._replace(query="blue shoe"))
+    with pytest.raises(PageMismatch, match="offer"):
+        visit.act("click[nowhere]", shown)
+    visit.open(shown)
+    found = visit._read()
+    clicks = [*found["clicks"], "free gift"]
+    with pytest.raises(PageMismatch, match="free gift"):
+        visit._compare(shown, {**found, "clicks": clicks})
+    with pytest.raises(PageMismatch, match="text"):
+        visit._compare(shown, {**found, "seen": found["seen"][1:]})
+
+
+def test_closing_leaves_no_process_no_port_and_no_folder() -> None:
+    env = WebShopBrowserEnv()
+    env.reset(seed=0)
+    browser, address = env.visit.browser, env.visit.address
+    assert len(living(group=browser.process_group)) > 3
+    assert listens(address)
+    env.close()
+    env.close()
+    assert until(lambda: not living(group=browser.process_group) and not living(mentioning=browser.profile))
+    assert not listens(address)
+    assert not Path(browser.profile).exists()
+    env.reset(seed=0)
+    assert env.step("search[red shoe]")[4]["page"]["kind"] == "results"
+    again = env.visit.browser
+    env.close()
+    assert until(lambda: not living(group=again.process_group))
+
+
+def test_an_environment_that_nobody_closed_closes_itself() -> None:
+    env = WebShopBrowserEnv()
+    env.reset(seed=0)
+    group, address = env.visit.browser.process_group, env.visit.address
+    del env
+    assert until(lambda: not living(group=group))
+    assert not listens(address)
+
+
+@pytest.mark.parametrize("victim", ["browser", pytest.param("driver", marks=pytest.mark.slow), "everything"])
+def test_a_killed_browser_is_replaced_and_the_episode_goes_on(env: WebShopBrowserEnv, victim: str) -> None:
+    text = WebShopEnv()
+    text.reset(seed=3)
+    env.reset(seed=3)
+    actions = gold_purchase(text)
+    lost = env.visit.n_lost
+    for place, action in enumerate(actions):
+        if place == 1:
+            group = env.visit.browser.process_group
+            kill(group, victim)
+        assert same(env.step(action)[0], text.step(action)[0])
+    assert env.visit.n_lost == lost + 1
+    assert until(lambda: not living(group=group))
+    assert env.snapshot().terminated
+
+
+def kill(group: int, victim: str) -> None:
+    if victim == "everything":
+        os.killpg(group, signal.SIGKILL)
+        return
+    if victim == "driver":
+        os.kill(group, signal.SIGKILL)  # the group is named by its first process
+        return
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            is_member = int((folder / "stat").read_text().rpartition(")")[2].split()[2]) == group
+            command = (folder / "cmdline").read_bytes().decode(errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if is_member and "--type=" not in command and int(folder.name) != group:
+            os.kill(int(folder.name), signal.SIGKILL)
+
+
+def broken(folder: Path) -> str:
+    program = folder / "broken"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_a_driver_that_never_starts_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
+    env = WebShopBrowserEnv(chromedriver=broken(tmp_path))
+    with pytest.raises(BrowserGone, match="expected chromedriver to start"):
+        env.reset(seed=0)
+    env.close()
+    assert until(lambda: not living(mentioning=str(tmp_path)))
+
+
+@pytest.mark.slow
+def test_a_browser_that_never_starts_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
+    env = WebShopBrowserEnv(chromium=broken(tmp_path))
+    with pytest.raises(BrowserGone, match=f"expected {tmp_path}/broken to start"):
+        env.reset(seed=0)
+    env.close()
+    assert until(lambda: not living(mentioning=str(tmp_path)))
+
+
+def test_without_the_programs_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("IAD_CHROMIUM", raising=False)
+    monkeypatch.delenv("IAD_CHROMEDRIVER", raising=False)
+    with pytest.raises(BrowserNotFound, match="apt-get install chromium-driver"):
+        gym.make("IAD/WebShopBrowser-v0", chromedriver="no-such-driver")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BrowserNotFound, match="apt-get install chromium"):
+        gym.make("IAD/WebShopBrowser-v0")
+    with pytest.raises(UnknownTask, match="screenshot"):
+        gym.make("IAD/WebShopBrowser-v0", observation_mode="url")
+
+
+CHILD = """
+import json, os, signal, sys
+import gymnasium as gym, iad_envs
+env = gym.make("IAD/WebShopBrowser-v0").unwrapped
+env.reset(seed=0)
+visit = env.visit
+print(json.dumps([visit.browser.process_group, visit.browser.profile, visit.address]), flush=True)
+{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+        pytest.param("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, marks=pytest.mark.slow),
+        ("raise RuntimeError('in the middle of an episode')", 1),
+        pytest.param("env.step('search[red shoe]')", 0, marks=pytest.mark.slow),
+    ],
+    ids=["killed", "terminated", "exception", "forgotten"],
+)
+def test_a_process_that_ends_in_any_way_leaves_nothing(end: str, status: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD.format(end=end)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == status, done.stderr
+    group, profile, address = json.loads(done.stdout)
+    assert until(lambda: not living(group=group) and not living(mentioning=profile))
+    assert not listens(address)
+    assert until(lambda: not Path(profile).exists())
+
+
+def test_the_browser_reaches_nothing_but_the_shop(env: WebShopBrowserEnv) -> None:
+    env.reset(seed=0)
+    driver = env.visit.browser.driver
+    loaded = "return performance.getEntriesByType('resource').map(e => e.name)"
+    env.step("search[red shoe]")
+    names = driver.execute_script(loaded)
+    assert len(names) > 5
+    assert all(name.startswith(env.visit.address) for name in names)

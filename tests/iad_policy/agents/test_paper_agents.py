@@ -1,0 +1,302 @@
+"""The agents of the papers, each for one episode against a server that speaks the chat-completions protocol."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import IADPolicyWrapper
+from iad_policy.agents import load_agent
+from iad_policy.agents.composite import HEADINGS, CompositeAgent, composite_agent, parts_of
+from iad_policy.agents.plan_solve import PlanSolveAgent, steps_of
+from iad_policy.agents.react import ReActAgent
+from iad_policy.errors import UnknownName
+from iad_policy.models import Completion
+from iad_policy.models.litellm import LiteLLMModel
+from iad_policy.models.parsing import read_parts
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.prompts import Prompts
+from iad_policy.requests import Asking, Commit, Propose, Simulate
+from iad_policy.types import Candidate, Decision, Part, State, Turn, Usage
+from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
+from tests.iad_policy.toy_lamp import LampEnv
+
+FIRST = """Plan: 1. paint it green
+2. leave
+Thought: The lamp is grey.
+Command: paint[green]
+Explanation: It gives the lamp the colour asked for.
+Status: CONTINUE"""
+LAST = """Thought: The lamp is green.
+Command: leave[now]
+Explanation: It ends the task.
+Status: DONE"""
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serving() as running:
+        yield running
+
+
+def model(server: OpenAIServer, **options: Any) -> LiteLLMModel:
+    return LiteLLMModel("openai/toy", api_base=server.address, api_key="none", **options)
+
+
+def told(text: str, value: float = -0.5) -> Reply:
+    """An answer with a log-probability for every token; tokens are of three bytes, so they cut words and characters."""
+    raw = text.encode()
+    pieces = [raw[start : start + 3] for start in range(0, len(raw), 3)]
+    tokens = [
+        {"token": piece.decode(errors="replace"), "bytes": list(piece), "logprob": value, "top_logprobs": []}
+        for piece in pieces
+    ]
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    return Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}]))
+
+
+class Played(NamedTuple):
+    decisions: list[Decision]
+    spent: Mapping[str, Usage]
+
+
+def episode(agent: Any, server: OpenAIServer, *replies: Reply, **options: Any) -> Played:
+    """Play the lamp with single."""
+    server.script(*replies)
+    env = LampEnv()
+    with IADPolicyWrapper(agent, env, strategy="single", **options) as policy:
+        observation, info = env.reset(options={"task_id": "green"})
+        done = False
+        while not done:
+            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+            done = terminated or truncated
+        assert info["success"] is True
+        return Played(list(policy.decisions), policy.spent)
+
+
+def asked(server: OpenAIServer) -> list[str]:
+    """What the model was sent, a text for each request."""
+    return ["\n".join(message["content"] for message in request["messages"]) for request in server.requests]
+
+
+def test_a_composite_episode_is_a_call_a_step_and_its_history_holds_actions_without_pages(server: OpenAIServer) -> None:
+    agent = CompositeAgent(model(server, logprobs=True))
+    keep = episode(agent, server, told(FIRST), told(LAST)).decisions
+    start = keep[0].state.observation
+    assert len(server.requests) == 2
+    first, second = asked(server)
+    assert "Plan: <numbered steps" in first
+    assert "Plan: <numbered steps" not in second
+    assert start in first
+    assert start not in second
+    for part in ("1. paint it green\n2. leave", "The lamp is grey.", "Command: paint[green]", "colour asked for"):
+        assert part in second
+    (turn,) = keep[1].state.history
+    assert (turn.action, [part.name for part in turn.parts]) == ("paint[green]", list(HEADINGS))
+    assert [part.name for part in keep[1].committed.parts] == list(HEADINGS[1:])
+    assert keep[0].committed.thought == "The lamp is grey."
+
+
+def test_log_probabilities_are_kept_for_each_part_and_add_up(server: OpenAIServer) -> None:
+    server.script(told(FIRST, -0.25))
+    agent = CompositeAgent(model(server, logprobs=True))
+    candidate = agent.propose(State("grey", {"instruction": "green"}), feedback=None, temperature=None, rng=Random(0))
+    assert all(part.logprob is not None and part.logprob < 0 for part in candidate.parts)
+    assert candidate.logprobs is not None
+    assert candidate.logprob == pytest.approx(sum(candidate.logprobs))
+    assert candidate.logprob == pytest.approx(-0.25 * math.ceil(len(FIRST) / 3))
+    assert candidate.parts[0].text == "1. paint it green\n2. leave"
+    for part in candidate.parts:  # a token for three bytes of the heading, the text and the line break
+        n_tokens = (len(part.name) + len(": ") + len(part.text)) / 3
+        assert -(part.logprob or 0) / 0.25 == pytest.approx(n_tokens, abs=1.1)
+
+
+def test_without_log_probabilities_parts_have_none(server: OpenAIServer) -> None:
+    server.script(Reply(completion(FIRST)))
+    candidate = CompositeAgent(model(server)).propose(State("grey", {}), feedback=None, temperature=None, rng=Random(0))
+    assert [part.logprob for part in candidate.parts] == [None] * 5
+    assert candidate.logprob is None
+
+
+def test_tokens_that_spell_another_text_are_laid_to_no_part(server: OpenAIServer) -> None:
+    reply = told("reasoning that is not shown")
+    reply.body["choices"][0]["message"]["content"] = FIRST
+    server.script(reply)
+    candidate = CompositeAgent(model(server)).propose(State("grey", {}), feedback=None, temperature=None, rng=Random(0))
+    assert candidate.logprobs is not None
+    assert {part.logprob for part in candidate.parts} == {None}
+
+
+def test_a_token_that_ends_the_answer_belongs_to_the_last_part(server: OpenAIServer) -> None:
+    reply = told(LAST, -1.0)
+    end = {"token": "<end>", "bytes": list(b"<end>"), "logprob": -2.0, "top_logprobs": []}
+    reply.body["choices"][0]["logprobs"]["content"].append(end)
+    server.script(reply)
+    candidate = CompositeAgent(model(server)).propose(State("grey", {}), feedback=None, temperature=None, rng=Random(0))
+    assert candidate.parts[-1].name == "status"
+    assert candidate.logprob == pytest.approx(-math.ceil(len(LAST) / 3) - 2.0)
+
+
+@given(
+    texts=st.dictionaries(st.sampled_from(HEADINGS), st.text("abc é\n", max_size=20), min_size=1),
+    before=st.sampled_from(["", "Well then.\n", "\n\n"]),
+    cuts=st.lists(st.integers(1, 7), min_size=1),
+)
+def test_however_tokens_cut_an_answer_the_parts_add_up_to_it(
+    texts: dict[str, str], before: str, cuts: list[int]
+) -> None:
+    text = before + "\n".join(f"{name.upper()}: {said}" for name, said in texts.items())
+    starts, place = [], 0
+    while place < len(text):
+        starts.append(place)
+        place += cuts[len(starts) % len(cuts)]
+    logprobs = tuple(-0.001 * (1 + place % 13) for place in starts)
+    parts = parts_of(Completion(text, logprobs=logprobs, starts=tuple(starts)))
+    assert {part.name: part.text for part in parts} == {name: said.strip() for name, said in texts.items()}
+    assert Candidate("x", parts=parts).logprob == pytest.approx(sum(logprobs))
+
+
+def test_the_first_heading_of_a_name_counts() -> None:
+    text = "**Thought:** go on\nCommand: say[hello]\nExplanation: it says\nThought: invented"
+    assert [(name, said) for name, _, said in read_parts(text, HEADINGS)] == [
+        ("thought", "go on"),
+        ("command", "say[hello]"),
+        ("explanation", "it says\nThought: invented"),
+    ]
+
+
+def test_an_answer_without_a_command_says_what_was_expected() -> None:
+    state = State("", {"available_actions": ("paint[...]", "leave[now]")})
+    for answer, got in (("Thought: hm", "Thought: hm"), ("", "an empty answer"), ("Command: dance", "Command: dance")):
+        agent = CompositeAgent(ScriptedModel([answer]))
+        candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
+        assert candidate.error.startswith('expected a line "Command: ..." with an action, such as paint[...], leave')
+        assert got in candidate.error
+        assert candidate.parts == ()
+
+
+def test_parts_are_logged_and_replayed(server: OpenAIServer, tmp_path: Path) -> None:
+    agent = CompositeAgent(model(server, logprobs=True))
+    first = episode(agent, server, told(FIRST), told(LAST), log=tmp_path).decisions
+    n_asked = len(server.requests)
+    again = episode(agent, server, told("never asked"), log=tmp_path).decisions
+    assert len(server.requests) == n_asked == 2
+    assert [one.committed.parts for one in again] == [one.committed.parts for one in first]
+    assert again[1].state.history[0].parts == first[0].committed.parts
+    assert again[0].committed.logprob == first[0].committed.logprob is not None
+
+
+def test_what_stands_in_for_an_answer_that_is_no_action_was_not_thought() -> None:
+    turns: list[Turn] = []
+
+    def look_ahead(here: State) -> Asking[None]:
+        (candidate,) = yield from Propose(here)
+        turns.extend((yield from Simulate(here, candidate)).history)
+        yield from Commit(candidate)
+
+    env = LampEnv()
+    agent = CompositeAgent(ScriptedModel(["Thought: I would rather not.\nPlan: none"]))
+    with IADPolicyWrapper(agent, env, strategy=look_ahead) as policy:
+        policy.act(*env.reset(seed=0))
+    assert [(turn.action, turn.thought, turn.parts) for turn in turns] == [("leave[now]", "", ())]
+
+
+def test_react_is_a_call_a_step_and_a_dialogue_of_observations_thoughts_and_actions(server: OpenAIServer) -> None:
+    thoughts = "Thought: grey it is.\nAction: paint[green]", "Thought: done.\nAction: leave[now]"
+    policy = episode(ReActAgent(model(server)), server, *map(Reply, thoughts))
+    assert len(server.requests) == len(policy.decisions) == 2
+    last = server.requests[1]["messages"]
+    assert [message["role"] for message in last] == ["system", "user", "assistant", "user"]
+    assert last[1]["content"] == f"Observation: {policy.decisions[0].state.observation}"
+    assert last[2]["content"] == "Thought: grey it is.\nAction: paint[green]"
+    assert policy.decisions[1].state.observation in last[3]["content"]
+
+
+def test_plan_and_solve_plans_once_and_then_carries_out_a_step_a_call(server: OpenAIServer) -> None:
+    plan = "My plan:\n1. Paint the lamp green.\n2. Look at it."
+    acts = "Thought: first.\nAction: paint[green]", "Action: paint[green]", "Action: leave[now]"
+    policy = episode(PlanSolveAgent(model(server)), server, *map(Reply, (plan, *acts)))
+    assert len(policy.decisions) == 3
+    assert len(server.requests) == 4
+    planning, *acting = asked(server)
+    assert "numbered list of steps" in planning
+    assert "Carry out step 1 of 2 now: Paint the lamp green." in acting[0]
+    assert "Carry out step 2 of 2 now: Look at it." in acting[1]
+    assert "All steps of the plan are done." in acting[2]
+    assert all("1. Paint the lamp green.\n2. Look at it." in one for one in acting)
+    assert policy.decisions[0].committed.parts[0] == Part("plan", plan, None)
+    assert policy.spent["agent"].prompt_tokens == 4 * 11
+
+
+def test_a_plan_made_later_counts_from_there() -> None:
+    history = (Turn("a", "look"), Turn("b", "go", parts=(Part("plan", "1. go\n2. stop"),)))
+    agent = PlanSolveAgent(ScriptedModel([]))
+    assert "Carry out step 2 of 2 now: stop" in agent.messages(State("c", {}, history=history))[-1]["content"]
+    assert "numbered list" in agent.messages(State("c", {}, history=history[:1]))[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("plan", "steps"),
+    [
+        ("1. a\n2) b\n- Step 3: c", ["a", "b", "c"]),
+        ("Sure:\n\n1. a", ["a"]),
+        ("look\nsubmit", ["look", "submit"]),
+        (" \n", ["do what the task asks for"]),
+    ],
+)
+def test_a_plan_s_steps_are_its_numbered_lines(plan: str, steps: list[str]) -> None:
+    assert list(steps_of(plan)) == steps
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("composite", CompositeAgent), ("react", ReActAgent), ("plan-solve", PlanSolveAgent)]
+)
+def test_agents_of_papers_are_loaded_by_name(name: str, kind: type[Any]) -> None:
+    env = LampEnv()
+    agent = load_agent(f"{name}:ollama/qwen3:8b", env, temperature=0.1, max_tokens=99, top_p=0.9)
+    assert isinstance(agent, kind)
+    assert agent.model.name == "ollama/qwen3:8b"
+    assert "top_p=0.9" in agent.identity
+    assert f" {name} " in agent.identity
+    assert "temperature=0.1 max_tokens=99" in agent.identity
+    with pytest.raises(UnknownName, match="near: max_tokens"):
+        load_agent(f"{name}:x", env, max_token=1)
+    with pytest.raises(ValueError, match="model's name"):
+        load_agent(name, env)
+
+
+def test_only_agents_made_by_a_model_s_name_take_its_sampling() -> None:
+    with pytest.raises(TypeError, match="set them in the client"):
+        CompositeAgent(ScriptedModel([]), top_p=0.5)
+    assert "logprobs=True" in composite_agent(LampEnv(), "x").identity
+    assert isinstance(composite_agent(LampEnv(), ScriptedModel([])), CompositeAgent)
+
+
+def test_where_answers_are_pages_the_agents_of_papers_refuse() -> None:
+    env = gym.make("IAD/Sketch2Code-v0")
+    with pytest.raises(TypeError, match="expected litellm:<model>"):
+        load_agent("composite:x", env)
+    env.close()
+
+
+SHELL_ACTIONS: dict[str, Callable[[str], str]] = {
+    "composite": lambda command: f"Thought: so.\nCommand: {command}\nExplanation: it does.\nStatus: CONTINUE",
+    "react": lambda command: f"Thought: so.\nAction: {command}",
+}
+
+
+@pytest.mark.parametrize("kind", [CompositeAgent, ReActAgent])
+def test_in_the_shell_a_command_keeps_its_lines_and_brackets(kind: Any) -> None:
+    state = State("", {"available_actions": ("pwd", "cd ..", "submit")})
+    command = "for f in a[0-9]*; do\n  grep -c 'x: y' \"$f\"\ndone"
+    answer = SHELL_ACTIONS[kind.kind](f"```bash\n{command}\n```")
+    agent = kind(ScriptedModel([answer, SHELL_ACTIONS[kind.kind]("submit")]), Prompts("bash"))
+    proposed = [agent.propose(state, feedback=None, temperature=None, rng=Random(0)).action for _ in range(2)]
+    assert proposed == [command, "submit"]

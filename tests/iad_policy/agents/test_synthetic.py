@@ -1,0 +1,162 @@
+"""Agents whose errors are known, and what strategies make of them: held to what can be worked out by hand."""
+
+import json
+from math import comb
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from typer.testing import CliRunner
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
+from iad_policy.agents import load_agent
+from iad_policy.agents.synthetic import SyntheticAgent, noisy_oracle
+from iad_policy.analysis.viewer.shown import run_json
+from iad_policy.cli import app
+from iad_policy.errors import GoldError, UnknownName
+from iad_policy.recording.trace import RunTraces
+from iad_policy.types import Verifier
+from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
+from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
+from tests.iad_policy.quiz import Quiz, answer, n_solved
+
+N_TRIALS = 400
+CELLS = cells((2, 4))
+CONFIDENCE = 1 - 0.01 / len(CELLS)
+"""Of each cell, so that all of them together are inside by chance in 99 of 100 draws of the seeds (Bonferroni)."""
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_a_strategy_reaches_its_closed_form(cell: Cell) -> None:
+    solved = cell.n_solved(N_TRIALS)
+    assert fits(solved, N_TRIALS, cell.expected, confidence=CONFIDENCE), (solved / N_TRIALS, cell.expected)
+
+
+def test_the_criterion_tells_the_forms_apart() -> None:
+    solved = n_solved(made("responsive"), PERFECT, N_TRIALS, strategy="iad", n=4)
+    for other in (bon(4), mended(4, RHO), mended(3, SIGMA)):
+        assert not fits(solved, N_TRIALS, other, confidence=CONFIDENCE)
+
+
+@pytest.mark.parametrize("strategy", ["bon", "iad"])
+@pytest.mark.parametrize(
+    "verifiers",
+    [
+        [NoisyVerifier(PERFECT, sd) for sd in (0.0, 0.5, 2.0)],
+        [SparseVerifier(SHADES, LEVELS[level]) for level in ("none", "low", "high")],
+    ],
+    ids=["noise", "sparsity"],
+)
+def test_a_worse_verifier_is_worth_less(strategy: str, verifiers: list[Verifier]) -> None:
+    first, *others = [n_solved(made("responsive"), one, N_TRIALS, strategy=strategy, n=4) for one in verifiers]
+    alone = n_solved(made("responsive"), None, N_TRIALS, strategy="single")
+    assert first > others[0] + 15 > others[1] + 30 > alone
+
+
+def test_diversity_is_what_a_vote_needs() -> None:
+    """Mistakes that are all alike outvote the right answer; mistakes that differ don't."""
+    options = {"strategy": "bon-sc", "n": 7}
+    alike, various = (n_solved(made("noisy", f"epsilon=0.6:tau={tau}"), None, 200, **options) for tau in (0, 1))
+    right = sum(comb(7, k) * 0.4**k * 0.6 ** (7 - k) for k in range(4, 8))
+    assert fits(alike, 200, right, confidence=0.99)
+    assert various > alike + 40
+
+
+@pytest.mark.parametrize(("shown_right", "expected"), [(True, BETA), (False, RHO)])
+def test_a_review_breaks_a_share_beta_of_an_over_reflectors_right_answers(shown_right: bool, expected: float) -> None:
+    agent = made("over")
+    changed = sum(_reviewed(agent, place, shown_right) != shown_right for place in range(N_TRIALS))
+    assert fits(changed, N_TRIALS, expected, confidence=0.99)
+    steady = made("responsive", "beta=0")
+    assert all(_reviewed(steady, place, True) for place in range(20))
+
+
+def _reviewed(agent: SyntheticAgent, place: int, shown_right: bool) -> bool:
+    """Whether the answer is right after a review of a right or a wrong one."""
+    state = State("?", {"available_actions": [f"answer[{k}]" for k in range(20)]}, gold={"reference": "answer[3]"})
+    shown = Candidate("answer[3]" if shown_right else "answer[4]")
+    told = Feedback("", best=shown, critique="answer it better")
+    return agent.propose(state, feedback=told, temperature=None, rng=Random(place)).action == "answer[3]"
+
+
+@pytest.mark.parametrize("name", ["noisy-oracle", "feedback-responsive", "stubborn", "over-reflector"])
+@pytest.mark.parametrize("env_id", ["IAD/WebShop-v0", "IAD/BIRD-v0"])
+def test_by_name_an_instrument_solves_bundled_tasks_as_often_as_it_should(name: str, env_id: str) -> None:
+    env = gym.make(env_id)
+    inner: Any = env.unwrapped
+    for epsilon, expected in ((0, 1.0), (1, 0.0)):
+        with IADPolicyWrapper(f"{name}:epsilon={epsilon}", env, strategy="single") as policy:
+            assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
+            for task_id in inner.task_ids[:5]:
+                observation, info = env.reset(options={"task_id": task_id})
+                done = False
+                while not done:
+                    observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+                    done = terminated or truncated
+                assert info["success"] == expected
+    env.close()
+
+
+def test_an_instrument_inside_another_agent_keeps_its_label() -> None:
+    env = gym.make("IAD/BIRD-v0")
+    with IADPolicyWrapper("heeding:noisy-oracle:epsilon=0", env, strategy="single") as policy:
+        env.step(policy.act(*env.reset(seed=0)))
+        assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
+    assert load_agent("heeding", env).information == ""
+    env.close()
+
+
+def test_gold_is_shown_to_a_labelled_agent_alone_and_kept_by_nobody() -> None:
+    seen = []
+
+    class Peeper:
+        def propose(self, state: State, **_: Any) -> Any:
+            seen.append(state.gold)
+            with pytest.raises(GoldError):
+                state.info["success"]
+            return instrument.propose(State("", state.info, gold={"reference": "answer[1]"}), **_)
+
+    instrument = made("noisy")
+    env = Quiz()
+    for agent in (Peeper(), instrument):
+        with IADPolicyWrapper(agent, env, verifier=PERFECT, strategy="iad") as policy:
+            observation, info = env.reset(seed=0)
+            env.step(policy.act(observation, info))
+            assert policy.decisions[0].state.gold is None
+    assert seen == [None] * 3
+
+
+def test_rates_and_environments_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(UnknownName, match=r"rate, got 'eps'.*beta, epsilon, rho, sigma, tau"):
+        load_agent("noisy-oracle:eps=0.5", Quiz())
+    for rates in ("epsilon=2", "epsilon=half", "tau=-1", "tau=nan", "sigma"):
+        with pytest.raises(ValueError, match="expected a rate from 0 to 1"):
+            load_agent(f"stubborn:{rates}", Quiz())
+    with pytest.raises(UnknownName, match="known right action"):
+        load_agent("stubborn", Quiz())
+    with pytest.raises(ValueError, match="pass env or mistakes"):
+        noisy_oracle(None, gold=answer)
+
+
+def test_an_instrument_that_can_make_no_mistake_says_so() -> None:
+    agent = noisy_oracle(None, "epsilon=1", gold=answer, mistakes=lambda state, rng: answer(state))
+    with pytest.raises(ValueError, match="pass mistakes="):
+        n_solved(agent, PERFECT, 1, strategy="single")
+
+
+def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
+    for agent, verifier, said in (("noisy-oracle", "none", True), ("linker", "proxy", False)):
+        out = tmp_path / agent
+        given = ["--agent", agent, "--verifier", verifier, "--strategy", "single", "--tasks", "1", "--out", str(out)]
+        done = CliRunner().invoke(app, ["run", "IAD/BIRD-v0", *given])
+        assert done.exit_code == 0, done.output
+        assert (f"*** {agent} is an oracle agent: knows the right action" in done.stdout) == said
+        summary = json.loads((out / "summary.json").read_text())
+        assert summary["instruments"] == ([agent] if said else [])
+        run = RunTraces(out)
+        head = run_json(run)
+        assert head["instruments"] == ([agent] if said else [])
+        assert head["strategies"] == summary["strategies"]  # intervals too

@@ -1,0 +1,170 @@
+"""The page of a run as a person meets it: as a file and over HTTP, on a phone and on a journal, with keys alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.browser.selenium import SeleniumBrowser
+from iad_policy import evaluate
+from iad_policy.analysis.results import read_results
+from iad_policy.analysis.viewer.report import write_report
+from iad_policy.analysis.viewer.server import create_app
+from iad_policy.recording.trace import RunTraces
+from tests.iad_envs.browser.browsers import missing
+from webshop_server.site.serving import Server
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+SHOP = "IAD/WebShop-v0"
+N_TASKS = 8
+NASTY = "<img src=x onerror='document.title=1'><script>document.title=2</script>"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    evaluate(SHOP, ["single", "bon", "iad"], tasks=N_TASKS, n=[1, 3], out=folder)
+    write_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=[(400, 800), (1400, 900)], ids=["phone", "journal"])
+def driver(request: pytest.FixtureRequest) -> Iterator[Any]:
+    browser = SeleniumBrowser(size=request.param)
+    yield browser.driver
+    browser.close()
+
+
+def wait(driver: Any, script: str) -> Any:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(driver, 30, 0.05).until(lambda own: own.execute_script(f"return {script}"))
+
+
+def opened(driver: Any, path: Path, fragment: str = "") -> None:
+    driver.get("about:blank")
+    driver.get(f"file://{path / 'report.html'}{fragment}")
+    wait(driver, "document.getElementById('main')")
+
+
+def press(driver: Any, key: str) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    ActionChains(driver).send_keys(getattr(Keys, key, key)).perform()
+
+
+def texts(driver: Any, selector: str) -> list[str]:
+    return list(
+        driver.execute_script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
+    )
+
+
+def complaints(driver: Any) -> list[str]:
+    """Return what the browser's console has of errors since it was last asked."""
+    driver.command_executor.add_command("getLog", "POST", "/session/$sessionId/se/log")
+    lines = driver.execute("getLog", {"type": "browser"})["value"]
+    return [line["message"] for line in lines if line["level"] == "SEVERE"]
+
+
+def overflow(driver: Any) -> int:
+    return int(
+        driver.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    )
+
+
+def test_the_page_loads_without_an_error_and_tells_what_the_run_reached(driver: Any, run: Path) -> None:
+    opened(driver, run)
+    assert texts(driver, "h1") == [SHOP]
+    results = read_results(run)
+    rows = texts(driver, "[aria-label=Scores] td.name")
+    assert rows == list(results.records)
+    shown = texts(driver, "[aria-label=Scores] tbody tr td:nth-child(2)")
+    for said, one in zip(shown, results.figures(10).summaries.values(), strict=True):
+        assert said.startswith(f"{one.success:.3f} [")
+    assert len(texts(driver, ".tasks tbody tr")) == N_TASKS
+    assert len(texts(driver, "figure svg polyline")) > 0
+    assert overflow(driver) <= 0
+    assert complaints(driver) == []
+
+
+def test_the_filter_leaves_the_tasks_on_which_strategies_disagree(driver: Any, run: Path) -> None:
+    by_task: dict[str, set[float | None]] = {}
+    for own in read_results(run).records.values():
+        for record in own:
+            by_task.setdefault(record.task_id, set()).add(record.success)
+    expected = sorted(task for task, reached in by_task.items() if len(reached) > 1)
+    assert 0 < len(expected) < N_TASKS
+    opened(driver, run, "#show=disagree")
+    assert sorted(texts(driver, ".tasks tbody td:first-child")) == expected
+    press(driver, "/")
+    press(driver, expected[0])
+    assert texts(driver, ".tasks tbody td:first-child") == expected[:1]
+
+
+def test_an_episode_is_walked_by_keys_and_shows_every_candidate(driver: Any, run: Path) -> None:
+    traces = RunTraces(run)
+    chosen = next(one for one in traces.records.values() if one.strategy == "iad" and one.n == 3 and one.n_steps > 1)
+    steps = traces.trace(chosen.key).steps
+    opened(driver, run, f"#episode=0.{chosen.key}&step=0")
+    for place, step in enumerate(steps):
+        wait(driver, f"document.querySelector('.steps [aria-current]')?.innerText.startsWith('{place + 1} ')")
+        assert texts(driver, ".card pre.action") == [one.action for one in step.candidates]
+        (committed,) = texts(driver, ".card.committed pre.action")
+        assert committed == step.action
+        scores = [float(said) for said in texts(driver, ".card .score b")]
+        assert scores == [pytest.approx(one.verdict.score, abs=5e-4) for one in step.candidates if one.verdict]
+        assert driver.execute_script("return location.hash").endswith(f"step={place}")
+        assert overflow(driver) <= 0
+        press(driver, "ARROW_RIGHT")
+    task = texts(driver, "#main h2")
+    press(driver, "ARROW_DOWN")
+    wait(driver, f"document.querySelector('#main h2').innerText !== {task[0]!r}")
+    press(driver, "ESCAPE")
+    wait(driver, "document.querySelector('.tasks')")
+    assert complaints(driver) == []
+
+
+def test_two_episodes_of_a_task_stand_side_by_side(driver: Any, run: Path) -> None:
+    traces = RunTraces(run)
+    task = next(iter(traces.records.values())).task_id
+    single, iad = (
+        next(one for one in traces.records.values() if (one.task_id, one.strategy) == (task, name))
+        for name in ("single", "iad")
+    )
+    opened(driver, run, f"#episode=0.{single.key},0.{iad.key}&step=0")
+    assert [title.partition(": ")[2] for title in texts(driver, ".sides h2")] == ["single", f"iad n={iad.n}"]
+
+
+def test_what_an_agent_wrote_stays_text(driver: Any, tmp_path: Path) -> None:
+    def nasty(observation: Any, info: Any) -> str:
+        return NASTY
+
+    evaluate(SHOP, ["single"], tasks=1, agent=nasty, verifier="none", out=tmp_path, env_args={"max_steps": 2})
+    write_report(tmp_path)
+    (record,) = read_results(tmp_path).records["single"]
+    opened(driver, tmp_path, f"#episode=0.{record.key}&step=0")
+    assert texts(driver, ".card pre.action") == [NASTY]
+    assert driver.title.endswith("iad")
+    assert driver.execute_script("return document.querySelectorAll('#page script, #page img').length") == 0
+
+
+def test_over_http_runs_are_shown_together_and_one_that_goes_on_grows(driver: Any, run: Path, tmp_path: Path) -> None:
+    for name in ("config.json", "answers.jsonl"):
+        (tmp_path / name).write_bytes((run / name).read_bytes())
+    episodes = (run / "episodes.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "episodes.jsonl").write_bytes(b"".join(episodes[:10]))
+    with Server(create_app([run, tmp_path], every_s=0.2)) as server:
+        driver.get(server.address)
+        wait(driver, "document.querySelectorAll('.tasks tbody tr').length")
+        assert len(texts(driver, "h1")) == 2
+        cells = "document.querySelectorAll('.tasks tbody a').length"
+        assert driver.execute_script(f"return {cells}") == len(episodes) + 10
+        with (tmp_path / "episodes.jsonl").open("ab") as file:
+            file.write(b"".join(episodes[10:]))
+        wait(driver, f"{cells} === {2 * len(episodes)}")
+        driver.execute_script("document.querySelectorAll('.tasks tbody a')[0].click()")
+        wait(driver, "document.querySelector('.card pre.action')")
+        assert complaints(driver) == []

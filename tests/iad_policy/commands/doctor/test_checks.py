@@ -1,0 +1,335 @@
+"""The doctor's checks with machines, packages and environments of every kind."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
+from io import StringIO
+from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+from packaging.requirements import Requirement
+from rich.console import Console
+
+from iad_policy.commands.doctor.environments import check_data_folder, check_environments
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup
+from iad_policy.commands.doctor.installed import check_extras, check_installation, extras_of
+from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
+from iad_policy.commands.doctor.models import check_models, without_password
+from iad_policy.commands.doctor.page import as_json, print_groups
+from tests.iad_policy.models.openai_server import serving
+
+CHROMIUM = {"apt-get": "chromium fonts-liberation", "ubuntu": "chromium-browser", "brew": "--cask chromium"}
+DRIVER = {"apt-get": "chromium-driver", "brew": "--cask chromedriver"}
+FOLDER = Path("/home/me/iad")
+
+
+def machine(*programs: str, **given: Any) -> Machine:
+    known: dict[str, Any] = {
+        "platform": "linux",
+        "distribution": "debian",
+        "prefix": "sudo ",
+        "which": lambda name: f"/usr/bin/{name}" if name in programs else None,
+        "knows_packages": True,
+        "pip": "pip install",
+        "project": ("-e", ".{}"),
+    }
+    return Machine(**{**known, **given})
+
+
+@pytest.mark.parametrize(
+    ("here", "command"),
+    [
+        (machine("apt-get"), "sudo apt-get install chromium fonts-liberation chromium-driver"),
+        (machine("apt-get", prefix=""), "apt-get install chromium fonts-liberation chromium-driver"),
+        (machine("apt-get", distribution="ubuntu"), "sudo apt-get install chromium-browser chromium-driver"),
+        (
+            machine("apt-get", prefix="", knows_packages=False),
+            "apt-get update && apt-get install chromium fonts-liberation chromium-driver",
+        ),
+        (machine("brew", platform="darwin"), "brew install --cask chromium chromedriver"),
+        (machine("brew"), ""),
+        (machine(), ""),
+    ],
+)
+def test_packages_are_got_as_this_machine_gets_them(here: Machine, command: str) -> None:
+    assert here.command([CHROMIUM, DRIVER]) == command
+
+
+def test_one_command_gives_everything_that_is_missing() -> None:
+    here = machine("apt-get")
+    several = [CHROMIUM, {"extra": "browser"}, {"root": "sysctl -w a=1"}, {"extra": "lucene", "package": "torch"}]
+    assert here.command(several) == (
+        "sudo apt-get install chromium fonts-liberation && sudo sysctl -w a=1 && "
+        "pip install torch -e '.[browser,lucene]'"
+    )
+    assert here.command([{"command": "docker pull debian:12"}]) == "docker pull debian:12"
+    assert here.command([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("origin", "folder", "words"),
+    [
+        ({"url": "file:///home/me/iad", "dir_info": {"editable": True}}, FOLDER, "-e '.[ray]'"),
+        ({"url": "file:///home/me/iad", "dir_info": {"editable": True}}, FOLDER.parent, "-e './iad[ray]'"),
+        ({"url": "file:///home/me/iad", "dir_info": {"editable": True}}, Path("/tmp"), "-e '/home/me/iad[ray]'"),
+        ({"url": "file:///home/me/iad%20one", "dir_info": {}}, Path("/tmp"), "'/home/me/iad one[ray]'"),
+        ({"url": "file:///x/iad-1.whl", "archive_info": {}}, FOLDER, "'iad[ray] @ file:///x/iad-1.whl'"),
+        (
+            {
+                "url": "https://x.org/iad.git",
+                "vcs_info": {"vcs": "git", "commit_id": "abc"},
+            },
+            FOLDER,
+            "'iad[ray] @ git+https://x.org/iad.git@abc'",
+        ),
+        ({}, FOLDER, "'iad[ray]'"),
+    ],
+)
+def test_the_project_is_named_as_it_was_installed(origin: dict[str, Any], folder: Path, words: str) -> None:
+    here = machine(project=project_words(origin, Path("/usr/lib/python3/site-packages"), folder))
+    assert here.with_extras(["ray"]) == words
+
+
+def test_a_checkout_that_is_not_installed_is_installed_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    assert project_words({}, tmp_path, tmp_path) == ("-e", ".{}")
+
+
+def test_the_pip_of_this_environment_is_the_one_that_is_named(tmp_path: Path) -> None:
+    python = tmp_path / "bin" / "python"
+    ours = {"pip": str(tmp_path / "bin" / "pip"), "uv": "/usr/bin/uv"}
+    assert pip_command(python, ours.get, has_pip=True) == "pip install"
+    assert pip_command(python, {"pip": "/usr/bin/pip"}.get, has_pip=True) == f"{python} -m pip install"
+    assert pip_command(python, ours.get, has_pip=False) == f"uv pip install --python {python}"
+
+
+def versions(**installed: str) -> Callable[[str], str]:
+    def version(name: str) -> str:
+        if name.replace("-", "_") not in installed:
+            raise metadata.PackageNotFoundError(name)
+        return installed[name.replace("-", "_")]
+
+    return version
+
+
+REQUIREMENTS = ["numpy>=1.26", "litellm!=1.82.7", "pywin32>=1; sys_platform == 'win32'", "ray>=2; extra == 'x'"]
+
+
+@pytest.mark.parametrize(
+    ("installed", "status", "said"),
+    [
+        ({"iad": "0.1", "numpy": "2.0", "litellm": "1.90"}, "ok", "0.1 with the 2 packages it needs"),
+        ({"iad": "0.1", "numpy": "1.9", "litellm": "1.90"}, "broken", "numpy is 1.9, expected >=1.26"),
+        ({"iad": "0.1", "numpy": "2.0", "litellm": "1.82.7"}, "broken", "litellm is 1.82.7, expected !=1.82.7"),
+        ({"iad": "0.1", "litellm": "1.90"}, "broken", "numpy is not installed"),
+        ({}, "missing", "not installed"),
+    ],
+)
+def test_a_base_install_without_its_packages_is_a_failure(installed: dict[str, str], status: str, said: str) -> None:
+    python, ours = check_installation(machine(), REQUIREMENTS, versions(**installed)).findings
+    assert (python.status, ours.status, ours.is_failure) == ("ok", status, status != "ok")
+    assert said in ours.said
+    assert ours.fix == ("" if status == "ok" else "pip install -e .")
+
+
+def test_extras_are_those_of_the_metadata() -> None:
+    names = metadata.metadata("iad").get_all("Provides-Extra") or []
+    nothing, everything = (
+        check_extras(machine(), version=versions()),
+        check_extras(machine(), version=lambda name: "9999"),
+    )
+    assert nothing.findings[0].fix == f"pip install -e '.[{','.join(sorted(names))}]'"
+    assert [finding.name for finding in everything.findings] == ["installed"]
+    assert everything.findings[0].said == ", ".join(sorted(names))
+
+
+def test_an_extra_that_names_others_is_complete_with_them() -> None:
+    lines = ["iad[docker]; extra == 'dev'", "docker>=7; extra == 'docker'", "ruff; extra == 'dev'", "numpy"]
+    found = extras_of([Requirement(line) for line in lines])
+    assert [one.name for one in found["dev"]] == ["docker", "ruff"]
+    assert [one.name for one in found["docker"]] == ["docker"]
+
+
+class OwnPart(NamedTuple):
+    name: str
+    look: Callable[[float], str]
+    use: str = ""
+
+
+class OwnMissing(Exception):
+    install: ClassVar = {"apt-get": "lamp-oil"}
+
+
+def lacking(limit_s: float) -> str:
+    raise OwnMissing("the lamp is empty")
+
+
+def failing(limit_s: float) -> str:
+    raise RuntimeError("it\nsmokes")
+
+
+def hanging(limit_s: float) -> str:
+    time.sleep(30)
+    return "never"
+
+
+class Data(NamedTuple):
+    name: str = "official"
+    digest: str = "abcdef"
+    folder: str = "/data/lamps"
+
+
+class Lamp:
+    """As much of an environment as the doctor looks at."""
+
+    NEEDS: Sequence[OwnPart] = ()
+    data = Data()
+    task_ids = ("red", "green")
+
+    @property
+    def unwrapped(self) -> "Lamp":
+        return self
+
+    def reset(self, *, seed: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Unlit(Lamp):
+    def reset(self, *, seed: int) -> None:
+        raise OSError("no match")
+
+
+def kind(*needs: OwnPart, options: Sequence[OwnPart] = (), base: type[Lamp] = Lamp) -> type[Lamp]:
+    return type("Own", (base,), {"NEEDS": needs, "OPTIONS": options})
+
+
+def examined(limit_s: float = 5.0, **environments: type[Lamp]) -> tuple[dict[str, Finding], dict[str, Finding]]:
+    groups = check_environments(
+        environments, lambda name: environments[name](), machine=machine("apt-get"), deadline=Deadline(limit_s)
+    )
+    found = [{finding.name: finding for finding in group.findings} for group in groups]
+    return found[0], found[1]
+
+
+def test_an_environment_brings_its_own_parts() -> None:
+    oil, wick = OwnPart("oil", lacking), OwnPart("wick", lambda limit_s: "cotton")
+    envs, parts = examined(full=kind(wick), empty=kind(oil, wick), other=kind(options=[oil]))
+    assert envs["full"] == Finding("full", "ok", "2 tasks, official data abcdef in /data/lamps", is_needed=True)
+    assert envs["empty"] == Finding("empty", "missing", "oil", "sudo apt-get install lamp-oil")
+    assert envs["other"].status == "ok"
+    assert list(parts) == ["wick", "oil"]
+    assert parts["wick"] == Finding("wick", "ok", "cotton")
+    assert parts["oil"] == Finding("oil", "missing", "the lamp is empty", "sudo apt-get install lamp-oil")
+
+
+def test_an_option_says_what_it_is_for() -> None:
+    _, parts = examined(one=kind(options=[OwnPart("oil", lacking, "the mode 'bright'")]))
+    assert parts["oil"].said == "the lamp is empty; optional: the mode 'bright'"
+
+
+def test_a_part_that_is_broken_is_no_failure_but_an_environment_that_is_broken_is() -> None:
+    envs, parts = examined(smoking=kind(OwnPart("wick", failing), OwnPart("oil", lacking)), unlit=kind(base=Unlit))
+    assert parts["wick"] == Finding("wick", "broken", "it smokes")
+    assert envs["smoking"] == Finding("smoking", "broken", "wick, oil")
+    assert envs["unlit"] == Finding("unlit", "broken", "no match", is_needed=True)
+    assert [envs[name].is_failure for name in ("smoking", "unlit")] == [False, True]
+
+
+def test_an_environment_that_names_no_parts_is_tried() -> None:
+    groups = check_environments(
+        {"own": "no.such.module:Env"}, lambda name: Unlit(), machine=machine(), deadline=Deadline(5.0)
+    )
+    assert groups[0].findings[0].said == "no match"
+    assert groups[1].findings == ()
+
+
+def test_what_hangs_is_not_waited_for() -> None:
+    began = time.monotonic()
+    envs, parts = examined(0.5, stuck=kind(OwnPart("wick", hanging)), well=kind())
+    assert time.monotonic() - began < 5
+    assert (envs["stuck"].status, envs["well"].status, parts["wick"].status) == ("slow", "ok", "slow")
+    assert "no answer within 0.5 s; iad doctor --seconds 2 waits longer" in parts["wick"].said
+
+
+def test_a_folder_of_data_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+    assert check_data_folder("IAD_DATA", "").status == "not set"
+    assert check_data_folder("IAD_DATA", str(tmp_path)) == Finding("IAD_DATA", "set", str(tmp_path))
+    wrong = check_data_folder("IAD_DATA", str(tmp_path / "none"))
+    assert (wrong.is_failure, wrong.fix) == (True, "unset IAD_DATA")
+
+
+def models(cache: Path, **variables: str) -> dict[str, Finding]:
+    group: FindingGroup = check_models(variables, cache, Deadline(5.0))
+    return {finding.name: finding for finding in group.findings}
+
+
+def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
+    found = models(tmp_path / "none", OPENAI_API_KEY="sk-secret", HF_TOKEN="", MISTRAL_API_KEY="secret")
+    assert found["keys"] == Finding("keys", "set", "OPENAI_API_KEY, MISTRAL_API_KEY")
+    assert "secret" not in str(found)
+    assert models(tmp_path / "none")["keys"].fix == "export OPENAI_API_KEY=..."
+
+
+def test_an_endpoint_is_asked_without_a_key(tmp_path: Path) -> None:
+    with serving() as server:
+        found = models(tmp_path / "none", OPENAI_API_BASE=server.address, OPENAI_API_KEY="sk-secret")
+    assert "endpoint" not in found
+    assert found["OPENAI_API_BASE"].status == "ok"
+    assert server.address in found["OPENAI_API_BASE"].said
+    gone = models(tmp_path / "none", HOSTED_VLLM_API_BASE=server.address)["HOSTED_VLLM_API_BASE"]
+    assert (gone.status, gone.is_failure) == ("broken", False)
+    assert models(tmp_path / "none", OLLAMA_API_BASE="localhost:11434")["OLLAMA_API_BASE"].status == "broken"
+
+
+def test_an_endpoint_says_its_models_and_where_they_are_not_to_be_found(tmp_path: Path) -> None:
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1" / "models").write_text('{"data": [{"id": "toy"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]}')
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        right = models(tmp_path / "none", OPENAI_API_BASE=f"{address}/v1/")
+        wrong = models(tmp_path / "none", OPENAI_API_BASE=address, OLLAMA_API_BASE=address)
+        server.shutdown()
+    assert right["OPENAI_API_BASE"].said.endswith("answers, with toy, b, c and 1 more")
+    assert wrong["OPENAI_API_BASE"].status == "broken"
+    assert wrong["OPENAI_API_BASE"].said.endswith("status 404; such an address mostly ends in /v1")
+    assert wrong["OLLAMA_API_BASE"].status == "ok"
+
+
+def test_an_endpoint_is_shown_without_its_password() -> None:
+    assert without_password("http://me:secret@localhost:8080/v1?key=secret") == "http://localhost:8080/v1"
+
+
+def test_a_cache_that_is_something_else_is_moved_and_not_deleted(tmp_path: Path) -> None:
+    file = tmp_path / "my notes.sqlite"
+    file.write_text("not a database, but mine")
+    found = models(file)["cache of answers"]
+    assert (found.status, found.is_failure) == ("broken", True)
+    assert found.fix == f"mv '{file}' '{file}.old'"
+
+
+def test_rows_are_wrapped_and_commands_and_paths_are_not() -> None:
+    command = "pip install " + "x" * 60
+    findings = (
+        Finding("short", "missing", fix=command),
+        Finding("long", "broken", "several words that do not fit on a line of forty columns", command),
+        Finding("path", "ok", "/a" * 30),
+    )
+    out = StringIO()
+    print_groups([FindingGroup("Parts", findings)], Console(file=out, width=40))
+    assert out.getvalue().splitlines() == [
+        "Parts",
+        f"  short missing $ {command}",
+        "  long  broken  several words that do",
+        "                not fit on a line of",
+        "                forty columns",
+        f"    $ {command}",
+        "  path  ok      " + "/a" * 30,
+    ]
+    assert json.loads(as_json([FindingGroup("Parts", findings)]))["Parts"][0]["fix"] == command

@@ -1,0 +1,154 @@
+"""`iad doctor` as it is typed: in a terminal, in a pipe, for a program, and where something is wrong."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from iad_envs import ENVIRONMENTS
+from iad_policy.evaluation.components import CACHE_VARIABLE
+from iad_policy.models.cache import CachedModel
+from iad_policy.models.scripted import ScriptedModel
+from tests.iad_envs.browser.browsers import living
+
+ROOT = Path(__file__).parents[4]
+DOCTOR = [sys.executable, "-m", "iad_policy.cli", "doctor"]
+PATIENT = ("--seconds", "60")
+STATUS = r"(ok|missing|broken|slow|set|not set)"
+VARIABLES = ("IAD_DATA", "IAD_CHROMIUM", "IAD_CHROMEDRIVER", "OPENAI_API_KEY", "OPENAI_API_BASE", "COLUMNS")
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> dict[str, str]:
+    """An environment in which nothing is set that the doctor looks at."""
+    kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    return {**kept, "PYTHONPATH": str(ROOT), CACHE_VARIABLE: str(tmp_path / "cache.sqlite")}
+
+
+def doctor(environment: dict[str, str], *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*DOCTOR, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=100, check=False
+    )
+
+
+def found(output: str) -> dict[str, dict[str, str]]:
+    return {row["name"]: row for rows in json.loads(output).values() for row in rows}
+
+
+def test_everything_of_the_base_install_is_there(plain: dict[str, str], tmp_path: Path) -> None:
+    with CachedModel(ScriptedModel(["hi"]), tmp_path / "cache.sqlite") as model:
+        model.complete([{"role": "user", "content": "hello"}])
+    done = doctor({**plain, "OPENAI_API_KEY": "sk-secret"}, *PATIENT)
+    assert (done.returncode, done.stderr) == (0, "")
+    for text in (*ENVIRONMENTS, "bundled data", "Installation", "Extras", "OPENAI_API_KEY"):
+        assert text in done.stdout
+    assert re.search(r"1 in \S+cache.sqlite, \d\.\d MB", " ".join(done.stdout.split()))
+    assert "secret" not in done.stdout
+    assert rows(done.stdout.splitlines(), 100) <= 40
+    for line in done.stdout.splitlines():
+        assert not line.startswith("  IAD/") or re.match(rf"  \S+ +{STATUS} ", line)
+
+
+def rows(lines: list[str], columns: int) -> int:
+    """How many rows of a terminal these lines take: only commands and paths may be longer than one."""
+    assert all(len(line) <= columns or "$ " in line or len(line.split()) == 1 for line in lines)
+    return sum(-(-len(line) // columns) for line in lines)
+
+
+@pytest.mark.parametrize("columns", [100, 80])
+def test_it_fits_on_a_terminal(plain: dict[str, str], columns: int) -> None:
+    mine, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen(
+        DOCTOR, cwd=ROOT, env={**plain, "TERM": "xterm-256color"}, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    said = b""
+    while data := _read(mine):
+        said += data
+    os.close(mine)
+    assert process.wait(10) == 0
+    assert b"\x1b[32mok" in said
+    lines = re.sub(r"\x1b\[[\d;]*m", "", said.decode()).replace("\r", "").splitlines()
+    assert rows(lines, columns) <= (40 if columns == 100 else 50)
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def test_a_program_gets_the_same_as_json(plain: dict[str, str]) -> None:
+    done = doctor(plain, "--json", *PATIENT)
+    rows = found(done.stdout)
+    assert done.returncode == 0
+    assert rows["IAD/WebShop-v0"]["status"] == "ok"
+    assert "200 tasks" in rows["IAD/WebShop-v0"]["said"]
+    assert set(rows["keys"]) == {"name", "status", "said", "fix", "is_needed"}
+
+
+def test_missing_data_are_a_failure(plain: dict[str, str], tmp_path: Path) -> None:
+    done = doctor({**plain, "IAD_DATA": str(tmp_path / "none")}, "IAD/WebShop-v0")
+    assert done.returncode == 1
+    assert f"IAD_DATA broken {tmp_path / 'none'} is no folder $ unset IAD_DATA" in " ".join(done.stdout.split())
+    (tmp_path / "webshop").mkdir()
+    done = doctor({**plain, "IAD_DATA": str(tmp_path)}, "IAD/WebShop-v0")
+    assert done.returncode == 1
+    assert re.search(r"IAD/WebShop-v0 +broken +expected ", done.stdout)
+
+
+def test_a_machine_with_nothing_but_the_base_install_is_well(plain: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "apt-get").symlink_to("/bin/true")
+    done = doctor({**plain, "PATH": str(tmp_path)}, "--json", *PATIENT)
+    rows = found(done.stdout)
+    assert done.returncode == 0, rows
+    for name in ("browser", "driver", "IAD/Sketch2Code-v0", "IAD/WebShopBrowser-v0"):
+        assert rows[name]["status"] == "missing"
+        assert "apt-get install chromium" in rows[name]["fix"]
+    assert {"chromium", "chromium-driver"} <= set(rows["IAD/WebShopBrowser-v0"]["fix"].split())
+
+
+def test_a_browser_that_hangs_does_not_hang_the_doctor_and_is_ended(plain: dict[str, str], tmp_path: Path) -> None:
+    browser = tmp_path / f"hanging-{os.getpid()}"
+    browser.write_text(f"#!/bin/sh\n{shutil.which('sleep')} 60\n")
+    browser.chmod(0o755)
+    began = time.monotonic()
+    done = doctor({**plain, "IAD_CHROMIUM": str(browser)}, "--json", "--seconds", "3", "IAD/Sketch2Code-v0")
+    rows = found(done.stdout)
+    assert time.monotonic() - began < 20
+    assert done.returncode == 0
+    assert rows["browser"]["status"] == "slow"
+    assert "does not answer within 2." in rows["browser"]["said"]
+    assert rows["IAD/Sketch2Code-v0"]["status"] == "slow"
+    assert living(mentioning=browser.name) == []
+
+
+def test_an_environment_of_your_own_brings_its_part(plain: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "oil.py").write_text(
+        "import gymnasium as gym\n"
+        "from iad_envs.requirements import Missing, Requirement\n"
+        "from iad_envs.webshop.env import WebShopEnv\n"
+        "def look(limit_s):\n"
+        "    raise Missing({'command': 'fetch oil'}, 'no oil')\n"
+        "class Own(WebShopEnv):\n"
+        "    NEEDS = (Requirement('oil', look),)\n"
+        "gym.register(id='Mine/Own-v0', entry_point='oil:Own')\n"
+    )
+    done = doctor(plain, "--json", "oil:Mine/Own-v0", cwd=tmp_path)
+    rows = found(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (rows["oil"]["status"], rows["oil"]["said"], rows["oil"]["fix"]) == ("missing", "no oil", "fetch oil")
+    assert rows["oil:Mine/Own-v0"]["fix"] == "fetch oil"
+    assert doctor(plain, "Mine/None-v0").returncode == 2

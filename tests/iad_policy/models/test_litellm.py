@@ -1,0 +1,264 @@
+"""The litellm client against a real local server."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from iad_policy.errors import ModelError
+from iad_policy.models import LanguageModel, load_model
+from iad_policy.models.call_context import Call, use_call
+from iad_policy.models.litellm import LiteLLMModel, listed_usd
+from iad_policy.types import Usage
+from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
+
+HELLO = ({"role": "user", "content": "hello"},)
+TOO_LONG = {"message": "This model's maximum context length is 10 tokens", "code": "context_length_exceeded"}
+BANNED = {"message": "content policy", "code": "content_policy_violation", "type": "invalid_request_error"}
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serving() as running:
+        yield running
+
+
+class Waits(list[float]):
+    """A sleep that only takes notes."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def client(server: OpenAIServer, *, waits: Waits | None = None, **options: Any) -> LiteLLMModel:
+    options = {"timeout_s": 10.0, "max_retries": 2, **options}
+    return LiteLLMModel(
+        "openai/toy", api_base=server.address, api_key="fake", sleep=Waits() if waits is None else waits, **options
+    )
+
+
+def failing(server: OpenAIServer, *, waits: Waits | None = None, **options: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        client(server, waits=waits, **options).complete(HELLO)
+    return caught.value
+
+
+def test_an_answer_comes_back_with_its_usage(server: OpenAIServer) -> None:
+    server.script(Reply("Action: search[chair]"))
+    with use_call(Call()) as call:
+        answer = client(server, top_p=0.9).complete(HELLO, temperature=0.3, max_tokens=50)
+    assert (answer.text, answer.finish_reason, answer.logprobs) == ("Action: search[chair]", "stop", None)
+    assert answer.usage == call.usage == Usage(prompt_tokens=11, completion_tokens=7, n_unpriced=1)
+    sent = server.requests[0]
+    assert sent["messages"] == [{"role": "user", "content": "hello"}]
+    assert (sent["model"], sent["temperature"], sent["max_tokens"], sent["top_p"]) == ("toy", 0.3, 50, 0.9)
+    assert server.keys == ["Bearer fake"]
+
+
+def test_what_is_not_asked_for_is_not_sent(server: OpenAIServer) -> None:
+    client(server).complete(HELLO)
+    assert set(server.requests[0]) == {"model", "messages"}
+
+
+def test_log_probabilities_are_passed_on(server: OpenAIServer) -> None:
+    choice = completion("hi")["choices"][0]
+    tokens = [{"token": "hi", "logprob": -0.5, "bytes": None, "top_logprobs": []}]
+    server.script(Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}])))
+    assert client(server, logprobs=True).complete(HELLO).logprobs == (-0.5,)
+    assert server.requests[0]["logprobs"] is True
+
+
+def test_a_given_price_is_billed(server: OpenAIServer) -> None:
+    usage = client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage
+    assert usage == Usage(prompt_tokens=11, completion_tokens=7, usd=pytest.approx(25e-6), n_unpriced=0)
+
+
+def test_a_listed_price_is_found_and_an_unknown_one_is_none() -> None:
+    assert listed_usd("no response", "nobody-knows-it") is None
+    import litellm  # quiet and without a network only after the client has loaded it
+
+    usage = litellm.Usage(prompt_tokens=1_000_000, completion_tokens=0, total_tokens=1_000_000)
+    response = litellm.ModelResponse(model="gpt-4o-mini", usage=usage)
+    assert listed_usd(response, "gpt-4o-mini") == pytest.approx(0.15)
+    assert listed_usd(response, "hosted_vllm/nobody-knows-it") is None
+    assert listed_usd(response, "ollama/nobody-knows-it") is None
+
+
+def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
+    model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
+    assert model.complete(HELLO).usage.n_unpriced == 1
+    assert model.settings["api_base"] == server.address
+    assert len(server.requests) == 1
+
+
+def test_a_missing_usage_counts_nothing_and_says_so(server: OpenAIServer) -> None:
+    server.script(Reply(completion("hi", usage=None)))
+    assert client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage == Usage(n_unpriced=1)
+
+
+def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server: OpenAIServer) -> None:
+    server.script(Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "7"}), Reply("hi"))
+    waits = Waits()
+    assert client(server, waits=waits).complete(HELLO).text == "hi"
+    assert waits == [7.0]
+
+
+def test_a_rate_limit_may_name_a_date(server: OpenAIServer) -> None:
+    headers = {"Retry-After": "Thu, 01 Jan 1970 00:01:40 GMT"}
+    server.script(Reply({"error": {"message": "slow down"}}, 429, headers), Reply("hi"))
+    waits = Waits()
+    assert client(server, waits=waits, clock=lambda: 95.0).complete(HELLO).text == "hi"
+    assert waits == [5.0]
+
+
+def test_a_wait_is_never_longer_than_a_minute(server: OpenAIServer) -> None:
+    server.script(Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "86400"}), Reply("hi"))
+    waits = Waits()
+    client(server, waits=waits).complete(HELLO)
+    assert waits == [60.0]
+
+
+def test_a_server_error_is_tried_again_with_growing_waits(server: OpenAIServer) -> None:
+    broken = Reply({"error": {"message": "boom"}}, 500)
+    server.script(broken, broken, Reply("hi"))
+    waits = Waits()
+    assert client(server, waits=waits).complete(HELLO).text == "hi"
+    assert waits == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Reply({"error": {"message": "slow down"}}, 429), "rate_limit"),
+        (Reply({"error": {"message": "boom"}}, 500), "server"),
+        (Reply({"error": {"message": "busy"}}, 503), "server"),
+        (Reply(b"{nope"), "malformed"),
+        (Reply(b"<html>proxy</html>"), "malformed"),
+        (Reply(completion("hi", choices=[])), "malformed"),
+        (Reply({"id": "x"}), "malformed"),
+    ],
+)
+def test_what_may_pass_is_tried_again_and_then_named(server: OpenAIServer, reply: Reply, kind: str) -> None:
+    server.script(reply)
+    error = failing(server)
+    assert error.kind == kind
+    assert len(server.requests) == 3
+    assert "3 tries" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Reply({"error": {"message": "bad key", "code": "invalid_api_key"}}, 401), "auth"),
+        (Reply({"error": {"message": "not yours"}}, 403), "auth"),
+        (Reply({"error": {"message": "no such model", "code": "model_not_found"}}, 404), "not_found"),
+        (Reply({"error": TOO_LONG}, 400), "context"),
+        (Reply({"error": BANNED}, 400), "refusal"),
+        (Reply({"error": {"message": "bad parameter"}}, 400), "other"),
+    ],
+)
+def test_what_will_not_pass_fails_at_once(server: OpenAIServer, reply: Reply, kind: str) -> None:
+    server.script(reply)
+    waits = Waits()
+    assert failing(server, waits=waits).kind == kind
+    assert (len(server.requests), waits) == (1, [])
+
+
+def test_a_held_back_answer_is_a_refusal_that_was_paid_for(server: OpenAIServer) -> None:
+    message = {"role": "assistant", "content": None}
+    filtered = [{"index": 0, "finish_reason": "content_filter", "message": message}]
+    refused = [{"index": 0, "finish_reason": "stop", "message": {**message, "refusal": "I can't help with that"}}]
+    for choices in (filtered, refused):
+        server.script(Reply(completion(None, choices=choices)))
+        with use_call(Call()) as call:
+            assert failing(server).kind == "refusal"
+        assert call.usage.prompt_tokens == 11
+    assert len(server.requests) == 2
+
+
+def test_a_server_that_hangs_is_a_timeout(server: OpenAIServer) -> None:
+    server.script(Reply(hold=threading.Event()))
+    assert failing(server, timeout_s=0.3, max_retries=1).kind == "timeout"
+    assert len(server.requests) == 2
+
+
+def test_nobody_listening_is_a_connection_error() -> None:
+    with serving() as gone:
+        pass
+    error = failing(gone, max_retries=0)
+    assert error.kind == "connection"
+    for said in (f"openai/toy at {gone.address}", "check that the server runs", "OPENAI_API_BASE or api_base="):
+        assert said in str(error)
+    assert "litellm." not in str(error)
+    with pytest.raises(ModelError, match="which begins with http:// or https://"):
+        LiteLLMModel("openai/toy", api_base="localhost:8080/v1", api_key="fake", max_retries=0).complete(HELLO)
+
+
+def test_an_unknown_name_says_so() -> None:
+    with pytest.raises(ModelError, match="no-such-provider/x") as caught:
+        LiteLLMModel("no-such-provider/x").complete(HELLO)
+    assert caught.value.kind == "not_found"
+    assert "openai/no-such-provider/x for an OpenAI-compatible server" in str(caught.value)
+
+
+def test_an_error_names_the_endpoint_without_its_password_and_what_is_wrong_with_it(server: OpenAIServer) -> None:
+    server.script(Reply({"error": {"message": "File Not Found"}}, status=404))
+    address = server.address.replace("http://", "http://me:secret@").removesuffix("/v1")
+    with pytest.raises(ModelError) as caught:
+        LiteLLMModel("openai/toy", api_base=f"{address}?key=secret", api_key="fake").complete(HELLO)
+    assert "secret" not in str(caught.value)
+    assert "got: File Not Found (1 try)" in str(caught.value)
+    assert str(caught.value).endswith("which usually ends in /v1")
+
+
+def test_a_key_for_a_server_of_ones_own_may_be_any_word(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match="if the server needs none, any word works") as caught:
+        LiteLLMModel("openai/toy", api_base=server.address).complete(HELLO)
+    assert caught.value.kind == "auth"
+
+
+def test_only_so_many_requests_are_under_way_at_once(server: OpenAIServer) -> None:
+    # The barrier opens only when two requests are in; a third one beside them would raise the maximum.
+    server.script(Reply("hi", hold=threading.Barrier(2)))
+    model = client(server, max_parallel=2)
+    with ThreadPoolExecutor(6) as threads:
+        answers = list(threads.map(lambda _: model.complete(HELLO).text, range(6)))
+    assert answers == ["hi"] * 6
+    assert server.most_at_once == 2
+
+
+def test_equal_names_share_a_client_and_objects_pass_through(server: OpenAIServer) -> None:
+    model = load_model("gpt-4o-mini")
+    assert model is load_model("gpt-4o-mini")
+    assert model is load_model("litellm:gpt-4o-mini")
+    assert isinstance(model, LanguageModel)
+    own = client(server)
+    assert load_model(own) is own
+
+
+def test_a_client_by_name_may_be_given_more_time_by_the_environment(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAD_TIMEOUT_S", "0.2")
+    monkeypatch.setenv("OPENAI_API_BASE", server.address)
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    server.script(Reply(hold=threading.Event()), Reply("late"))
+    assert load_model("openai/slow-toy").complete(HELLO).text == "late"
+    assert len(server.requests) == 2
+    monkeypatch.setenv("IAD_TIMEOUT_S", "long")
+    with pytest.raises(ValueError, match="expected seconds in IAD_TIMEOUT_S, got 'long'"):
+        load_model("openai/another-toy")
+
+
+def test_importing_the_package_does_not_import_litellm() -> None:
+    code = (
+        "import sys, iad_policy, iad_policy.models.litellm, iad_policy.models.cache, iad_policy.verifiers.judge, "
+        "iad_policy.agents.language; iad_policy.models.load_model('gpt-4o-mini'); sys.exit('litellm' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,103 @@
+"""Roles with players of their own, simulators in a run's key, and the evaluations that a run counts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
+from iad_policy.agents import load_agent
+from iad_policy.errors import UnknownName
+from iad_policy.evaluate import evaluate
+from iad_policy.evaluation.components import load_components
+from iad_policy.evaluation.config import Arm, RunConfig
+from iad_policy.evaluation.runner import Runner
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.roles import AssignedRoles, TemplateRoles, component_for, load_roles
+from iad_policy.roles.language_model import ModelRoles
+from tests.contract.players import Hunch, Wanderer
+from tests.contract.toy import Digger
+
+
+def scripted(text: str, name: str) -> ModelRoles:
+    return ModelRoles(ScriptedModel(lambda messages: text, name=name))
+
+
+def test_every_role_is_answered_by_its_own_player_and_charged_by_itself() -> None:
+    players = {"evaluator": scripted("Verdict: pass", "wise"), "summariser": scripted("do it again", "terse")}
+
+    @per_step
+    def ask_all(here: State) -> Any:
+        (candidate,) = yield from Propose(here, 1)
+        said = []
+        for role in ("evaluator", "summariser", "reflector"):
+            said.append((yield from Ask(role, here, [candidate])))
+        assert said[:2] == ["Verdict: pass", "do it again"]
+        assert said[2].startswith("That attempt did not succeed")
+        return candidate
+
+    with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), strategy=ask_all, roles=players) as policy:
+        policy.act(*env.reset(seed=0))
+        decision = policy.decisions[0]
+        assert [one.role for one in decision.asked] == ["evaluator", "summariser", "reflector"]
+        assert [decision.budget[role].asks for role in ("evaluator", "summariser", "reflector")] == [1, 1, 1]
+        assert decision.budget["evaluator"].tokens > 0 == decision.budget["reflector"].tokens
+        assert {"evaluator answered by wise", "reflector answered by template"} <= set(decision.notes)
+
+
+def test_roles_are_named_by_all_who_play() -> None:
+    roles = load_roles({"judge": "template"}, Digger(), load_agent(Wanderer(), Digger()), None)
+    assert isinstance(roles, AssignedRoles)
+    assert (roles.source, roles.identity) == ("template, judge template", "template; judge: template")
+    assert isinstance(component_for(roles, "judge"), TemplateRoles)
+    assert isinstance(load_roles(None, Digger(), load_agent(Wanderer(), Digger()), None), TemplateRoles)
+    other = AssignedRoles({"judge": scripted("x", "wise")}, TemplateRoles())
+    assert other.identity != roles.identity
+    assert other.answer("judge", State("", {}), []) == "x"
+    for wrong, known in (({"jester": "template"}, "critic, evaluator"), ({"judge": "wise"}, "litellm:<model>")):
+        with pytest.raises(UnknownName, match=known):
+            load_roles(wrong, Digger(), load_agent(Wanderer(), Digger()), None)
+
+
+def config(**changes: Any) -> RunConfig:
+    fixed: dict[str, Any] = {"env": "Toy/Digger-v0", "agent": "random", "verifier": "", "cache": False}
+    return RunConfig(**(fixed | {"strategies": ("single", "artis")} | changes))
+
+
+def test_simulator_and_roles_are_in_an_episodes_key() -> None:
+    def key(**changes: Any) -> str:
+        runner = Runner(config(**changes), Digger, load_components)
+        return runner.key(Arm("random", "artis", 3), "oak", 0)
+
+    changes: list[dict[str, Any]] = [
+        {},
+        {"simulator": "noisy:0.8"},
+        {"simulator": "noisy:0.9"},
+        {"roles": {"evaluator": "litellm:wise"}},
+    ]
+    assert len({key(**one) for one in changes}) == len(changes)
+    assert key() == key(simulator="perfect")
+
+
+def test_a_run_says_who_simulates_and_counts_what_the_evaluator_passed(tmp_path: Path) -> None:
+    results = evaluate(
+        Digger,
+        ["single", "artis"],
+        9,
+        agent=Wanderer(errors=0),
+        verifier=Hunch(),
+        simulator="noisy:0.9",
+        roles={"summariser": "template"},
+        out=tmp_path,
+    )
+    rows = results.figures(100).summaries
+    records = [one for own in results.records.values() for one in own if one.strategy == "artis"]
+    assert all(one.n_evaluations == 3 for one in records)
+    rate = sum(one.n_passed for one in records) / sum(one.n_evaluations for one in records)
+    assert rows["artis"].evaluation_pass_rate == pytest.approx(rate)
+    assert rows["single"].evaluation_pass_rate is None
+    assert rows["artis"].by_role["evaluator"]["asks"] == 3
+    assert rows["artis"].by_role["simulator"]["simulations"] > 0
+    text = results.table(width=200)
+    assert "summariser template; simulator noisy:0.9" in text
+    assert all(said in text for said in ("evaluator", "simulator", "evaluations", "passed"))

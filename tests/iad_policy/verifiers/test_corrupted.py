@@ -1,0 +1,164 @@
+"""Verifiers made worse on purpose: what they change, what they pass on, and how they are named."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
+from iad_policy.errors import ContractError, UnknownName
+from iad_policy.evaluation.config import RunConfig
+from iad_policy.information import Information
+from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
+from tests.contract.players import Hunch, Wanderer
+from tests.contract.toy import Digger
+
+HERE = State("start", {}, id="here")
+
+
+class Told:
+    """Scores an action by the number that it is; its words and its parts tell the score."""
+
+    information: Information = "learned"
+    needs_preview = False
+    per_candidate = True
+    identity = "told"
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+        return [self._verdict(float(candidate.action)) for candidate in candidates]
+
+    def _verdict(self, score: float) -> Verdict:
+        return Verdict(score, f"worth {score}", passed=score >= 1, details={"score": score})
+
+
+def candidates(*scores: float) -> list[Candidate]:
+    return [Candidate(score, key=str(score)) for score in scores]
+
+
+def test_noise_is_gaussian_with_the_deviation_asked_for_and_the_parts_are_left_out() -> None:
+    many = candidates(*(place / 1000 for place in range(1000)))
+    verdicts = NoisyVerifier(Told(), 0.25).verify(HERE, many, [])
+    noise = [verdict.score - one.action for verdict, one in zip(verdicts, many, strict=True)]
+    assert abs(fmean(noise)) < 3 * 0.25 / math.sqrt(1000)
+    assert stdev(noise) == pytest.approx(0.25, rel=0.1)
+    assert all(verdict.passed is None and not verdict.details for verdict in verdicts)
+
+
+def test_the_same_action_in_the_same_state_gets_the_same_noise_however_it_is_asked() -> None:
+    noisy = NoisyVerifier(Told(), 0.5)
+    one, other = candidates(0.5, 0.7)
+    together = noisy.verify(HERE, [one, other], [])
+    assert together[0] == noisy.verify(HERE, [one], [other])[0]
+    assert together[0] == noisy.verify(HERE, [replace(one, thought="again")], [])[0]
+    assert together[0] != noisy.verify(replace(HERE, id="there"), [one], [])[0]
+    assert together[0].score - 0.5 != together[1].score - 0.7
+
+
+def test_without_deviation_the_scores_stay() -> None:
+    assert [one.score for one in NoisyVerifier(Told(), 0.0).verify(HERE, candidates(0.25, 1.0), [])] == [0.25, 1.0]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_sparse_score_is_shown_above_the_threshold_only_and_so_are_its_words(level: str) -> None:
+    scores = [-0.5, 0.0, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0]
+    shown = SparseVerifier(Told(), LEVELS[level]).verify(HERE, candidates(*scores), [])
+    for score, verdict in zip(scores, shown, strict=True):
+        if score > LEVELS[level]:
+            assert (verdict.score, verdict.critique, verdict.passed) == (score, f"worth {score}", score >= 1)
+        else:
+            assert verdict == Verdict(0.0)
+        assert not verdict.details
+
+
+def test_the_levels_rise() -> None:
+    assert list(LEVELS) == ["none", "low", "medium", "high"]
+    assert sorted(LEVELS.values()) == list(LEVELS.values())
+
+
+@pytest.mark.parametrize("name", ["noisy:0.2:oracle", "sparse:medium:oracle", "noisy:0.2:sparse:0.6:oracle"])
+def test_label_and_needs_are_those_of_the_verifier_inside(name: str) -> None:
+    env = Digger()
+    verifier: Any = load_verifier(name, env)
+    assert (verifier.information, verifier.needs_preview, verifier.per_candidate) == ("oracle", True, False)
+    with IADPolicyWrapper(Wanderer(errors=0), env, verifier=verifier, strategy="bon") as policy:
+        policy.act(*env.reset(seed=0))
+        assert all(math.isfinite(candidate.score) for candidate in policy.decisions[0].candidates)
+
+
+def test_what_it_is_made_of_names_it() -> None:
+    names = {
+        one.identity for one in (NoisyVerifier(Told(), 0.1), NoisyVerifier(Told(), 0.2), SparseVerifier(Told(), 1))
+    }
+    assert names == {"noisy:0.1 told", "noisy:0.2 told", "sparse:1 told"}
+    assert NoisyVerifier(Hunch(), 1).identity.endswith("tests.contract.players:Hunch")
+    assert NoisyVerifier(Told(), 1).per_candidate
+
+
+def test_a_language_model_inside_can_be_reached_and_put_behind_a_cache() -> None:
+    class Modelled(Told):
+        model = "a model"
+
+    inner = Modelled()
+    noisy = NoisyVerifier(SparseVerifier(inner, 0.5), 0.1)
+    assert noisy.model == "a model"
+    noisy.model = "a cache"
+    assert inner.model == "a cache"
+    assert NoisyVerifier(Told(), 0.1).model is None
+
+
+def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refused() -> None:
+    class Failing(Told):
+        def verify(self, state: State, candidates: Any, among: Any) -> list[Verdict]:
+            return [Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})] * len(candidates)
+
+    class Silent(Told):
+        def verify(self, state: State, candidates: Any, among: Any) -> list[Verdict]:
+            return []
+
+    env = Digger()
+    (failed,) = NoisyVerifier(SparseVerifier(Failing(), 0.5), 0.1).verify(HERE, candidates(1.0), [])
+    assert failed == Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
+    with (
+        pytest.raises(ContractError, match="expected 1 verdicts from NoisyVerifier"),
+        IADPolicyWrapper(Wanderer(errors=0), env, verifier=NoisyVerifier(Silent(), 0.1), strategy="iad") as policy,
+    ):
+        policy.act(*env.reset(seed=0))
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("noisy", "noisy:<sd>:<verifier>, such as noisy:0.2:proxy"),
+        ("noisy:0.2", "noisy:<sd>:<verifier>, such as noisy:0.2:proxy"),
+        ("noisy:loud:oracle", "expected a number in the verifier's name, got 'loud'"),
+        ("noisy:-1:oracle", "a standard deviation of 0 or more, got -1"),
+        ("noisy:nan:oracle", "a standard deviation of 0 or more, got nan"),
+        ("sparse:oracle", "levels .*none.*low.*medium.*high"),
+        ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
+        ("noisy:1:nobody", "known: alone, finalise, judge"),
+    ],
+)
+def test_names_that_make_no_sense_are_refused_with_the_right_form(name: str, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        load_verifier(name, Digger())
+
+
+def test_an_unknown_verifier_is_told_of_both_forms() -> None:
+    with pytest.raises(UnknownName, match="noisy"):
+        load_verifier("nosy:1:oracle", Digger())
+
+
+def test_a_table_says_what_n_counts_where_strategies_differ() -> None:
+    config = RunConfig("Env", "random", strategies=("single", "bon", "bon-episode", "iad"), n=4)
+    assert config.equal_on() == (
+        "not equal: n = 4 counts proposals per decision for bon, iad; simulated episodes for bon-episode; "
+        "single is the reference with 1"
+    )
+    assert RunConfig("Env", "random", strategies=("reflexion", "bon-episode")).equal_on() == (
+        "equal on simulated episodes: n = 3"
+    )
+    assert RunConfig("Env", "random", strategies=("single",)).equal_on() == "one proposal per decision"

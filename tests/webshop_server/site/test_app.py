@@ -1,0 +1,392 @@
+"""The site: its pages are the text environment's, whatever is asked of it."""
+
+import random
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.webshop_server.site.site_pages import SeenPage, read_page
+from tests.webshop_server.small_shop import ANNOTATIONS, RECORDS, SharedWords, record, write_folder
+from webshop_server.catalog import Catalog, load_catalog
+from webshop_server.engine import Shop, ShopState
+from webshop_server.pages import render_text
+from webshop_server.site.addresses import escaped, path_of, unescaped
+from webshop_server.site.app import Site, create_app
+from webshop_server.site.sessions import Sessions
+from webshop_server.storefront import ShopTask
+
+TASKS = [ShopTask(f"t{n}", "test", "", 1.0, f"Find me thing {n} & <more>") for n in range(4)]
+AWKWARD = record(
+    "B000ODD&01",
+    'Odd <b>"name"</b> & {{ 7 * 7 }} ’s',
+    full_description="Line one\n<script>alert(1)</script>",
+    small_description=["<img src=x onerror=alert(1)>", "", " plain "],
+    customization_options={
+        "Co/lor & more": [{"value": "Red/Blue"}, {"value": "..."}, {"value": "a%2Fb"}],
+        "size": [{"value": "one"}, {"value": '"two"'}, {"value": "description"}],
+        "other size": [{"value": "one"}],
+    },
+)
+
+
+@pytest.fixture
+def shop(tmp_path: Any) -> Shop:
+    catalog: Catalog = load_catalog(write_folder(tmp_path, [*RECORDS, AWKWARD], ANNOTATIONS))
+    return Shop(catalog, SharedWords(catalog), page_size=5)
+
+
+@pytest.fixture
+def site(shop: Shop) -> Site:
+    return Site(shop, TASKS)
+
+
+@pytest.fixture
+def client(site: Site) -> FlaskClient:
+    return create_app(site).test_client()
+
+
+def seen(client: FlaskClient, path: str) -> SeenPage:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return read_page(answer.text)
+
+
+def search(client: FlaskClient, session: str, query: str) -> str:
+    """Search in a session that has begun, or begins."""
+    if client.post(f"/{session}").status_code == 404:
+        seen(client, f"/{session}")
+    answer = client.post(f"/{session}", data={"search_query": query})
+    assert answer.status_code == 303, answer.text
+    return str(answer.location)
+
+
+def walk(client: FlaskClient, shop: Shop, session: str, rng: random.Random) -> Iterator[tuple[SeenPage, ShopState]]:
+    """Random clicks on the site and the same ones in the engine."""
+    page = seen(client, f"/{session}")
+    state = shop.start(page.text.split(" [SEP] ")[2])
+    for _ in range(25):
+        yield page, state
+        names = [name for name in shop.clickables(state) if name not in ("search", "buy now")]
+        if not names or rng.random() < 0.15:
+            query = rng.choice(["socks women", "odd name", "vase/../x", "a [b] c", "nothing found 100%"])
+            path, state = search(client, session, query), shop.search_for(state, query).state
+        else:
+            name = rng.choice(names)
+            path, state = page.clicks[name], shop.act(state, f"click[{name}]").state
+        assert path == path_of(session, state)
+        page = seen(client, path)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_page_shows_what_the_text_environment_shows_and_leads_where_the_engine_leads(
+    client: FlaskClient, shop: Shop, seed: int
+) -> None:
+    for page, state in walk(client, shop, f"s{seed}", random.Random(seed)):
+        assert page.text == render_text(shop.page(state))
+        links = {name: path_of(f"s{seed}", after) for name, after in shop.links(state).items()}
+        if state.kind == "index":
+            links["search"] = f"/s{seed}"
+        assert page.clicks == links
+
+
+def test_the_page_marks_seen_products_and_the_chosen_option(client: FlaskClient) -> None:
+    path = search(client, "me", "acme sneakers")
+    item = seen(client, path).clicks["b000shoe01"]
+    chosen = seen(client, item).clicks["navy blue"]
+    marked = [tag for tag in seen(client, chosen).tags if tag[1].get("aria-current")]
+    assert [tag[1]["data-click"] for tag in marked] == ["navy blue"]
+    cards = [tag[1]["class"] for tag in seen(client, path).tags if tag[0] == "li"]
+    assert cards.count("card visited") == 1
+    seen(client, "/me")
+    assert "card visited" not in client.get(path).text
+
+
+def test_buying_needs_a_form_and_ends_the_session(client: FlaskClient, site: Site) -> None:
+    item = seen(client, search(client, "me", "acme sneakers")).clicks["b000shoe01"]
+    done = seen(client, seen(client, item).clicks["navy blue"]).clicks["buy now"]
+    assert client.get(done).status_code == 404
+    bought = client.post(done)
+    assert (bought.status_code, bought.location) == (303, done)
+    state = site.sessions.get("me")
+    assert state is not None
+    assert (state.kind, state.asin, state.options) == ("done", "B000SHOE01", (("color", "navy blue"),))
+    assert seen(client, done).text == "Thank you for shopping with us!"
+    for path in ("/me", item, "/search_results/me/socks/1"):
+        assert client.get(path).location == done
+    assert client.post("/me", data={"search_query": "socks"}).location == done
+    other = "/done/me/B000VASE01/%257B%257D"
+    assert client.post(other).location == done
+
+
+def test_a_newcomer_gets_a_session_of_their_own(client: FlaskClient) -> None:
+    first, second = client.get("/").location, client.get("/").location
+    assert first != second
+    assert "Find me thing" in seen(client, first).text
+
+
+def test_a_session_keeps_its_instruction_and_a_fixed_one_has_the_nth(client: FlaskClient, site: Site) -> None:
+    assert "Find me thing 2" in seen(client, "/x_fixed_2").text
+    assert client.get("/fixed_4").status_code == 404
+    drawn = seen(client, "/abc").text
+    site.sessions.put("abc", ShopState("something else"))
+    assert "something else" in seen(client, "/abc").text
+    assert seen(create_app(Site(site.shop, TASKS)).test_client(), "/abc").text == drawn
+    assert len({site.instruction(f"visit{n}") for n in range(60)}) == len(TASKS)
+
+
+def test_an_instruction_is_drawn_by_its_weight(shop: Shop) -> None:
+    tasks = [task._replace(weight=float(place == 3)) for place, task in enumerate(TASKS)]
+    assert {Site(shop, tasks).instruction(f"visit{n}") for n in range(30)} == {TASKS[3].instruction}
+
+
+SHOE = "/item_page/me/B000SHOE01/socks/1/"
+BAD_PATHS = {
+    "/search_results/me/socks/0": "1 or more, got &#39;0&#39;",
+    "/search_results/me/socks/-1": "1 or more, got &#39;-1&#39;",
+    "/search_results/me/socks/one": "1 or more",
+    "/search_results/me/socks/1e3": "1 or more",
+    "/search_results/me/socks/٣": "1 or more",
+    f"/search_results/me/socks/{'9' * 5000}": "1 or more",
+    f"/search_results/me/{'x' * 100_000}/1": "query of 1 to 4096 characters",
+    "/search_results/nobody/socks/1": "session that was begun",
+    "/item_page/me/B000NOPE00/socks/1/%257B%257D": "id of a product",
+    "/item_page/me/b000shoe01/socks/1/%257B%257D": "id of a product",
+    "/item_page/me/B000SHOE01/socks/0/%257B%257D": "1 or more",
+    SHOE + "nonsense": "options",
+    SHOE + "%255B%255D": "options",
+    SHOE + escaped("[" * 50_000): "options",
+    SHOE + escaped('{"color": "pink"}'): "option of product",
+    SHOE + escaped('{"color": ["navy blue"]}'): "option of product",
+    "/item_sub_page/me/B000SHOE01/socks/1/Secrets/%257B%257D": "a tab",
+    "/item_sub_page/me/B000SHOE01/socks/1/Attributes/%257B%257D": "a tab",
+    "/done/me/B000SHOE01/%257B%257D": "has bought something",
+    "/picture/B000NOPE00.svg": "id of a product",
+    "/me.html": "session of letters",
+    f"/{'x' * 65}": "session of letters",
+    "/nothing/here": "Nothing is at this address",
+    "/api/shop": "Nothing is at this address",
+}
+
+
+@pytest.mark.parametrize("path", BAD_PATHS, ids=lambda path: path[:50])
+def test_a_bad_address_is_a_page_that_says_why(client: FlaskClient, path: str) -> None:
+    seen(client, "/me")
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert BAD_PATHS[path] in answer.text
+    assert len(answer.text) < 5000
+    read_page(answer.text)
+
+
+def test_a_page_number_beyond_the_results_is_empty_and_leads_back(client: FlaskClient) -> None:
+    seen(client, "/me")
+    page = seen(client, "/search_results/me/socks/1000000000")
+    assert "Page 1000000000 (Total results: 20)" in page.text
+    assert set(page.clicks) == {"back to search", "< prev", "next >"}
+
+
+def test_a_shop_with_few_pages_has_no_further_ones(shop: Shop) -> None:
+    client = create_app(Site(Shop(shop.catalog, shop.search, max_pages=2, page_size=5), TASKS)).test_client()
+    seen(client, "/me")
+    assert "next >" not in seen(client, "/search_results/me/socks/2").clicks
+    assert client.get("/search_results/me/socks/3").status_code == 404
+
+
+def test_a_shop_that_is_searched_on_the_first_page_only_says_so(shop: Shop) -> None:
+    client = create_app(Site(Shop(shop.catalog, shop.search, search_anywhere=False), TASKS)).test_client()
+    seen(client, "/me")
+    results = client.get(search(client, "me", "socks")).text
+    assert "search_query" not in results
+    again = client.post("/me", data={"search_query": "vase"})
+    assert again.status_code == 400
+    assert "first page only" in again.text
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [("x" * 100_000, "at most 4096 characters"), ("", "expected words to search"), (None, "expected words")],
+)
+def test_a_bad_query_is_said_on_the_page(client: FlaskClient, query: str | None, said: str) -> None:
+    seen(client, "/me")
+    answer = client.post("/me", data={} if query is None else {"search_query": query})
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert len(answer.text) < 5000
+
+
+def test_too_large_a_form_and_other_methods_are_refused(client: FlaskClient) -> None:
+    seen(client, "/me")
+    assert client.post("/me", data=b"search_query=" + b"x" * (5 << 20)).status_code == 413
+    for method in (client.put, client.delete, client.patch):
+        answer = method("/me")
+        assert answer.status_code == 405
+        read_page(answer.text)
+
+
+def test_script_in_a_query_is_shown_as_text(client: FlaskClient) -> None:
+    seen(client, "/me")
+    query = '"><script>alert(1)</script>'
+    answer = client.get(search(client, "me", query))
+    assert "<script" not in answer.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in answer.text
+    (box,) = [tag[1] for tag in read_page(answer.text).tags if tag[1].get("name") == "search_query"]
+    assert box["value"] == query
+
+
+def test_script_in_a_product_is_shown_as_text(client: FlaskClient, shop: Shop) -> None:
+    item = seen(client, search(client, "me", "odd name")).clicks["b000odd&01"]
+    page = seen(client, item)
+    for path in (item, page.clicks["description"], page.clicks["features"], page.clicks["red | blue"]):
+        answer = client.get(path)
+        tags = {tag for tag, _ in read_page(answer.text).tags}
+        assert answer.status_code == 200
+        assert not tags & {"script", "b", "style"}
+        assert "{{ 7" in answer.text or "49" not in answer.text
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+
+
+def all_pages(client: FlaskClient) -> Iterator[Any]:
+    yield client.get("/me")
+    results = client.get(search(client, "me", "acme sneakers"))
+    yield results
+    item = client.get(read_page(results.text).clicks["b000shoe01"])
+    yield item
+    links = read_page(item.text).clicks
+    for name in ("description", "features", "reviews", "navy blue"):
+        yield client.get(links[name])
+    yield client.post(links["buy now"])
+    yield client.get(links["buy now"])
+    for path in ("/nothing/here", "/health", "/picture/B000SHOE01.svg", "/static/shop.css"):
+        yield client.get(path, buffered=True)
+
+
+def test_every_answer_has_a_strict_policy_and_no_page_has_a_script_or_a_style_of_its_own(client: FlaskClient) -> None:
+    for answer in all_pages(client):
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "script-src" not in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert "Set-Cookie" not in answer.headers
+        if answer.mimetype == "text/html" and answer.status_code == 200:
+            for tag, attributes in read_page(answer.text).tags:
+                assert tag not in ("script", "style", "iframe", "object")
+                assert "style" not in attributes
+                target = attributes.get("src") or attributes.get("href") or "/"
+                assert re.match(r"/(?!/)|#main", str(target)), f"{tag} loads from elsewhere: {target}"
+
+
+def test_no_gold_reaches_a_page(tmp_path: Any) -> None:
+    """The goal's product, attributes, options and price limit are words that stand nowhere else."""
+    target = record("B0TARGET01", "Unfindable", customization_options={"hue": [{"value": "secrethue"}]})
+    annotations = {
+        **ANNOTATIONS,
+        "B0TARGET01": {"attributes": ["goldattribute"], "instruction_attributes": ["goldwish"]},
+    }
+    catalog = load_catalog(write_folder(tmp_path, [*RECORDS, target], annotations))
+    client = create_app(
+        Site(Shop(catalog, SharedWords(catalog)), [ShopTask("the-task", "test", "hard", 7.75, "Buy it")])
+    ).test_client()
+    for answer in all_pages(client):
+        shown = f"{answer.text} {answer.headers}".lower()
+        for word in ("b0target01", "goldattribute", "goldwish", "secrethue", "reward", "score", "progress", "goal"):
+            assert word not in shown
+        for word in ("the-task", "7.75", "rubber sole", "arch support"):
+            assert word not in shown
+
+
+def test_pages_can_be_used_without_seeing_them_or_a_mouse(client: FlaskClient) -> None:
+    for answer in all_pages(client):
+        if answer.mimetype != "text/html" or answer.status_code != 200:
+            continue
+        tags = read_page(answer.text).tags
+        assert all(attributes.get("alt") is not None for tag, attributes in tags if tag == "img")
+        assert [tag for tag, _ in tags].count("h1") == 1
+        labels = {attributes.get("for") for tag, attributes in tags if tag == "label"}
+        assert all(attributes["id"] in labels for tag, attributes in tags if tag == "input")
+        assert all(tag in ("a", "button") for tag, attributes in tags if "data-click" in attributes)
+        assert not any("tabindex" in attributes for _, attributes in tags)
+        ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+        assert len(ids) == len(set(ids))
+
+
+@settings(max_examples=200)
+@given(st.text())
+def test_any_text_survives_an_address(text: str) -> None:
+    part = escaped(text)
+    assert re.fullmatch(r"[A-Za-z0-9_~%+-]*", part)
+    assert unescaped(unquote(part)) == text
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(min_size=1, max_size=40))
+def test_any_query_comes_back_as_it_was_typed(client: FlaskClient, text: str) -> None:
+    seen(client, "/me")
+    answer = client.get(search(client, "me", text))
+    assert answer.status_code == 200
+    assert read_page(answer.text).text.startswith("Instruction:")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(max_size=20), max_size=7).map("/".join), st.sampled_from(["GET", "POST", "HEAD"]))
+def test_no_address_breaks_the_server(client: FlaskClient, path: str, method: str) -> None:
+    prefix = ("", "search_results/me/", "item_page/me/", "item_sub_page/me/", "done/me/", "picture/")[len(path) % 6]
+    seen(client, "/me")
+    # As a server hands it on: the test client would take some of these for addresses of other hosts.
+    raw = f"/{prefix}{path}".encode().decode("latin-1")
+    answer = client.open("/", method=method, environ_overrides={"PATH_INFO": raw, "REQUEST_URI": quote(raw)})
+    assert answer.status_code < 500
+
+
+def test_half_a_surrogate_pair_in_an_address_is_no_error(client: FlaskClient) -> None:
+    seen(client, "/me")
+    assert client.get(f"/search_results/me/{escaped(chr(0xD800))}/1").status_code == 200
+    assert client.get("/search_results/me/%25FF%25FE/1").status_code == 200
+
+
+def test_sessions_side_by_side_do_not_meet(site: Site, shop: Shop) -> None:
+    app = create_app(site)
+
+    def shopper(number: int) -> None:
+        for page, state in walk(app.test_client(), shop, f"shopper{number}", random.Random(number)):
+            assert page.text == render_text(shop.page(state))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(shopper, range(24)))
+
+
+def test_ten_thousand_sessions_are_served_at_once(shop: Shop) -> None:
+    site = Site(shop, TASKS)
+    client = create_app(site).test_client()
+    for number in range(10_000):
+        site.sessions.put(f"visit{number}", ShopState(f"instruction {number}"))
+    for number in (0, 4_999, 9_999):
+        assert f"instruction {number}" in seen(client, f"/search_results/visit{number}/socks/1").text
+    assert client.get("/health").json == {"status": "ok", "products": len(shop.catalog), "sessions": 10_000}
+
+
+def test_a_session_that_was_freed_is_told_how_to_go_on(shop: Shop) -> None:
+    now = [0.0]
+    client = create_app(Site(shop, TASKS, Sessions(idle_s=60, clock=lambda: now[0]))).test_client()
+    instruction = seen(client, "/me").text
+    path = search(client, "me", "socks")
+    now[0] = 59.0
+    seen(client, path)
+    now[0] = 120.0
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert 'href="/me"' in answer.text
+    assert seen(client, "/me").text == instruction
+
+
+def test_a_site_without_tasks_is_refused(shop: Shop) -> None:
+    with pytest.raises(ValueError, match="at least one task"):
+        Site(shop, [])

@@ -1,0 +1,58 @@
+"""Pictures of products: drawn, the same every time, and harmless."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.webshop_server.small_shop import RECORDS, record, write_folder
+from webshop_server.catalog import load_catalog
+from webshop_server.site.pictures import _drawings, picture, shape_of
+
+
+def products(tmp_path: Path, **fields: str) -> list[object]:
+    return list(load_catalog(write_folder(tmp_path, [record("B000THING1", "Thing", **fields), *RECORDS])))
+
+
+@pytest.mark.parametrize("shape", sorted(_drawings()["shapes"]))
+def test_every_drawing_is_a_picture_that_loads_nothing(shape: str) -> None:
+    drawings = _drawings()
+    body = drawings["shapes"][shape].replace("MAIN", "#000").replace("DARK", "#000").replace("LIGHT", "#000")
+    tree = ElementTree.fromstring(f"<g>{body}</g>")
+    assert {element.tag for element in tree.iter()} <= {"g", "path", "rect", "circle"}
+    names = {name for element in tree.iter() for name in element.attrib}
+    places = {"d", "x", "y", "rx", "ry", "cx", "cy", "r", "width", "height"}
+    assert names <= places | {"fill", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"}
+
+
+def test_every_word_and_category_leads_to_a_drawing() -> None:
+    drawings = _drawings()
+    assert {shape for _, shape in drawings["words"]} | set(drawings["categories"].values()) <= set(drawings["shapes"])
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in (*drawings["colours"].values(), *drawings["tints"]))
+    assert set(drawings["own_colours"]) <= set(drawings["colours"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "shape"),
+    [
+        ({"query": "hdmi cables"}, "cable"),
+        ({"query": "something new", "category": "grocery"}, "pouch"),
+        ({"query": "something new", "category": "unheard of"}, "box"),
+    ],
+)
+def test_a_product_is_drawn_by_its_words(tmp_path: Path, fields: dict[str, str], shape: str) -> None:
+    assert shape_of(products(tmp_path, **fields)[0]) == shape  # type: ignore[arg-type]
+
+
+def test_a_picture_is_the_same_every_time_and_takes_the_chosen_colour(tmp_path: Path) -> None:
+    one, other = products(tmp_path)[0], products(tmp_path)[0]
+    assert picture(one) == picture(other)  # type: ignore[arg-type]
+    red = _drawings()["colours"]["red"]
+    assert red in picture(one, "dark red")  # type: ignore[arg-type]
+    assert picture(one, '"><script>') == picture(one)  # type: ignore[arg-type]
+
+
+def test_pictures_differ_between_products(tmp_path: Path) -> None:
+    drawn = {picture(product) for product in products(tmp_path)}  # type: ignore[arg-type]
+    assert len(drawn) > 12

@@ -1,0 +1,172 @@
+"""The shop's site as a person meets it: on a phone and on a desk, with keys alone, in the dark."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from iad_envs.browser.selenium import SeleniumBrowser
+from iad_envs.webshop.env import WebShopEnv
+from tests.iad_envs.browser.browsers import missing
+from webshop_server.site.serving import Server, host_shop
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+PAGES = ("index", "results", "item", "sub_page", "done")
+CLIPPED = """
+return [...document.querySelectorAll("main *, header *, aside *")].filter(e => {
+  const box = e.getBoundingClientRect();
+  return box.width && !e.closest(".hidden, .skip") && (box.right > innerWidth + 1 || box.left < -1);
+}).map(e => e.outerHTML.slice(0, 80));
+"""
+BROKEN = "return [...document.images].filter(i => !i.naturalWidth).map(i => i.src)"
+SMALL = """
+return [...document.querySelectorAll("[data-click]")].map(e => {
+  const box = e.getBoundingClientRect(), after = getComputedStyle(e, "::after");
+  return after.position === "absolute" ? 99 : Math.min(box.width, box.height);
+});
+"""
+CONTRAST = """
+const luminance = c => {
+  const linear = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map(linear);
+  return .2126 * r + .7152 * g + .0722 * b;
+};
+const ground = e => {
+  for (; e; e = e.parentElement) {
+    const c = getComputedStyle(e).backgroundColor;
+    if (!/, 0\\)$|transparent/.test(c)) return c;
+  }
+  return "rgb(255, 255, 255)";
+};
+return [...document.querySelectorAll("[data-seen], .quiet, .button, footer p, .complaint")].map(e => {
+  const [a, b] = [luminance(getComputedStyle(e).color), luminance(ground(e))].sort((x, y) => y - x);
+  return [(a + .05) / (b + .05), e.textContent.trim().slice(0, 40)];
+}).filter(([ratio]) => ratio < 4.5);
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with host_shop(WebShopEnv().storefront, port=0, split="test") as server:  # type: ignore[arg-type]
+        yield server
+
+
+@pytest.fixture(scope="module")
+def phone() -> Iterator[Any]:
+    browser = SeleniumBrowser(size=(400, 800))
+    yield browser.driver
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Any]:
+    browser = SeleniumBrowser(size=(1400, 900))
+    yield browser.driver
+    browser.close()
+
+
+def press(driver: Any, key: str, n: int = 1) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    ActionChains(driver).send_keys(*[key] * n).perform()
+
+
+def pages(driver: Any, server: Server, session: str) -> Iterator[str]:
+    """Visit one page of every kind."""
+    driver.get(f"{server.address}/{session}")
+    yield "index"
+    driver.get(f"{server.address}/search_results/{session}/over+ear+headphones/2")
+    yield "results"
+    driver.get(driver.execute_script("return document.querySelector('.card a').href"))
+    driver.get(driver.execute_script("return document.querySelector('.choice').href"))
+    yield "item"
+    item = driver.current_url
+    driver.get(driver.execute_script("return document.querySelector('[data-click=features]').href"))
+    yield "sub_page"
+    driver.get(item)
+    driver.execute_script("document.querySelector('.buy').submit()")
+    wait(driver, "/done/")
+    yield "done"
+
+
+def wait(driver: Any, path: str) -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(driver, 20, 0.01).until(
+        lambda driver: path in driver.current_url and driver.execute_script("return document.readyState") == "complete"
+    )
+
+
+@pytest.mark.parametrize("where", ["phone", "desk"])
+def test_every_page_fits_its_window_shows_its_pictures_and_can_be_hit_with_a_thumb(
+    where: str, server: Server, request: pytest.FixtureRequest
+) -> None:
+    driver = request.getfixturevalue(where)
+    for kind in pages(driver, server, f"fits_{where}"):
+        width = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+        assert width[0] <= width[1] == (400 if where == "phone" else 1400), kind
+        assert driver.execute_script(CLIPPED) == [], kind
+        assert driver.execute_script(BROKEN) == [], kind
+        assert min(driver.execute_script(SMALL), default=99) >= 24, kind
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_the_light_and_in_the_dark(scheme: str, server: Server, desk: Any) -> None:
+    command = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    desk.execute("executeCdpCommand", {"cmd": "Emulation.setEmulatedMedia", "params": command})
+    grounds = set()
+    for kind in pages(desk, server, f"stands_{scheme}"):
+        assert desk.execute_script(CONTRAST) == [], kind
+        grounds.add(desk.execute_script("return getComputedStyle(document.body).backgroundColor"))
+    assert grounds == {"rgb(251, 250, 247)" if scheme == "light" else "rgb(20, 24, 23)"}
+
+
+def test_a_product_can_be_bought_with_keys_alone(server: Server, desk: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    def focused() -> str:
+        return str(
+            desk.execute_script("return document.activeElement.dataset.click ?? document.activeElement.name ?? ''")
+        )
+
+    def tab_to(*names: str) -> None:
+        for _ in range(60):
+            press(desk, Keys.TAB)
+            if focused() in names:
+                assert desk.execute_script("return document.activeElement.matches(':focus-visible')")
+                return
+        raise AssertionError(f"none of {names} can be reached by Tab")
+
+    desk.get(f"{server.address}/keys")
+    tab_to("search_query")
+    press(desk, "running shoes")
+    press(desk, Keys.ENTER)
+    wait(desk, "/search_results/")
+    first = desk.execute_script("return document.querySelector('.card a').dataset.click")
+    tab_to(first)
+    press(desk, Keys.ENTER)
+    wait(desk, "/item_page/")
+    value = desk.execute_script("return document.querySelector('.choice').dataset.click")
+    tab_to(value)
+    press(desk, Keys.ENTER)
+    wait(desk, "%2522%253A%2522")
+    assert desk.execute_script("return document.querySelector('[aria-current]').dataset.click") == value
+    tab_to("buy now")
+    press(desk, Keys.ENTER)
+    wait(desk, "/done/")
+
+
+def test_a_script_in_a_query_stays_text_in_a_browser(server: Server, desk: Any) -> None:
+    from selenium.webdriver.common.by import By
+
+    desk.get(f"{server.address}/script")
+    box = desk.find_element(By.NAME, "search_query")
+    box.send_keys('"><img src=x onerror="document.title=1"><script>document.title=2</script>')
+    box.submit()
+    wait(desk, "/search_results/")
+    assert desk.title.startswith("Results")
+    assert "<script>" in desk.find_element(By.NAME, "search_query").get_attribute("value")
+    desk.execute_script(
+        "const s = document.createElement('script'); s.text = 'document.title = 3'; document.body.append(s)"
+    )
+    assert desk.title.startswith("Results"), "the policy lets a script run"

@@ -1,0 +1,99 @@
+"""Products on disk are the products in memory."""
+
+import random
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.webshop_server.small_shop import ANNOTATIONS, SharedWords, record, write_folder
+from webshop_server.catalog import Catalog, load_catalog
+from webshop_server.engine import Shop
+from webshop_server.storage.disk_catalog import open_disk_catalog, write_disk_catalog
+from webshop_server.storage.json_files import CatalogError
+
+
+@pytest.fixture
+def stored(folder: Path, tmp_path: Path) -> Catalog:
+    (tmp_path / "shelf").mkdir()
+    write_disk_catalog(folder, tmp_path / "shelf")
+    return open_disk_catalog(tmp_path / "shelf")
+
+
+def facts(catalog: Any) -> list[dict[str, Any]]:
+    return [asdict(product) for product in catalog]
+
+
+def test_products_their_order_and_their_ids_are_the_same(catalog: Catalog, stored: Catalog) -> None:
+    assert facts(stored) == facts(catalog)
+    assert list(stored.asins()) == list(catalog.asins())
+    assert len(stored) == len(catalog)
+    assert facts(stored.products[2:20:3]) == facts(catalog.products[2:20:3])
+    assert stored.products[-1].asin == catalog.products[-1].asin
+    assert (stored.is_on_disk, catalog.is_on_disk) == (True, False)
+
+
+def test_a_product_is_found_by_its_id_and_is_then_the_same_object(stored: Catalog) -> None:
+    assert stored["B000VASE01"].name == "Ceramic Flower Vase"
+    assert stored["B000VASE01"] is stored.products[2]
+    assert ("B000VASE01" in stored, "b000vase01" in stored, 7 in stored) == (True, False, False)
+    assert stored.get("B1") is None
+    with pytest.raises(KeyError, match="one of the 23 products, got 'B1'"):
+        stored["B1"]
+    with pytest.raises(IndexError):
+        stored.products[23]
+
+
+@pytest.mark.parametrize("query", ["<r>", "<c> garden", "<q> socks", "<a> hand made", "wool"])
+def test_pages_are_the_same(catalog: Catalog, stored: Catalog, query: str) -> None:
+    pages = []
+    for products in (catalog, stored):
+        shop = Shop(products, SharedWords(catalog), special_queries=True)
+        pages.append(shop.page(shop.act(shop.start("buy"), f"search[{query}]").state).public())
+    assert pages[0] == pages[1]
+    assert pages[0]["total"] > 0
+
+
+def test_texts_that_are_no_unicode_are_kept(tmp_path: Path) -> None:
+    write_folder(tmp_path, [record("B1", "Cup \ud800", query="\x00")])
+    (tmp_path / "shelf").mkdir()
+    assert write_disk_catalog(tmp_path, tmp_path / "shelf") == 1
+    assert facts(open_disk_catalog(tmp_path / "shelf")) == facts(load_catalog(tmp_path))
+
+
+def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_path: Path) -> None:
+    write_folder(tmp_path, [record("B1", "First"), record("B1", "Again"), record("nan", "N")])
+    (tmp_path / "items_ins_v2_1000.json").write_text('{"B1": {"attributes": ["a"]}, "B1": {"attributes": ["b"]}}')
+    (tmp_path / "shelf").mkdir()
+    assert write_disk_catalog(tmp_path, tmp_path / "shelf") == 1
+    (product,) = open_disk_catalog(tmp_path / "shelf")
+    assert (product.name, product.attributes) == ("First", ("b",))
+
+
+def test_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
+    write_folder(tmp_path, [record("B1", "Cup"), record("B2", "Cup", pricing="free")], ANNOTATIONS)
+    (tmp_path / "shelf").mkdir()
+    with pytest.raises(CatalogError, match=r"record 1 \(asin B2\): expected a price") as stored:
+        write_disk_catalog(tmp_path, tmp_path / "shelf")
+    with pytest.raises(CatalogError) as loaded:
+        load_catalog(tmp_path)
+    assert str(stored.value) == str(loaded.value)
+
+
+def test_threads_read_side_by_side(catalog: Catalog, stored: Catalog) -> None:
+    asins = list(catalog.asins())
+    wrong: list[str] = []
+
+    def read(seed: int) -> None:
+        for asin in random.Random(seed).sample(asins, len(asins)):
+            if stored[asin].name != catalog[asin].name:
+                wrong.append(asin)
+
+    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

@@ -1,0 +1,179 @@
+"""Indexes on disk: built once, named by what they were built from, and never broken."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.webshop_server.small_shop import record, write_folder
+from webshop_server.storage.indexes import CATALOG, Indexes, IndexNotFound, index_home
+from webshop_server.storage.json_files import CatalogError
+from webshop_server.storage.loading import open_products, open_shop
+
+ROOT = Path(__file__).parents[3]
+BUILD_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from webshop_server.storage.indexes import Indexes
+def report(doing, done, total):
+    if doing == sys.argv[3]:
+        os.kill(os.getpid(), signal.SIGKILL)
+Indexes(Path(sys.argv[2])).build(Path(sys.argv[1]), report=report)
+"""
+
+
+@pytest.fixture
+def indexes(tmp_path: Path) -> Indexes:
+    return Indexes(tmp_path / "indexes")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    return write_folder(tmp_path / "data")
+
+
+def test_what_was_built_is_found_and_not_built_again(folder: Path, indexes: Indexes) -> None:
+    assert indexes.find(folder, CATALOG) is None
+    paths = indexes.build(folder)
+    assert [indexes.find(folder, part) for part in (CATALOG, "bm25")] == paths
+    done: list[str] = []
+    assert indexes.build(folder, report=lambda doing, *_: done.append(doing)) == paths
+    assert done == []
+    assert sorted(index.part for index in indexes.all()) == ["bm25", CATALOG]
+    assert all(index.is_current and index.n_products == 23 and index.n_bytes > 0 for index in indexes.all())
+
+
+def test_the_progress_is_told(folder: Path, indexes: Indexes) -> None:
+    told: list[tuple[str, int, int]] = []
+    indexes.build(folder, report=lambda *what: told.append(what))
+    size = (folder / "items_shuffle_1000.json").stat().st_size
+    assert told == [("reading products", size, size), ("indexing for bm25", 0, 23), ("writing the index bm25", 23, 23)]
+
+
+def test_products_on_disk_need_an_index_and_the_error_says_how_to_build_it(folder: Path, indexes: Indexes) -> None:
+    with pytest.raises(IndexNotFound, match=rf"the catalogue of {folder} .*found none; build it: iad index build"):
+        open_products(folder, catalog="disk", indexes=indexes)
+    indexes.build(folder)
+    catalog, engine = open_shop(folder, catalog="disk", indexes=indexes)
+    assert catalog.is_on_disk
+    expected = open_shop(folder, catalog="memory", indexes=Indexes(indexes.home / "none")).engine
+    assert engine.search("wool socks") == expected.search("wool socks")
+
+
+def test_few_products_are_kept_in_memory_and_use_an_index_that_is_there(folder: Path, indexes: Indexes) -> None:
+    before = open_shop(folder, indexes=indexes)
+    assert not indexes.home.exists()
+    indexes.build(folder)
+    after = open_shop(folder, indexes=indexes)
+    assert not before.catalog.is_on_disk
+    assert not after.catalog.is_on_disk
+    assert before.engine.search("ceramic vase") == after.engine.search("ceramic vase")
+
+
+def test_an_unknown_place_names_the_known_ones(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"one of auto, memory, disk; got 'cloud'"):
+        open_products(folder, catalog="cloud")
+
+
+@pytest.mark.parametrize("name", ["items_shuffle_1000.json", "items_ins_v2_1000.json"])
+def test_an_index_for_other_data_is_named_and_not_used(folder: Path, indexes: Indexes, name: str) -> None:
+    indexes.build(folder)
+    old = indexes.digest(folder)
+    content = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps(content, indent=1))
+    assert indexes.find(folder, CATALOG) is None
+    with pytest.raises(IndexNotFound, match=rf"found one for other data of this folder \({old}, built 2"):
+        indexes.require(folder, "bm25")
+    indexes.build(folder)
+    assert indexes.digest(folder) != old
+    assert len(indexes.all()) == 4
+
+
+def test_files_that_were_only_touched_or_copied_are_the_same_data(
+    folder: Path, indexes: Indexes, tmp_path: Path
+) -> None:
+    paths = indexes.build(folder)
+    os.utime(folder / "items_shuffle_1000.json", (1, 1))
+    assert indexes.find(folder, CATALOG) == paths[0]
+    (stamp,) = json.loads((paths[0].parent / "sources.json").read_text())
+    assert stamp["files"]["items_shuffle_1000.json"][1] == 10**9  # so that next time it is not read
+    shutil.copytree(folder, tmp_path / "copy")
+    assert indexes.find(tmp_path / "copy", "bm25") == paths[1]
+
+
+def test_an_index_of_another_version_is_shown_and_not_used(folder: Path, indexes: Indexes) -> None:
+    _, bm25 = indexes.build(folder)
+    bm25.rename(bm25.with_name("bm25-0-a0"))
+    assert indexes.find(folder, "bm25") is None
+    assert [index.is_current for index in indexes.all()] == [False, True]
+    with pytest.raises(IndexNotFound):
+        indexes.require(folder, "bm25")
+
+
+@pytest.mark.parametrize("stage", ["reading products", "indexing for bm25", "writing the index bm25"])
+def test_a_killed_build_leaves_nothing_that_is_used(folder: Path, indexes: Indexes, stage: str) -> None:
+    command = [sys.executable, "-c", BUILD_AND_DIE, folder, indexes.home, stage]
+    done = subprocess.run(command, cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert indexes.find(folder, "bm25") is None
+    with pytest.raises(IndexNotFound):
+        open_shop(folder, catalog="disk", indexes=indexes)
+    paths = indexes.build(folder)
+    assert open_shop(folder, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
+    left = {path.name for path in paths[0].parent.iterdir()}
+    assert left == {"sources.json", "lock.sqlite", *(path.name for path in paths)}
+
+
+def test_a_killed_rebuild_keeps_what_was_there(folder: Path, indexes: Indexes) -> None:
+    indexes.build(folder)
+    code = BUILD_AND_DIE.replace("report=report", "report=report, rebuild=True")
+    command = [sys.executable, "-c", code, folder, indexes.home, "writing the index bm25"]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    assert open_shop(folder, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
+
+
+def test_a_rebuild_does_not_disturb_who_reads(folder: Path, indexes: Indexes) -> None:
+    indexes.build(folder)
+    catalog, engine = open_shop(folder, catalog="disk", indexes=indexes)
+    indexes.build(folder, rebuild=True)
+    assert engine.search("vase")[0].asin == "B000VASE01"
+    assert [product.asin for product in catalog][2] == "B000VASE01"
+
+
+def test_two_who_build_at_once_build_once(folder: Path, indexes: Indexes) -> None:
+    started, told = threading.Barrier(2), []
+
+    def build() -> None:
+        started.wait()
+        indexes.build(folder, report=lambda doing, *_: told.append(doing))
+
+    threads = [threading.Thread(target=build) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert told.count("indexing for bm25") == 1
+    assert len(indexes.all()) == 2
+
+
+def test_data_in_another_format_are_not_built(folder: Path, indexes: Indexes) -> None:
+    write_folder(folder, [record("B1", "Cup", pricing="free")])
+    with pytest.raises(CatalogError, match="record 0"):
+        indexes.build(folder)
+    assert indexes.all() == []
+    assert indexes.find(folder, CATALOG) is None
+
+
+def test_the_home_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("IAD_INDEX", str(tmp_path / "mine"))
+    assert index_home() == tmp_path / "mine"
+    monkeypatch.delenv("IAD_INDEX")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert index_home() == tmp_path / "iad" / "indexes"
