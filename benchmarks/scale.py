@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from export import repeat
-from figures import ROOT, figure, in_fresh_process
+from support.figures import ROOT, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, State, Verdict, evaluate
