@@ -7,6 +7,7 @@ The run folder is a real one (the demo's comparison on 20 tasks) whose episodes 
 import os
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
@@ -84,4 +85,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if find_spec("pyarrow") is None:
+        print("Skipped: pip install -e '.[export]'", file=sys.stderr)
+    else:
+        main()

@@ -5,6 +5,7 @@ Needs `pip install -e '.[ray]'`. The large folder holds the episodes of a small 
 """
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -175,6 +176,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if find_spec("ray") is None:
-        print("Skipped: pip install -e '.[ray]'")
+        print("Skipped: pip install -e '.[ray]'", file=sys.stderr)
     else:
         main()
