@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
-from figures import figure
+from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.fidelity import fidelity

@@ -22,8 +22,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bundled import bundled_tasks
-from figures import ROOT, figure
+from reference import Reference
+from support.bundled import bundled_tasks
+from support.figures import ROOT, figure
 
 from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
 from iad_envs.bird.database import DatabaseClient
@@ -144,13 +145,14 @@ def speed(folder: Path, *, is_full: bool) -> None:
         )  # fmt: skip
 
 
-def latencies(folder: Path) -> None:
+def latencies(folder: Path, reference: Reference) -> None:
     data = load(folder)
     jobs = distinct_jobs(data, folder, 1)
     with QueryScorer(jobs[0].path) as scorer:
         for job in jobs:
             scorer.gold(job.gold)
         pairs = [(sql, job.gold) for job in jobs for sql in job.predicted]
+        reference.sample()
         executed = [_timed(lambda pair=pair: scorer.ex(*pair)) for pair in pairs]
         results = [scorer.database.run(sql) for sql, _ in pairs]
         kept = [
@@ -158,14 +160,17 @@ def latencies(folder: Path) -> None:
             for pair, result in zip(pairs, results, strict=True)
             if result.status != "rejected"
         ]
+        reference.sample()
         official = 1e6 * median(
             _timed(lambda job=job: official_pair((job.predicted[0], job.gold, str(job.path)))) for job in jobs
         )
-        # First with both results known, as after a previewed query, then with the prediction still to be executed.
-        figure("ex_cached_us", 1e6 * median(kept), "us", n=len(kept), target=100, baseline=official)
+        # Both results at hand, as when a previewed query is committed; and with the prediction still to be executed.
+        reference.figure("ex_cached_us", 1e6 * median(kept), "us", n=len(kept), target=100)
+        figure("ex_cached_ratio", official / (1e6 * median(kept)), "x", n=len(kept), better="higher", baseline=1.0)
         figure("ex_gold_cached_us", 1e6 * median(executed), "us", n=len(executed), baseline=official)
         trips = [_timed(lambda: scorer.database.run("SELECT 1")) for _ in range(3000)]
-        figure("worker_roundtrip_us", 1e6 * median(trips), "us", n=len(trips), target=100)
+        reference.sample()
+        reference.figure("worker_roundtrip_us", 1e6 * median(trips), "us", n=len(trips), target=100)
     restarts = []
     with DatabaseClient(jobs[0].path) as database:
         for _ in range(30):
@@ -180,7 +185,7 @@ def _timed(call: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def schema_prompts() -> None:
+def schema_prompts(reference: Reference) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wide.sqlite"
         connection = sqlite3.connect(path)
@@ -194,12 +199,13 @@ def schema_prompts() -> None:
         connection.close()
         for name, render in RENDERERS.items():
             took = []
+            reference.sample()
             for _ in range(20):
                 load_schema.cache_clear()
                 took.append(_timed(lambda render=render: render(load_schema(path, SchemaSource(())))))
             target = 5 if name == "ddl+samples" else None
             metric = "schema_prompt_ms" if target else f"schema_prompt_{name.replace('-', '_')}_ms"
-            figure(metric, 1e3 * median(took), "ms", n=len(took), target=target)
+            reference.figure(metric, 1e3 * median(took), "ms", n=len(took), target=target)
 
 
 # The value of the predictions: facts, votes, and the verifier's choice.
@@ -309,14 +315,17 @@ def main() -> None:
         folder, n_cores, n_copies, n_runs = given.speed
         print(json.dumps(measure_speed(Path(folder), int(n_cores), int(n_copies), int(n_runs))))
         return
-    schema_prompts()
+    reference = Reference()
+    schema_prompts(reference)
     bundled_tasks("IAD/BIRD-v0", "bird", "linker", n_tasks=None if given.full else 100)
     real = os.environ.get("IAD_REAL_DATA")
     if not real:
+        reference.report()
         print("IAD_REAL_DATA is not set: figures on real predictions are left out", file=sys.stderr)
         return
     folder = Path(real) / "bird"
-    latencies(folder)
+    latencies(folder, reference)
+    reference.report()
     speed(folder, is_full=given.full)
     questions = judged(folder)
     facts_table(questions)

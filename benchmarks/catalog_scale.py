@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from figures import ROOT, figure, in_fresh_process
+from reference import Reference
+from support.figures import ROOT, figure, in_fresh_process
 
 sys.path.insert(0, str(ROOT))
 
@@ -89,24 +90,29 @@ def main() -> None:
 
 
 def measure(home: Path, full: bool) -> None:
+    reference = Reference()
     n_products = FULL if full else SMALL
     data = home / f"data-{n_products}"
     os.environ["IAD_INDEX"] = str(home / "indexes")
     if not data.is_dir():
         synth = run_iad("data", "synth", "--products", n_products, "--out", data)
         figure("synth_min", synth.minutes, "min", n=n_products)
+    reference.sample()
     build = run_iad("index", "build", "--rebuild", "--data-dir", data)
-    figure("index_build_min", build.minutes, "min", target=10 if full else None, n=n_products)
+    reference.sample()
+    reference.figure("index_build_min", build.minutes, "min", target=10 if full else None, n=n_products)
     figure("index_build_cpu_min", build.cpu_minutes, "min", n=n_products)
     figure("index_build_rss_gb", build.rss_gb, "GB", n=n_products)
     n_bytes = sum(path.stat().st_size for path in (home / "indexes").rglob("bm25*/*"))
     figure("index_gb", n_bytes / 2**30, "GB", n=n_products)
 
-    opened = in_fresh_process(OPEN, data)
-    figure("open_s", opened["open_s"], "s", target=3 if full else 1, n=5)
+    opened = in_fresh_process(OPEN, data, before_each=reference.sample)
+    reference.figure("open_s", opened["open_s"], "s", target=3 if full else 1, n=5)
     searched = in_fresh_process(SEARCH, data, N_QUERIES, n=1)
-    figure("p50_ms", searched["p50_ms"], "ms", target=25 if full else 5, n=int(searched["n"]))
-    figure("p95_ms", searched["p95_ms"], "ms", target=60 if full else None, n=int(searched["n"]))
+    reference.sample()
+    reference.figure("p50_ms", searched["p50_ms"], "ms", target=25 if full else 5, n=int(searched["n"]))
+    reference.figure("p95_ms", searched["p95_ms"], "ms", target=60 if full else None, n=int(searched["n"]))
+    reference.report()
     held = in_fresh_process(MANY, data, N_ENVS, n=1)
     figure("rss_gb", held["rss_gb"], "GB", target=1.5 if full else None, n=N_ENVS)
     figure(f"recall50_bm25_{n_products}", searched["recall"], "share", better="higher", n=int(searched["n_goals"]))

@@ -18,7 +18,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from figures import ROOT, figure, in_fresh_process
+from reference import Reference
+from support.figures import ROOT, figure, in_fresh_process
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.errors import UnknownTask
@@ -163,16 +164,17 @@ def throughput(folder: Path) -> None:
     figure("throughput_of_ideal", ideal_s / wall_s, "share", target=0.95, better="higher", n=N_EPISODES * N_STEPS)
 
 
-def cost_of_a_candidate(folder: Path) -> None:
-    """Print the cost of proposing, verifying and saving a candidate with an instant model, and without saving."""
+def cost_of_a_candidate(folder: Path, reference: Reference) -> None:
+    """What proposing, verifying and keeping a candidate takes where the model takes no time; and not keeping it."""
     n = N_TASKS * N_CANDIDATES
     saved, unsaved = [], []
     for place in range(N_ROUNDS):
         config = {"strategies": ("bon",), "tasks": N_TASKS, "n": N_CANDIDATES, "n_steps": 1}
+        reference.sample()
         saved.append(1e3 / n * seconds_of(folder / f"saved{place}", FakeModel(), **config))
         unsaved.append(1e3 / n * seconds_unsaved())
-    figure("candidate_saved_ms", median(saved), "ms", target=1.0, n=N_ROUNDS)
-    figure("candidate_unsaved_ms", median(unsaved), "ms", target=0.1, n=N_ROUNDS)
+    reference.figure("candidate_saved_ms", median(saved), "ms", target=1.0, n=N_ROUNDS)
+    reference.figure("candidate_unsaved_ms", median(unsaved), "ms", target=0.1, n=N_ROUNDS)
 
 
 def seconds_unsaved() -> float:
@@ -187,11 +189,14 @@ def seconds_unsaved() -> float:
     return perf_counter() - start
 
 
-def overhead_of_a_step(folder: Path) -> None:
-    """Print the time of a step if the model and the environment take no time."""
+def overhead_of_a_step(folder: Path, reference: Reference) -> None:
+    """What a step of an episode takes where nobody takes any time."""
     n = 200
-    times = [1e3 / (n * N_STEPS) * seconds_of(folder / f"step{place}", FakeModel(), tasks=n) for place in range(3)]
-    figure("runner_overhead_ms", median(times), "ms", target=2.0, n=3 * n * N_STEPS)
+    times = []
+    for place in range(3):
+        reference.sample()
+        times.append(1e3 / (n * N_STEPS) * seconds_of(folder / f"step{place}", FakeModel(), tasks=n))
+    reference.figure("runner_overhead_ms", median(times), "ms", target=2.0, n=3 * n * N_STEPS)
 
 
 def redone_after_kill(folder: Path) -> None:
@@ -215,8 +220,8 @@ def killed(folder: Path, ledger: Path) -> None:
         pass
 
 
-def summarise_1e5(folder: Path) -> None:
-    """Print the time to read 10^5 episodes from disk and to compute the table from them."""
+def summarise_1e5(folder: Path, reference: Reference) -> None:
+    """Reading 10^5 episodes from disk and making the table's figures of them."""
     config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_SUMMARISED // 4)
     path = folder / "many"
     path.mkdir()
@@ -232,12 +237,15 @@ def summarise_1e5(folder: Path) -> None:
             varied |= {"n": 1 if strategy == 0 else 3, "success": float(hash_of(place, 3) < 1 + strategy / 4)}
             varied |= {"progress": hash_of(place, 1.0), "reward": hash_of(place + 1, 1.0)}
             file.write(json.dumps({**line, **varied}) + "\n")
+    reference.sample()
     start = perf_counter()
     results = Results(Heading(config, "proxy", config.tasks, {}))
     for record in read_episodes(path).values():
         results.add(record)
     json.dumps(results.as_json(results.figures()))
-    figure("summarise_1e5_s", perf_counter() - start, "s", target=3.0, n=N_SUMMARISED)
+    seconds = perf_counter() - start
+    reference.sample()
+    reference.figure("summarise_1e5_s", seconds, "s", target=3.0, n=N_SUMMARISED)
 
 
 def hash_of(place: int, below: float) -> float:
@@ -266,10 +274,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         throughput(folder)
-        cost_of_a_candidate(folder)
-        overhead_of_a_step(folder)
+        reference = Reference()
+        cost_of_a_candidate(folder, reference)
+        overhead_of_a_step(folder, reference)
         redone_after_kill(folder)
-        summarise_1e5(folder)
+        summarise_1e5(folder, reference)
+        reference.report()
         memory(folder)
 
 

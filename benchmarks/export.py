@@ -1,16 +1,18 @@
 """Cost of exporting a run: 10^5 decisions as parquet, and fewer in the forms that have no target.
 
-Parquet is written as `iad export` does it, with one process per processor. The baseline uses one process. The run
-folder is a real one (the demo's comparison on 20 tasks) whose episodes are repeated under new keys.
+Parquet is written as `iad export` does it, with a process for each processor, and by one process.
+The run folder is a real one (the demo's comparison on 20 tasks) whose episodes are repeated under new keys.
 """
 
 import os
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
-from figures import figure
+from reference import Reference
+from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.exports import export_runs
@@ -65,11 +67,17 @@ def main() -> None:
         repeat(folder / "real", folder / "few", -(-N_OTHERS // n_real))
         repeat(folder / "real", folder / "many", -(-n // n_real))
         measured(folder / "real", "parquet", folder / "warm.parquet")  # imports pyarrow
+        reference = Reference()
+        reference.sample()
         alone_s, alone_cpu_s, n_rows = measured(folder / "many", "parquet", folder / "data.parquet")
         workers = os.cpu_count() or 1
+        reference.sample()
         wall_s, used_s, n_rows = measured(folder / "many", "parquet", folder / "data.parquet", workers=workers)
         per = N_DECISIONS / n_rows
-        figure("export_parquet_1e5_s", wall_s * per, "s", target=10.0, n=n_rows, baseline=alone_s * per)
+        reference.sample()
+        reference.figure("export_parquet_1e5_s", wall_s * per, "s", target=10.0, n=n_rows)
+        reference.report()
+        figure("export_parquet_1e5_gain", alone_s / wall_s, "x", better="higher", n=n_rows, baseline=1.0)
         figure("export_parquet_1e5_cpu_s", used_s * per, "s", n=n_rows, baseline=alone_cpu_s * per)
         for form in OTHERS:
             wall_s, _, n_rows = measured(folder / "few", form, folder / f"{form}.jsonl")
@@ -77,4 +85,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if find_spec("pyarrow") is None:
+        print("Skipped: pip install -e '.[export]'", file=sys.stderr)
+    else:
+        main()

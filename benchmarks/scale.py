@@ -5,6 +5,7 @@ separately. Needs `pip install -e '.[ray]'`. The large folder repeats the episod
 """
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from export import repeat
-from figures import ROOT, figure, in_fresh_process
+from support.figures import ROOT, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, State, Verdict, evaluate
@@ -175,6 +176,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if find_spec("ray") is None:
-        print("Skipped: pip install -e '.[ray]'")
+        print("Skipped: pip install -e '.[ray]'", file=sys.stderr)
     else:
         main()

@@ -12,7 +12,7 @@ from statistics import median, quantiles
 from typing import Any
 
 import gymnasium as gym
-from figures import PRELUDE, figure, in_fresh_process
+from support.figures import PRELUDE, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.errors import BrowserNotFound

@@ -11,7 +11,8 @@ from time import perf_counter
 from typing import Any
 
 import gymnasium as gym
-from figures import figure, in_fresh_process
+from reference import Reference
+from support.figures import figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.spaces import UnicodeText
@@ -128,20 +129,23 @@ def score_of_buying(env: gym.Env[Any, Any], token: Any) -> float:
 
 def main() -> None:
     """Measure and print."""
-    imported = in_fresh_process(COST_OF_IMPORT, n=N_IMPORTS)
-    figure("import_cpu_s", imported["import_cpu_s"], "s", target=0.4, n=N_IMPORTS)
+    reference = Reference()
+    imported = in_fresh_process(COST_OF_IMPORT, n=N_IMPORTS, before_each=reference.sample)
+    reference.figure("import_cpu_s", imported["import_cpu_s"], "s", target=0.4, n=N_IMPORTS, clock="cpu")
     figure("import_rss_mb", imported["import_rss_mb"], "MB", target=60, n=N_IMPORTS)
 
     decisions, plain, logged = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         for index in range(N_ROUNDS):
+            reference.sample()
             decisions.append(1e3 * seconds_per_decision("iad", n_decisions=N_DECISIONS))
             plain.append(1e6 / N_REQUESTS * seconds_per_decision(many_requests, n_decisions=10))
             log = f"{folder}/{index}"
             logged.append(1e6 / N_REQUESTS * seconds_per_decision(many_requests, n_decisions=10, log=log))
-    figure("decision_overhead_ms", median(decisions), "ms", target=0.3, n=N_ROUNDS)
-    figure("request_overhead_us", median(plain), "us", target=30, n=N_ROUNDS)
-    figure("request_overhead_logged_us", median(logged), "us", target=60, n=N_ROUNDS)
+    reference.figure("decision_overhead_ms", median(decisions), "ms", target=0.3, n=N_ROUNDS)
+    reference.figure("request_overhead_us", median(plain), "us", target=30, n=N_ROUNDS)
+    reference.figure("request_overhead_logged_us", median(logged), "us", target=60, n=N_ROUNDS)
+    reference.report()
     proxy_auc()
 
 

@@ -12,6 +12,8 @@ class GuardError(RuntimeError):
 class Unavailable(RuntimeError):
     """This machine lacks a requirement of an environment. The error text says how to fix it."""
 
+    is_missing = True
+
 
 class UnknownTask(ValueError):
     """The environment has no such task id, split or option."""

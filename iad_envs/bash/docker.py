@@ -272,6 +272,8 @@ def _change(was: Change | None, now: Change | None) -> Change | None:
 
 def _sweep(client: Any) -> None:
     """Remove containers left behind by ended processes of this machine."""
+    if not Path("/proc/self").exists():
+        return  # without it, nothing says which processes are alive
     for container in client.containers.list(all=True, filters={"label": LABEL}):
         host, _, pid = container.labels.get(OWNER, "").partition("/")
         if host == socket.gethostname() and pid.isdigit() and not Path(f"/proc/{pid}").exists():

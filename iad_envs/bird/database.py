@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_envs.bird import worker
+from iad_envs.errors import Unavailable
 
 Dialect = Literal["sqlite", "postgresql"]
 Status = Literal["ok", "error", "timeout", "limit", "rejected"]
@@ -123,6 +124,19 @@ class Queried(Protocol):
         ...
 
 
+def require_worker() -> None:
+    """Check that this machine can confine the process that runs untrusted SQL.
+
+    Raises:
+        Unavailable: This machine can't. The message says what to do.
+    """
+    if not worker.IS_SUPPORTED:
+        raise Unavailable(
+            "expected a system with fork and resource limits, such as Linux or macOS, to confine SQL queries of an "
+            f"agent, got {sys.platform} without them; on Windows use WSL"
+        )
+
+
 class ForkServer:
     """A fork server: a process that forks workers for this one. See `worker.py`."""
 
@@ -134,6 +148,7 @@ class ForkServer:
 
     def fork(self, settings: dict[str, Any]) -> tuple[int, socket.socket]:
         """Return a new worker's process id and channel."""
+        require_worker()
         ours, theirs = socket.socketpair()
         try:
             with self._lock:
@@ -196,7 +211,8 @@ class ForkServer:
 
 
 FORK_SERVER = ForkServer()
-os.register_at_fork(after_in_child=FORK_SERVER.forget)
+if hasattr(os, "register_at_fork"):  # a system on which processes can be forked
+    os.register_at_fork(after_in_child=FORK_SERVER.forget)
 
 
 class DatabaseClient:

@@ -11,7 +11,7 @@ import numpy as np
 from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
 from iad_envs.bird.connection import OpenDatabase, PostgresServer, open_postgres, open_sqlite
 from iad_envs.bird.data import Question, aligned, load_data, read_predictions
-from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult
+from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult, require_worker
 from iad_envs.bird.findings import findings
 from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
@@ -119,6 +119,8 @@ class BirdEnv(IADEnv[str, BirdState]):
             raise ValueError(f"expected limits above 0 s, got {time_limit_s} and {score_limit_s}")
         if (dialect == "postgresql") != (dsn is not None):
             raise ValueError(f"expected a dsn with dialect='postgresql' only, got {dialect!r} and {dsn!r:.20}")
+        if dialect == "sqlite":
+            require_worker()
         self._server = None if dsn is None else PostgresServer(dsn, guard_dsn)
         self._data = load_data(data_folder("bird", data_dir).resolve(), split)
         self.split = split

@@ -13,7 +13,6 @@ import gc
 import marshal
 import os
 import re
-import resource
 import signal
 import socket
 import sqlite3
@@ -23,6 +22,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
+
+try:
+    import resource
+except ImportError:  # Windows: the other side then starts no worker
+    IS_SUPPORTED = False
+else:
+    IS_SUPPORTED = hasattr(os, "fork")
 
 HEADER = struct.Struct("!I")
 CHUNK = 1 << 16

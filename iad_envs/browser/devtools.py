@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -56,6 +57,16 @@ LAUNCHER = 'exec 3<&0 4>&1 </dev/null >/dev/null; "$@"; rm -rf "$IAD_PROFILE"'
 Listener = Callable[[str, dict[str, Any]], None]
 
 
+def has_process_groups() -> bool:
+    """Return whether a browser can be ended here together with all its processes."""
+    return hasattr(os, "killpg")
+
+
+def is_root() -> bool:
+    """Return whether this process is the superuser's."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
 def find_chromium(chromium: str | None = None) -> str:
     """Return the path of the Chromium executable.
 
@@ -63,8 +74,13 @@ def find_chromium(chromium: str | None = None) -> str:
         chromium: Path or name of the browser. Default: `$IAD_CHROMIUM`, else the usual names on the path.
 
     Raises:
-        BrowserNotFound: There is no Chromium. The error text says what to install.
+        BrowserNotFound: There is no Chromium, or the system can't run one. The error text says what to do.
     """
+    if not has_process_groups():
+        raise BrowserNotFound(
+            f"expected a system with process groups, such as Linux or macOS, to run a browser in, got {sys.platform}; "
+            "on Windows use WSL"
+        )
     named = chromium or os.environ.get(CHROMIUM_VARIABLE)
     for name in [named] if named else NAMES:
         found = shutil.which(name)
@@ -116,7 +132,7 @@ class Browser:
         to_read, self._to = os.pipe()
         self._from, to_write = os.pipe()
         # Only root can't use the browser's sandbox.
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        sandbox = ["--no-sandbox"] if is_root() else []
         command = [executable, *FLAGS, *sandbox, *flags, f"--user-data-dir={self._profile}"]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
         self._process = subprocess.Popen(

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from iad_envs.browser.devtools import FLAGS, MAX_FOLDER, find_chromium
+from iad_envs.browser.devtools import FLAGS, MAX_FOLDER, find_chromium, is_root
 from iad_envs.browser.errors import BrowserGone, BrowserNotFound
 
 CHROMEDRIVER_VARIABLE = "IAD_CHROMEDRIVER"
@@ -165,7 +165,7 @@ def _driver(server: str, executable: str, profile: str, size: tuple[int, int]) -
     options = Options()
     options.binary_location = executable
     # Only root can't use the browser's sandbox.
-    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    sandbox = ("--no-sandbox",) if is_root() else ()
     for flag in (*FLAGS, *MORE_FLAGS, *sandbox, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     width, height = size

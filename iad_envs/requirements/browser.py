@@ -17,9 +17,11 @@ CHROMIUM = {
 
 
 def _browser(limit_s: float) -> str:
-    from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+    from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium, has_process_groups
     from iad_envs.browser.errors import BrowserGone, BrowserNotFound, PageTimeout
 
+    if not has_process_groups():
+        raise Missing({}, "needs Linux or macOS; on Windows use WSL")
     try:
         executable = find_chromium()
     except BrowserNotFound as error:

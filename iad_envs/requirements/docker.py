@@ -32,7 +32,7 @@ def starting(platform: str = sys.platform, systemd: Path = Path("/run/systemd/sy
 def without_sdk(limit_s: float) -> Missing | None:
     """Return the problem with the engine at the default socket. None if it answers or uses another socket."""
     host = os.environ.get("DOCKER_HOST", f"unix://{SOCKET}")
-    if not host.startswith("unix://"):
+    if not (host.startswith("unix://") and hasattr(socket, "AF_UNIX")):
         return None
     try:
         with socket.socket(socket.AF_UNIX) as line:

@@ -9,19 +9,19 @@
 The same configuration goes on where it stopped; another one is refused.
 """
 
-import fcntl
 import json
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 from iad_policy.errors import IADError
 from iad_policy.hashing import dumps
 from iad_policy.recording.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
 from iad_policy.recording.atomic import PART, write_atomically
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.recording.folder_lock import FolderInUse, FolderLock, lock_folder
 from iad_policy.recording.jsonl import LineFile, read_lines
 
 CONFIG = "config.json"
@@ -73,7 +73,7 @@ class RunFolder:
                 "another folder"
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        self._lock: BinaryIO = self._locked()
+        self._lock: FolderLock = self._locked()
         try:
             if is_fresh:
                 self._forget()
@@ -157,17 +157,14 @@ class RunFolder:
         answered = (line for line in read_lines(self.path / ANSWERS) if line.get("item") != RESET)
         return any(not record.is_unfinished for record in episodes) or any(True for _ in answered)
 
-    def _locked(self) -> BinaryIO:
-        lock = (self.path / LOCK).open("ab")
+    def _locked(self) -> FolderLock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
+            return lock_folder(self.path / LOCK)
+        except FolderInUse:
             raise RunFolderError(
                 f"expected a folder that no other process writes to, got {self.path}, which one does; wait for it, or "
                 "name another folder"
             ) from None
-        return lock
 
 
 def _differences(name: str, there: Any, now: Any) -> Iterator[str]:

@@ -270,7 +270,10 @@ def _to_disk(folder: Path) -> None:
     """Flush all files of the folder to disk before it is renamed, in case the machine crashes."""
     paths: Iterable[Path] = (*folder.rglob("*"), folder)
     for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
+        is_folder = path.is_dir()
+        if is_folder and not hasattr(os, "O_DIRECTORY"):
+            continue  # Windows opens no folders
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)  # Windows syncs no file that is only read
         try:
             os.fsync(descriptor)
         finally:

@@ -184,13 +184,21 @@ _launchers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], LauncherClient] =
 _lock = threading.Lock()
 
 
+def require_linux() -> None:
+    """Check that the kernel is Linux.
+
+    Raises:
+        SandboxUnavailable: It is another one.
+    """
+    if sys.platform != "linux":
+        raise unavailable(f"the system {sys.platform}")
+
+
 def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> LauncherClient:
     """Return this process's launcher for these paths. It is started on first use."""
     key = (os.getpid(), masked, command or (sys.executable,))
     with _lock:
         if key not in _launchers or not _launchers[key].usable:
-            if sys.platform != "linux":
-                raise unavailable(f"the system {sys.platform}")
             _launchers[key] = LauncherClient(masked, key[2])
         return _launchers[key]
 
@@ -207,4 +215,5 @@ def _renew_lock() -> None:
 
 
 atexit.register(_end_launchers)
-os.register_at_fork(after_in_child=_renew_lock)
+if hasattr(os, "register_at_fork"):  # where a process can be forked
+    os.register_at_fork(after_in_child=_renew_lock)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iad_envs.bash.embedded.client import EmbeddedSandbox, SupervisorClient
-from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher
+from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher, require_linux
 from iad_envs.bash.sandbox import FrozenState, SandboxLimits, Setup
 from iad_envs.bash.setup import digest, unpack
 
@@ -50,6 +50,7 @@ def open_embedded(
     Raises:
         SandboxUnavailable: This machine does not allow such sandboxes. The error text says how to fix it.
     """
+    require_linux()
     masked = tuple(sorted({*hidden_paths(), *(os.path.realpath(path) for path in hide)}))
     host = launcher(masked, tuple(launch))
     return _open(host, _template(host, setup, limits), limits)

@@ -150,6 +150,8 @@ def _tried(name: str, make: Callable[[str], Any], parts: Requirements, needs: Se
         finally:
             env.close()
     except Exception as error:  # whatever is wrong with it, the other checks go on
+        if getattr(error, "is_missing", False):  # the machine is not made for it
+            return Finding(name, "missing", shortened(error))
         return Finding(name, "broken", shortened(error), is_needed=True)
 
 

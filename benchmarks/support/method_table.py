@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import gymnasium as gym
-from figures import ROOT, figure
+from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise

@@ -3,7 +3,7 @@
 from typing import Any
 
 import gymnasium as gym
-from figures import ROOT, figure
+from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper

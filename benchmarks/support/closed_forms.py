@@ -6,9 +6,10 @@ Run with --full only, as it takes a minute or two. `tests/iad_policy/closed_form
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from figures import figure
+from support.figures import figure
 
 from tests.iad_policy.closed_forms import cells, fits
 
