@@ -14,6 +14,7 @@ SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
 LUCENE := .venv-lucene
 BROWSER := $(VENV)/.browser
 
@@ -32,14 +33,14 @@ demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
 		--agent shopper --verifier proxy --out runs/demo --fresh
 
-test: $(READY) $(BROWSER)
+test: $(READY_DEV) $(BROWSER)
 	$(PY) -m pytest -n auto -m "not slow"
 
-test-full: $(READY) $(BROWSER) postgres training trackers ray
+test-full: $(READY_DEV) $(BROWSER) postgres training trackers ray
 	$(PY) -m pytest -n auto
 
 # The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
-test-docker: $(READY)
+test-docker: $(READY_DEV)
 	$(PY) -m pip install --quiet --editable ".[docker]"
 	tests/full/docker_engine.sh $(PY) -m pytest tests/full/test_docker_sandbox.py -p no:xdist
 
@@ -55,11 +56,11 @@ $(LUCENE)/.ready: pyproject.toml $(READY)
 	touch $@
 
 # On a server that the tests start; skipped with the reason where its programs are not installed.
-test-postgres: $(READY) postgres
+test-postgres: $(READY_DEV) postgres
 	$(PY) -m pytest tests/full/test_bird_postgres.py -p no:xdist
 
 # The driver, and the server's programs where that is possible without asking; without them tests are skipped.
-postgres: $(READY)
+postgres: $(READY_DEV)
 	@$(PY) -m pip install --quiet --editable ".[postgres]" || \
 		echo "The driver psycopg can't be installed: the tests on PostgreSQL are skipped." >&2
 	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then :; \
@@ -72,46 +73,47 @@ postgres: $(READY)
 	fi
 
 # What reads exports: PyTorch first, in the version that the tests were run with, so that nothing larger is chosen.
-training: $(READY)
+training: $(READY_DEV)
 	@$(PY) -c 'import torch' 2>/dev/null || $(PY) -m pip install --quiet torch==2.13.0 || \
 		echo "PyTorch can't be installed: the tests of training are skipped." >&2
 	@$(PY) -m pip install --quiet --editable ".[export,training]" || \
 		echo "datasets and trl can't be installed: their tests are skipped." >&2
 
 # Clusters of two processes and of two nodes on this machine, which the tests start and stop.
-test-ray: $(READY) ray
+test-ray: $(READY_DEV) ray
 	$(PY) -m pytest tests/full/test_ray.py tests/full/test_ray_nodes.py -p no:xdist
 
-ray: $(READY)
+ray: $(READY_DEV)
 	@$(PY) -m pip install --quiet --editable ".[ray]" || echo "Ray can't be installed: its tests are skipped." >&2
 
-trackers: $(READY)
+trackers: $(READY_DEV)
 	@$(PY) -m pip install --quiet --editable ".[mlflow,wandb,tensorboard]" || \
 		echo "The trackers' packages can't be installed: their tests are skipped." >&2
 
 # Nothing is fetched while it is built, and a warning is an error.
-docs: $(READY)
+docs: $(READY_DEV)
 	$(PY) -m sphinx -W --keep-going -q docs build/docs
 	@echo "The site is in build/docs: open build/docs/index.html, or python -m http.server -d build/docs"
 
 check: lint test
 
-lint: $(READY)
+lint: $(READY_DEV)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-bench: $(READY) $(BROWSER)
+bench: $(READY_DEV) $(BROWSER)
 	@for file in benchmarks/*.py; do \
 		case $$file in benchmarks/figures.py|benchmarks/bundled.py|benchmarks/closed_forms.py|benchmarks/method_table.py) ;; *) $(PY) $$file || exit 1 ;; esac; \
 	done
 
 setup: $(READY)
 
+# The product and no more. A name that only complains (a pyenv shim) is no Python.
 $(READY): pyproject.toml
-	@set -e; \
+	@set -e; found=; \
 	for python in python3.13 python3.12 python3.11 python3; do \
-		if command -v $$python >/dev/null && $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then found=$$python; break; fi; \
+		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
 	done; \
 	if [ -z "$$found" ]; then echo "iad needs Python 3.11 or newer, and found none; install one and run make again." >&2; exit 1; fi; \
 	if ! $$found -c 'import venv, ensurepip' 2>/dev/null; then \
@@ -121,10 +123,16 @@ $(READY): pyproject.toml
 			echo "iad needs the Python module venv: sudo apt-get install python3-venv, then run make again." >&2; exit 1; \
 		fi; \
 	fi; \
-	echo "Setting up $(VENV) with $$($$found --version): once, some minutes and 1.2 GB ..."; \
+	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 600 MB ..."; \
 	$$found -m venv $(VENV); \
-	$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"; \
-	touch $(READY)
+	$(PY) -m pip install --quiet --editable .; \
+	touch $@
+
+# What tests, types, plots and the documentation need as well.
+$(READY_DEV): $(READY)
+	@echo "Adding to $(VENV) what tests and documentation need: once, about two minutes and 550 MB more ..."
+	@$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"
+	@touch $@
 
 # Sketch2Code draws pages in a browser, and one environment shops in it; nothing else needs one.
 $(BROWSER): $(READY)

@@ -28,14 +28,14 @@ from iad_policy.agents.language import LanguageAgent
 from iad_policy.analysis.results import Heading, Results
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
+from iad_policy.information import Information
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.call_context import current_call
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
-from iad_policy.runtime.answerer import Cast
-from iad_policy.types import Information
+from iad_policy.runtime.components import Components
 
 N_STEPS = 5
 N_WORKERS = 64
@@ -137,7 +137,7 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
     """Run a configuration with everything saved, and write its summary."""
     asked = RunConfig(**{"env": "Corridor", "agent": "fake", "verifier": "instant", "strategies": ("single",)} | config)
     cached = CachedModel(model, folder.with_suffix(".sqlite"))
-    components = Cast(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
+    components = Components(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
     runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: components)
     results = Results(Heading(asked, "proxy", asked.tasks, {}))
     with RunFolder(folder, runner.config()) as kept:

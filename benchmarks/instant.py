@@ -10,8 +10,9 @@ import gymnasium as gym
 
 from iad_envs.spaces import UnicodeText
 from iad_policy import All, Candidate, Commit, IADPolicyWrapper, State, Verdict
+from iad_policy.information import Information
 from iad_policy.strategies import declaration_of, find_strategy, options_of
-from iad_policy.types import Information, Outcome
+from iad_policy.types import Outcome
 
 MAX_STEPS = 6
 ACTIONS = ("go north", "go south", "go west", "go east")

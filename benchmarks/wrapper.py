@@ -16,7 +16,7 @@ from figures import figure, in_fresh_process
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, Propose, State, Verdict, per_step
-from iad_policy.types import Information
+from iad_policy.information import Information
 
 N_IMPORTS = 5
 N_PAGES = 500

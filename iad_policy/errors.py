@@ -10,13 +10,15 @@ IADError
 ├── StorageError       what was done can't be kept: the disk is full, say
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
 ├── EngineError        an engine can't run episodes, or not these
-├── MissingExtra       an optional package is not installed; the message names the extra
+├── MissingExtra       a package is not installed; the message has the command that installs it
 └── ModelError         a language model could not answer; `kind` says why
 """
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from subprocess import list2cmdline
 from typing import Any
 
 
@@ -100,10 +102,21 @@ def _near(given: str, names: list[str]) -> list[str]:
 
 
 class MissingExtra(IADError, ImportError):
-    """A package that only some users need is not installed."""
+    """A package that only some users need is not installed.
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"expected the package {package!r}, which is not installed; pip install -e '.[{extra}]'")
+    Args:
+        package: Its name.
+        extra: The extra of this project that has it; none where the package is installed by its own name.
+    """
+
+    def __init__(self, package: str, extra: str = "") -> None:
+        command = f"pip install -e '.[{extra}]'" if extra else install_command(package)
+        super().__init__(f"expected the package {package!r}, which is not installed; {command}")
+
+
+def install_command(package: str) -> str:
+    """Return what installs a package for this interpreter: a bare `pip` may be another one's."""
+    return list2cmdline([sys.executable, "-m", "pip", "install", package])
 
 
 class ModelError(IADError):

@@ -93,6 +93,24 @@ def instantiate(kind: str, name: str, own: Any, *given: Any, **options: Any) -> 
     return own(*given, **options)
 
 
+def with_defaults(component: Any, protocol: type) -> Any:
+    """Return a component with every member of a protocol: those that it lacks get the protocol's value.
+
+    Raises:
+        TypeError: It can't be given attributes.
+    """
+    for name in protocol.__annotations__:
+        if not hasattr(component, name):
+            try:
+                setattr(component, name, getattr(protocol, name))
+            except (AttributeError, TypeError):
+                raise TypeError(
+                    f"expected a component that has {name} or can be given it, got {type(component).__name__}; declare "
+                    f"{name} = {getattr(protocol, name)!r} in its class"
+                ) from None
+    return component
+
+
 def with_source_digest(name: str, thing: Any) -> str:
     """Return a name with a digest of the thing's source and of the module that it is in, unless it is ours.
 

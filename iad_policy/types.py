@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, replace
 from operator import add
 from random import Random
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
+from iad_policy.information import Information
 
 SHOWN_CHARS = 60
 """Of an observation, in the repr of a state."""
-
-Information = Literal["oracle", "proxy", "self", "learned"]
-"""What a verifier knows: gold; no gold, but execution or matching; a model's opinion; a trained model."""
 
 
 class Usage(NamedTuple):
@@ -290,6 +288,17 @@ class Agent(Protocol):
         ...
 
 
+class LoadedAgent(Agent, Protocol):
+    """An agent as the runtime uses it: optional members that its author left out have these values."""
+
+    identity: str = ""
+    """Names everything that its answers depend on; "" stands for its name and a digest of its source."""
+    information: str = ""
+    """`oracle` for an agent that is shown gold."""
+    model: Any = None
+    """Its language model, if it has one: it also answers for roles, behind the run's cache."""
+
+
 class Verifier(Protocol):
     """Scores candidates before one is committed.
 
@@ -305,6 +314,17 @@ class Verifier(Protocol):
         ...
 
 
+class LoadedVerifier(Verifier, Protocol):
+    """A verifier as the runtime uses it: optional members that its author left out have these values."""
+
+    identity: str = ""
+    """Names everything that its verdicts depend on; "" stands for its name and a digest of its source."""
+    per_candidate: bool = False
+    """Whether each candidate is verified in a call of its own, which can run in parallel."""
+    model: Any = None
+    """Its language model, if it has one."""
+
+
 class Roles(Protocol):
     """Answers `Ask`: the critic, judge, ranker, evaluator, summariser, reflector and paraphraser."""
 
@@ -314,6 +334,15 @@ class Roles(Protocol):
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the role's text about the subject (candidates, states or texts)."""
         ...
+
+
+class LoadedRoles(Roles, Protocol):
+    """Roles as the runtime uses them: optional members that their author left out have these values."""
+
+    identity: str = ""
+    """Names everything that the texts depend on; "" stands for `source`."""
+    model: Any = None
+    """The language model that answers, if there is one."""
 
 
 class PublicInfo(dict[str, Any]):

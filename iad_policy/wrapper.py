@@ -23,7 +23,7 @@ from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no
 from iad_policy.strategies import Strategy, load_strategy, require_verifier
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.strategies.building_blocks.stop import StopRule
-from iad_policy.types import Agent, Candidate, Decision, Roles, State, Usage, Verifier
+from iad_policy.types import Agent, Candidate, Decision, LoadedVerifier, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
 from iad_policy.world import adapt
 
@@ -252,7 +252,7 @@ class IADPolicyWrapper:
         return replace(decision, notes=(*decision.notes, note))
 
 
-def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> Verifier | None:
+def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> LoadedVerifier | None:
     if isinstance(verifier, str) and verifier == NO_VERIFIER:
         return None
     if verifier is not None:

@@ -20,8 +20,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from iad_envs.sketch2code.images import Image, opencv  # noqa: E402
-
+from iad_envs.browser.images import Image, opencv  # noqa: E402
 from iad_envs.sketch2code.layout import Box  # noqa: E402
 from iad_envs.sketch2code.renderer import Renderer  # noqa: E402
 from iad_envs.sketch2code.sketcher import draw_sketch  # noqa: E402

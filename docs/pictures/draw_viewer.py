@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from iad_envs.selenium_browser import SeleniumBrowser
-from iad_policy.evaluation.episodes import read_episodes
+from iad_envs.browser.selenium import SeleniumBrowser
+from iad_policy.recording.episode_record import read_episodes
 
 HERE = Path(__file__).parent
 RUN = HERE.parents[1] / "runs" / "demo"

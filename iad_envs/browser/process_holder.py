@@ -1,6 +1,6 @@
 """Runs a driver and its browser in a process group of their own, for as long as its standard input stays open.
 
-A program of its own that `iad_envs.browser.selenium` starts with the profile's folder and the driver's command. When the
+Started by `iad_envs.browser.selenium` as a program, with the profile folder and the command of the driver. When the
 process that holds the other end of its input dies, for whatever reason, it ends the group and removes the folder.
 """
 

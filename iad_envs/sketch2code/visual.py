@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iad_envs.browser.images import Image, opencv
-from iad_envs.sketch2code.assignment import cheapest_pairs
 from iad_envs.sketch2code.blocks import TextBlock, rewritten, text_blocks
 from iad_envs.sketch2code.colours import colour_difference
 from iad_envs.sketch2code.layout import Box
@@ -88,7 +87,7 @@ def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock])
     costs = _with_neighbours(_costs(ours, theirs, ratios))
     pairs = [
         (ours[row], theirs[column], ratio)
-        for row, column in cheapest_pairs(costs)
+        for row, column in _cheapest_pairs(costs)
         if (ratio := _ratio(ours[row].text, theirs[column].text, ratios)) >= ALIKE
     ]
     if not pairs:
@@ -124,6 +123,14 @@ def _ratio(one: str, other: str, ratios: Ratios) -> float:
     if known is None:
         known = ratios[one, other] = SequenceMatcher(None, one, other).ratio()
     return known
+
+
+def _cheapest_pairs(costs: Costs) -> list[tuple[int, int]]:
+    """Return (row, column) pairs of the lowest total cost, by row; as many as the smaller side has."""
+    from scipy.optimize import linear_sum_assignment  # 0.2 s of CPU, needed for the visual metrics only
+
+    rows, columns = linear_sum_assignment(costs)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def _area(block: TextBlock) -> float:
@@ -194,7 +201,7 @@ def _merge_once(blocks: list[TextBlock], paired: Callable[[list[TextBlock]], lis
 
 def _paired_costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> list[float]:
     costs = _costs(ours, theirs, ratios)
-    return [float(costs[pair]) for pair in cheapest_pairs(costs)]
+    return [float(costs[pair]) for pair in _cheapest_pairs(costs)]
 
 
 def _merge(one: TextBlock, other: TextBlock) -> TextBlock:

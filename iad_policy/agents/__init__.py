@@ -1,4 +1,4 @@
-"""Base agents: what proposes. To add one: write its file, and name it in `AGENTS`; your own is `module:object`."""
+"""Base agents propose actions. To add one, write its file and name it in `AGENTS`; your own is `module:object`."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.registry import instantiate, load_object, load_own
-from iad_policy.types import Agent, Candidate, Feedback, State
+from iad_policy.registry import instantiate, load_object, load_own, with_defaults
+from iad_policy.types import Agent, Candidate, Feedback, LoadedAgent, State
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
@@ -28,13 +28,13 @@ AGENTS: Mapping[str, str] = {
     "stubborn": "iad_policy.agents.synthetic:stubborn",
     "over-reflector": "iad_policy.agents.synthetic:over_reflector",
 }
-"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+"""Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 
 
 class FunctionAgent:
     """A plain function `f(observation, info) -> action` as an agent.
 
-    It is given the optional keywords its signature names: `feedback`, `temperature`, `rng`.
+    It receives the optional keywords that its signature names: `feedback`, `temperature`, `rng`.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -55,36 +55,36 @@ class FunctionAgent:
         return answer if isinstance(answer, Candidate) else Candidate(answer)
 
 
-def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any) -> Agent:
+def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any) -> LoadedAgent:
     """Return an agent.
 
     Args:
         agent: A name (`"shopper"`, `"litellm:gpt-4o-mini"`), `module:object` of your own (a class, called with the
-            environment and the options; an object with `propose`; a function), such an object, or such a function.
+            environment and the options, an object with `propose`, or a function), such an object, or such a function.
         env: The environment it will act in.
-        options: Of the agent that is made, such as `max_tokens=`.
+        options: Options of the agent that is created, such as `max_tokens=`.
 
     Raises:
-        UnknownName: No such name, or no such option.
-        TypeError: Neither a name nor something that proposes, or options for what is made already.
+        UnknownName: There is no such name, or no such option.
+        TypeError: It is neither a name nor something that proposes, or options were given for an existing object.
     """
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
         if name in AGENTS:
-            return _made(name, env, argument, options)
+            return with_defaults(_made(name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
         own = load_own("agent, litellm:<model> for a language model", agent, AGENTS)
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
-        return agent
+        return with_defaults(agent, LoadedAgent)  # type: ignore[no-any-return]
     if callable(agent):
-        return FunctionAgent(agent)
+        return with_defaults(FunctionAgent(agent), LoadedAgent)  # type: ignore[no-any-return]
     raise TypeError(
         f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}"
     )
 
 
 def asks_a_model(agent: str) -> bool:
-    """Say whether a name is that of a language model's agent, which takes sampling options."""
+    """Return whether a name stands for an agent with a language model, which takes sampling options."""
     name = agent.partition(":")[0]
     return name in AGENTS and "model" in inspect.signature(load_object(AGENTS[name])).parameters
 

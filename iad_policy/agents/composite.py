@@ -19,12 +19,12 @@ OLD_PART_CHARS = 600
 
 
 class CompositeAgent(LanguageAgent):
-    """Proposes a composite action; one call a proposal. See `LanguageAgent`.
+    """Proposes a composite action with one call per proposal. See `LanguageAgent`.
 
-    The first answer has a plan, a thought, a command and an explanation, the later ones a thought, a command and an
-    explanation; a status says CONTINUE or DONE. Only the command goes to the environment; all are the candidate's
-    `parts`, each with its log-probability where the model gives those of its tokens. The history is compacted: the
-    earlier answers, and of the pages only the one seen now.
+    The first answer has a plan, a thought, a command and an explanation. Later answers have no plan. A status says
+    CONTINUE or DONE. Only the command goes to the environment. All of them are the candidate's `parts`, each with its
+    log-probability if the model returns those of its tokens. The history is compact: all earlier answers, but only the
+    current page.
     """
 
     kind = "composite"
@@ -47,7 +47,7 @@ class CompositeAgent(LanguageAgent):
         return Candidate(action, texts.get("thought", ""), logprobs=answer.logprobs, parts=parts)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Return what the model is asked in a state: to plan in the first, to go on in the others."""
+        """Return the messages for a state: the first state asks for a plan, later ones for the next command."""
         role = self.roles[1 if state.history else 0]
         return self.prompt(role, state, feedback, history=_compacted(state)).messages()
 
@@ -59,7 +59,7 @@ def composite_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **o
 
 
 def parts_of(answer: Completion) -> tuple[Part, ...]:
-    """Return the parts of an answer; their log-probabilities add up to the answer's."""
+    """Return the parts of an answer. Their log-probabilities add up to the answer's."""
     found = read_parts(answer.text, HEADINGS)
     ends = (*(start for _, start, _ in found[1:]), math.inf)
     return tuple(
@@ -74,7 +74,7 @@ def _logprob(answer: Completion, start: float, end: float) -> float | None:
 
 
 def _compacted(state: State) -> str:
-    """Return the earlier answers, without what was seen."""
+    """Return the earlier answers, without the observations."""
     if not state.history:
         return ""
     first = max(0, len(state.history) - N_OLD_TURNS)

@@ -1,4 +1,4 @@
-"""A language model as the base agent: puts a state into a prompt, and reads an action from the answer."""
+"""A language model as the base agent: it renders a state as a prompt and reads an action from the answer."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -18,31 +18,31 @@ from iad_policy.types import Candidate, Feedback, State
 Style = Literal["direct", "cot", "few-shot"]
 STYLES: tuple[str, ...] = get_args(Style)
 OPTIONS = ("temperature", "max_tokens", "top_p", "logprobs")
-"""Of every agent that asks a model, as its name can't carry them."""
+"""Options of every agent that asks a model. They can't be part of its name."""
 SHOWN_CHARS = 200
-"""Of an answer that can't be read, in the error that says so."""
+"""Characters of an unreadable answer that its error message quotes."""
 
 
 class LanguageAgent:
-    """Proposes what a language model answers.
+    """Asks a language model for each action.
 
-    An answer that can't be read is a candidate with `error` that says what was expected, its text in `thought`. A model
-    that can't answer at all raises `ModelError`.
+    An answer that can't be read becomes a candidate whose `error` says what was expected, with the text as `thought`.
+    If the model can't answer at all, `ModelError` is raised.
 
     Args:
         model: A litellm name or an object with `complete`.
         prompts: An environment's prompt files.
-        style: `direct` asks for the action alone, `cot` for reasoning before it, `few-shot` for the action alone after
+        style: `direct` asks for the action alone, `cot` for reasoning first, `few-shot` for the action alone after
             worked examples.
-        space: The action space, if actions are not texts: `Discrete` asks for a whole number.
-        temperature: Where the strategy gives none; independent samples need some.
-        max_tokens: Of an answer.
-        top_p: Of a model given by name; None for the provider's own.
-        logprobs: Of a model given by name: whether its tokens' log-probabilities are asked for.
+        space: The action space if actions are not texts. `Discrete` asks for a whole number.
+        temperature: The default if the strategy gives none. Independent samples need more than 0.
+        max_tokens: Maximum length of an answer.
+        top_p: Nucleus sampling of a model given by name. None keeps the provider's default.
+        logprobs: Whether to ask a model given by name for the log-probabilities of its tokens.
     """
 
     heading = "Action"
-    """What the line with the action begins with."""
+    """The word before the colon on the line with the action."""
 
     def __init__(
         self,
@@ -68,19 +68,19 @@ class LanguageAgent:
 
     @property
     def identity(self) -> str:
-        """Names all that its answers depend on: model, style, prompt texts and sampling."""
+        """Everything its answers depend on: model, style, prompt texts and sampling."""
         texts = self._prompts.digest([*self.roles, "refine"])
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
         return f"{identity_of(self.model)} {self.kind} prompts={texts} {sampling}"
 
     @property
     def kind(self) -> str:
-        """Which agent it is."""
+        """The style, or the name of the agent's kind."""
         return self._style
 
     @property
     def roles(self) -> Sequence[str]:
-        """The prompts it uses, beside `refine`."""
+        """The prompts it uses in addition to `refine`."""
         return [f"actor_{self.kind}"]
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
@@ -97,16 +97,16 @@ class LanguageAgent:
         return Candidate(action, thought="" if body is None else thought, logprobs=answer.logprobs)
 
     def complete(self, messages: Messages, temperature: float | None) -> Completion:
-        """Return the model's answer, at the agent's own temperature where none is given."""
+        """Return the model's answer. Without a temperature the agent's own applies."""
         temperature = self._temperature if temperature is None else temperature
         return self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Return what the model is asked in a state."""
+        """Return the messages that ask for an action in a state."""
         return self.prompt(self.roles[0], state, feedback).messages()
 
     def prompt(self, role: str, state: State, feedback: Feedback | None, **values: str) -> Prompt:
-        """Return a prompt about a state; values go before those that describe it."""
+        """Return a prompt about a state. Values given here override those that describe the state."""
         refine = "" if feedback is None else self._prompts.render("refine", feedback=feedback.text).user
         described = {**state_values(state), "refine": refine, "answer_format": self._format()}
         return self._prompts.render(role, **{**described, **values})
@@ -118,7 +118,7 @@ class LanguageAgent:
         return f"An action is a whole number from {first} to {last}."
 
     def _read(self, text: str, state: State) -> tuple[Any, str]:
-        """Return the action and "", or None and what was expected."""
+        """Return the action and "", or None and the error message."""
         action = self._action(text, state)
         return (action, "") if action is not None else (None, self._expected(text, state))
 
@@ -149,14 +149,14 @@ def language_agent(
 
     Args:
         env: The environment it will act in.
-        model: A litellm name or an object with `complete`. A name may carry the style: `gpt-4o-mini#cot`.
-        style: See `LanguageAgent`, as for the options.
-        options: As `LanguageAgent` takes them.
+        model: A litellm name or an object with `complete`. A name may include the style: `gpt-4o-mini#cot`.
+        style: How the model is asked. See `LanguageAgent`.
+        options: Further options of `LanguageAgent`.
 
     Raises:
-        ValueError: No model's name.
+        ValueError: The model's name is empty.
         TypeError: The actions are neither texts nor `Discrete`.
-        UnknownName: No such style, or no such option.
+        UnknownName: There is no such style, or no such option.
     """
     if isinstance(model, str) and "#" in model:
         model, _, named = model.rpartition("#")
@@ -166,15 +166,15 @@ def language_agent(
 
 
 def paper_agent(env: gym.Env[Any, Any], kind: type[AgentT], model: str | LanguageModel, **options: Any) -> AgentT:
-    """Return an agent of a paper for an environment; see `language_agent`.
+    """Return a paper's agent for an environment. See `language_agent`.
 
     Raises:
-        TypeError: The environment's answers need reading of their own.
+        TypeError: The environment has its own way of reading answers.
     """
     if defaults_of(env).language != Defaults().language:
         raise TypeError(
-            f"expected litellm:<model> in {env_id(env)}, whose answers are read in a way of their own, got "
-            f"{kind.kind}:<model>; take that"
+            f"expected litellm:<model> in {env_id(env)}, which has its own way of reading answers, got "
+            f"{kind.kind}:<model>; use litellm:<model>"
         )
     return made_for(env, kind, model, **options)
 
@@ -182,7 +182,7 @@ def paper_agent(env: gym.Env[Any, Any], kind: type[AgentT], model: str | Languag
 def made_for(
     env: gym.Env[Any, Any], kind: type[AgentT], model: str | LanguageModel, style: Style = "direct", **options: Any
 ) -> AgentT:
-    """Return an agent of a kind with an environment's prompts and action space."""
+    """Return an agent of the given class with an environment's prompts and action space."""
     for option in options:
         if option not in OPTIONS:
             raise UnknownName("option of a language model's agent", option, OPTIONS)
@@ -196,7 +196,7 @@ def _discrete(space: "gym.Space[Any] | None") -> gym.spaces.Discrete | None:
         return space
     raise TypeError(
         f"expected an action space of texts or Discrete, got {space}; a language agent can't write other actions. "
-        "Write an agent of your own: an object with propose(), or a function f(observation, info)"
+        "Write your own agent: an object with propose(), or a function f(observation, info)"
     )
 
 

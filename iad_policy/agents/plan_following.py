@@ -1,4 +1,4 @@
-"""Any agent as one that heeds a plan: what keyless agents need to profit from a summary, as they read no notes."""
+"""Wraps any agent so that it follows a plan in its notes: rule-based agents can't read the notes of a summary."""
 
 from random import Random
 from typing import Any
@@ -12,27 +12,25 @@ from iad_policy.types import Agent, Candidate, Feedback, State
 
 
 class PlanFollowingAgent:
-    """An agent that follows the plan in its notes as long as it can, and is another agent otherwise.
+    """An agent that follows the plan in its notes as long as it can, and otherwise asks another agent.
 
-    A plan is left where what was done is not what it says, or where its last action was not accepted.
+    It leaves the plan when the actions so far differ from it, or when its last action was not accepted.
 
     Args:
         env: The environment.
-        agent: The other agent's name; by default the environment's keyless one.
+        agent: The other agent's name. By default it is the environment's rule-based agent.
     """
 
     def __init__(self, env: gym.Env[Any, Any], agent: str | Agent | None = None) -> None:
         name = agent if agent is not None else defaults_of(env).agent
         self._agent = load_agent(name, env)
-        inner = getattr(self._agent, "identity", "") or (name if isinstance(name, str) else type(name).__name__)
+        inner = self._agent.identity or (name if isinstance(name, str) else type(name).__name__)
         self.identity = f"heeding {inner}"
-        if hasattr(self._agent, "model"):
-            self.model = self._agent.model
-        if hasattr(self._agent, "information"):
-            self.information = self._agent.information  # one that knows gold knows it here too
+        self.model = self._agent.model
+        self.information = self._agent.information  # an agent that knows gold knows it here too
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
-        """Return the plan's next action, else what the other agent proposes."""
+        """Return the plan's next action, or else the other agent's proposal."""
         planned = None if feedback is not None else _next_step(state)
         if planned is not None:
             return Candidate(planned, thought="As planned.")

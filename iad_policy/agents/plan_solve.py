@@ -1,4 +1,4 @@
-"""Plan & Solve, as InterCode runs it (arXiv 2306.14898): a numbered plan first, then one step of it a turn."""
+"""Plan & Solve, as InterCode runs it (arXiv 2306.14898): a numbered plan first, then one step of it per turn."""
 
 import math
 import re
@@ -17,10 +17,10 @@ NUMBER = re.compile(r"^\W*(?:step\s*)?\d+\W+\s*", re.IGNORECASE)
 
 
 class PlanSolveAgent(LanguageAgent):
-    """Proposes the action for the next step of a plan; two calls for the first proposal, one for every later one.
+    """Proposes the action for the next step of a plan. The first proposal takes two calls, every later one takes one.
 
-    The plan is a part of the first action, so it is found in the history; a state without one is planned for anew. When
-    all steps are done, the model is asked to put right what is missing, or to finish. See `LanguageAgent`.
+    The plan is a part of the first action, so the agent finds it in the history. A state without a plan gets a new one.
+    When all steps are done, the model is asked to correct what is missing, or to finish. See `LanguageAgent`.
     """
 
     kind = "plan-solve"
@@ -47,14 +47,14 @@ class PlanSolveAgent(LanguageAgent):
         return Candidate(action, "" if body is None else thought, logprobs=answer.logprobs, parts=parts)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Return what the model is asked first in a state: for a plan, or for the action of a step."""
+        """Return the first messages for a state: they ask for a plan, or for the action of a step."""
         plan, n_done = _plan_of(state)
         if plan is None:
             return self.prompt("plan", state, None).messages()
         return self.acting(state, plan.text, n_done, feedback)
 
     def acting(self, state: State, plan: str, n_done: int, feedback: Feedback | None) -> tuple[Mapping[str, Any], ...]:
-        """Return what the model is asked once there is a plan."""
+        """Return the messages that ask for an action once there is a plan."""
         steps = steps_of(plan)
         told = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
         if n_done < len(steps):
@@ -65,19 +65,19 @@ class PlanSolveAgent(LanguageAgent):
 
 
 def plan_solve_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PlanSolveAgent:
-    """Ask a language model for a plan first, then for its steps (Plan & Solve)."""
+    """Ask a language model for a plan first, then for the action of each step (Plan & Solve)."""
     return paper_agent(env, PlanSolveAgent, model, **options)
 
 
 def steps_of(plan: str) -> Sequence[str]:
-    """Return the steps of a plan: its numbered lines, or all lines where none is numbered."""
+    """Return the steps of a plan: its numbered lines, or all lines if none is numbered."""
     lines = [line.strip() for line in plan.splitlines() if line.strip()]
     numbered = [NUMBER.sub("", line) for line in lines if NUMBER.match(line)]
     return [step for step in numbered if step] or lines or ["do what the task asks for"]
 
 
 def _plan_of(state: State) -> tuple[Part | None, int]:
-    """Return the last plan that was made, and how many of its steps were carried out."""
+    """Return the latest plan and the number of its steps that were carried out."""
     for place in reversed(range(len(state.history))):
         for part in state.history[place].parts:
             if part.name == "plan":

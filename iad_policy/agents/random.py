@@ -1,4 +1,4 @@
-"""An agent that knows nothing: the floor under every comparison."""
+"""A random agent: the lower bound of every comparison."""
 
 from random import Random
 from typing import Any
@@ -9,7 +9,7 @@ from iad_policy.types import Candidate, Feedback, State
 
 
 class RandomAgent:
-    """Picks any available action; fills the pattern of an open one (`search[...]`) with words of the instruction."""
+    """Picks any available action, and fills an open one (`search[...]`) with random words of the instruction."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         self._space = env.action_space

@@ -1,4 +1,4 @@
-"""ReAct: a thought and an action in a dialogue whose earlier turns are the history (the agent of Q*Agent and ETO)."""
+"""ReAct: a thought and an action per turn, with earlier turns as a dialogue (the agent of Q*Agent and ETO)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +12,15 @@ from iad_policy.types import Feedback, State
 
 
 class ReActAgent(LanguageAgent):
-    """Proposes what a language model answers with thought and action, in a dialogue; one call a proposal.
+    """Asks a language model for a thought and an action in a dialogue, with one call per proposal.
 
-    The dialogue holds the earlier turns: what was observed, thought and done. See `LanguageAgent`.
+    The dialogue holds the earlier turns: observation, thought and action. See `LanguageAgent`.
     """
 
     kind = "react"
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Return the dialogue so far, and what is observed now."""
+        """Return the dialogue so far and the current observation."""
         asked = self.prompt("actor_react", state, feedback, history="").messages()
         return (*asked[:-1], *_dialogue(state), asked[-1])
 

@@ -1,4 +1,4 @@
-"""An agent that draws its candidates from prediction files of real systems: real model output without a key."""
+"""An agent that replays prediction files of real systems: real model output without an API key."""
 
 from pathlib import Path
 from random import Random
@@ -15,14 +15,14 @@ FOLDER = "predictions"
 
 
 class Replay:
-    """Of IAD/BIRD-v0: what recorded systems predicted, each system's answer once, in an order drawn per task.
+    """Replays recorded predictions in `IAD/BIRD-v0`: each system's answer once, in an order drawn per task.
 
-    Sample i is the i-th system's answer, beginning again after the last. A recording can't be refined: with feedback
-    the next answer is one that differs from the best and worst shown.
+    Sample i is the answer of system i, and starts over after the last system. A recording can't be refined: with
+    feedback, the next answer is one that differs from the best and worst candidates in it.
 
     Args:
         env: An environment with `predictions(path)`, which reads one system's file by task id.
-        path: A file, or a folder of files; by default `predictions/` in the environment's data.
+        path: A file, or a folder of files. By default it is `predictions/` in the environment's data.
     """
 
     takes_feedback = True
@@ -41,7 +41,7 @@ class Replay:
 
     @property
     def identity(self) -> str:
-        """Names all that its answers depend on: the recorded answers."""
+        """Everything its answers depend on: the recorded answers."""
         return f"replay {digest(self.systems)}"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:

@@ -1,7 +1,7 @@
-"""Test instruments: agents that know the right action, and err and mend as often as they are told to.
+"""Synthetic agents: they know the right action, and make and correct mistakes at configurable rates.
 
-With them what a strategy is worth can be worked out by hand and held against what it does. They are labelled `oracle`,
-as a verifier that reads gold is: the driver shows them gold, every table says so, and none is a result.
+With such agents the result of a strategy can be computed by hand and compared with a run. They are labelled `oracle`,
+like a verifier that reads gold: the driver gives them the gold, every table says so, and no number is a fair result.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,26 +13,27 @@ import gymnasium as gym
 from iad_policy.agents.random import RandomAgent
 from iad_policy.env_defaults import env_id
 from iad_policy.errors import UnknownName
+from iad_policy.information import Information
 from iad_policy.roles import NO_COMPLAINT
-from iad_policy.types import Candidate, Feedback, Information, State
+from iad_policy.types import Candidate, Feedback, State
 
 MAX_TRIES = 100
 
 Gold = Callable[[State], Any]
-"""The right action in a state."""
+"""Returns the right action in a state."""
 Mistakes = Callable[[State, Random], Any]
-"""A wrong action in a state."""
+"""Draws a wrong action in a state."""
 
 
 class Rates(NamedTuple):
-    """How often an instrument does what; all in [0, 1].
+    """Error and correction rates of a synthetic agent, all in [0, 1].
 
     Attributes:
-        epsilon: A plain proposal is a mistake.
-        tau: A mistake is drawn afresh; otherwise it is the one that is usual in the state.
-        sigma: Shown its mistake as Best, it finds the right action.
-        rho: The same where judge text names the error.
-        beta: Shown its right action with a review, it gives it up.
+        epsilon: Probability that a plain proposal is a mistake.
+        tau: Probability that a mistake is drawn independently. Otherwise it is the state's usual mistake.
+        sigma: Probability of correcting a mistake that feedback shows as Best.
+        rho: Probability of correcting that mistake if the judge's text names an error.
+        beta: Probability of giving up a right action that is shown with a review.
     """
 
     epsilon: float = 0.5
@@ -46,13 +47,13 @@ class SyntheticAgent:
     """An agent that knows gold.
 
     Args:
-        env: Where it acts; needed unless both functions are given.
-        rates: How often it does what.
-        ignores_feedback: Every proposal is a plain one.
-        is_stubborn: Whether plain proposals err is drawn once per state, not once per proposal.
-        gold: The right action; by default what the environment's reference says.
-        mistakes: Wrong ones; by default other available actions of the right one's kind, or that kind with words of the
-            instruction in it.
+        env: The environment it acts in. It may be None if both functions are given.
+        rates: The error and correction rates.
+        ignores_feedback: Whether every proposal is a plain one.
+        is_stubborn: Whether plain proposals are right or wrong per state, not per proposal.
+        gold: Returns the right action. By default it is read from the environment's reference.
+        mistakes: Draws wrong actions. By default they are other available actions of the right one's kind, or that
+            kind with words of the instruction in it.
     """
 
     information: Information = "oracle"
@@ -77,12 +78,12 @@ class SyntheticAgent:
 
     @property
     def identity(self) -> str:
-        """Names all that its answers depend on."""
+        """Everything its answers depend on."""
         kind = "stubborn" if self._is_stubborn else "mending" if self.takes_feedback else "noisy"
         return f"{kind} instrument, {', '.join(f'{name}={rate:g}' for name, rate in self.rates._asdict().items())}"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
-        """Return the right action or a mistake, as the rates have it."""
+        """Return the right action or a mistake, according to the rates."""
         right = self._gold(state)
         told = feedback if self.takes_feedback else None
         if told is None or told.best is None:
@@ -108,36 +109,36 @@ class SyntheticAgent:
 
 
 def noisy_oracle(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
-    """Oracle instrument: right with probability 1 - epsilon whatever it is told, its mistakes as various as tau says.
+    """Synthetic agent that ignores feedback: right with probability 1 - epsilon, mistakes vary with tau.
 
     Args:
-        env: See `SyntheticAgent`.
-        rates: Such as `"epsilon=0.4:tau=0.5"`.
-        given: `gold` and `mistakes`, see `SyntheticAgent`.
+        env: The environment it acts in. See `SyntheticAgent`.
+        rates: Rates as text, such as `"epsilon=0.4:tau=0.5"`.
+        given: The functions `gold` and `mistakes` of `SyntheticAgent`.
     """
     return SyntheticAgent(env, _rates(rates, Rates()), ignores_feedback=True, **given)
 
 
 def feedback_responsive(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
-    """Oracle instrument: mends a mistake with probability sigma shown it as Best, rho if judge text names the error.
+    """Synthetic agent that corrects a mistake shown as Best with probability sigma, or rho if judge text names it.
 
-    Arguments are as for `noisy_oracle`.
+    The arguments are those of `noisy_oracle`.
     """
     return SyntheticAgent(env, _rates(rates, Rates(sigma=0.3, rho=0.6)), **given)
 
 
 def stubborn(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
-    """Oracle instrument: repeats the same right or wrong answer until feedback shakes it.
+    """Synthetic agent that repeats the same right or wrong answer until feedback changes it.
 
-    Arguments are as for `noisy_oracle`.
+    The arguments are those of `noisy_oracle`.
     """
     return SyntheticAgent(env, _rates(rates, Rates(tau=0.0, sigma=0.3, rho=0.6)), is_stubborn=True, **given)
 
 
 def over_reflector(env: gym.Env[Any, Any] | None, rates: str = "", **given: Any) -> SyntheticAgent:
-    """Oracle instrument: mends mistakes, and breaks a right answer with probability beta when it is reviewed.
+    """Synthetic agent that corrects mistakes, and gives up a right answer with probability beta when it is reviewed.
 
-    Arguments are as for `noisy_oracle`.
+    The arguments are those of `noisy_oracle`.
     """
     return SyntheticAgent(env, _rates(rates, Rates(sigma=0.3, rho=0.6, beta=0.5)), **given)
 
@@ -146,8 +147,8 @@ def _rates(text: str, default: Rates) -> Rates:
     """Read `name=value` pairs.
 
     Raises:
-        UnknownName: No such rate.
-        ValueError: A rate that is no number in [0, 1].
+        UnknownName: There is no such rate.
+        ValueError: A rate is not a number in [0, 1].
     """
     rates = default
     for pair in filter(None, text.split(":")):
@@ -165,10 +166,10 @@ def _rates(text: str, default: Rates) -> Rates:
 
 
 def reference_action(env: gym.Env[Any, Any] | None) -> Gold:
-    """Return what reads the right action off the gold in a state that the driver shows.
+    """Return a function that reads the right action from the gold that the driver attaches to a state.
 
     Raises:
-        UnknownName: Not known how for this environment.
+        UnknownName: The environment has no known right action.
     """
     name = "none" if env is None else env_id(env)
     if name not in SOLUTIONS:
@@ -177,14 +178,14 @@ def reference_action(env: gym.Env[Any, Any] | None) -> Gold:
 
     def right(state: State) -> Any:
         if state.gold is None:
-            raise ValueError("expected a state with gold, got none; the driver shows it to an agent labelled 'oracle'")
+            raise ValueError("expected a state with gold, got none; the driver adds it for an agent labelled 'oracle'")
         return solve(state, state.gold["reference"])
 
     return right
 
 
 def _purchase(state: State, reference: Mapping[str, Any]) -> str:
-    """Search for the title, turn pages, open the product, choose its options, buy."""
+    """Search for the title, turn pages, open the product, choose its options, and buy."""
     page, clickable = state.info["page"], state.info["available_actions"]
     wanted = f"click[{reference['asin'].lower()}]"
     if page["kind"] == "item" and page["asin"].lower() == reference["asin"].lower():
@@ -199,7 +200,7 @@ def _purchase(state: State, reference: Mapping[str, Any]) -> str:
 
 
 def _words(title: str) -> str:
-    """A title as a query: brackets would end the action early."""
+    """Return a title as a query. Brackets would end the action early."""
     return title.translate({ord("["): " ", ord("]"): " "})
 
 
@@ -216,15 +217,15 @@ SOLUTIONS: Mapping[str, Callable[[State, Any], Any]] = {
     "IAD/BIRD-v0": lambda state, reference: f"submit[{reference['sql']}]",
     "IAD/Sketch2Code-v0": lambda state, reference: reference["html"],
 }
-"""Environment -> the right action, of a state and the oracle's reference."""
+"""Environment -> function that returns the right action, given a state and the oracle's reference."""
 
 
 class _Confusion:
-    """Wrong actions of the right one's kind.
+    """Wrong actions of the same kind as the right one.
 
     Args:
-        env: Where they are taken.
-        gold: What they are mistaken for.
+        env: The environment in which the actions are taken.
+        gold: Returns the right action.
     """
 
     def __init__(self, env: gym.Env[Any, Any] | None, gold: Gold) -> None:

@@ -8,14 +8,15 @@ from weakref import WeakValueDictionary
 
 import gymnasium as gym
 
-from iad_policy.agents import load_agent
+from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.models import LanguageModel
+from iad_policy.models import LanguageModel, allow_parallel
 from iad_policy.models.cache import CachedModel
 from iad_policy.registry import with_source_digest
 from iad_policy.roles import ROLES, component_for, load_roles
 from iad_policy.runtime.components import Components
-from iad_policy.simulators import load_simulator, require_no_gold
+from iad_policy.simulators import Simulator, load_simulator, require_no_gold
+from iad_policy.types import LoadedAgent, LoadedVerifier
 from iad_policy.verifiers import load_verifier
 
 CACHE_VARIABLE = "IAD_CACHE"
@@ -42,23 +43,25 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
     roles = load_roles(config.roles, env, loaded, verifier)
     simulator = load_simulator(config.simulator, env)
     require_no_gold(simulator, loaded, verifier)
-    asked: tuple[Any, ...] = (loaded, verifier, simulator, *(component_for(roles, role) for role in ROLES))
-    for one in asked:
-        gate = getattr(getattr(one, "model", None), "gate", None)
-        if gate is not None:
-            gate.widen(config.workers * config.threads)
-        if config.cache and hasattr(one, "model"):
+    components: tuple[Any, ...] = (loaded, verifier, simulator, *(component_for(roles, role) for role in ROLES))
+    for one in components:
+        if one is None or one.model is None:
+            continue
+        allow_parallel(one.model, config.workers * config.threads)
+        if config.cache:
             one.model = _cached(one.model, cache_path())
     return Components(loaded, verifier, roles, simulator)
 
 
-def identity_of(role: Any, name: str) -> str:
-    """Return what names the behaviour of an agent, a verifier, roles or a strategy of one's own.
+def identity_of(component: LoadedAgent | LoadedVerifier | Simulator | None, name: str) -> str:
+    """Return a text that names the behaviour of a component.
 
-    It is their own word for it (`identity`); else, for code that is not ours, the name and a digest of its source, so
-    that changed code is not answered from an old run; else the name alone.
+    This is the component's own `identity`. If that is empty, it is the name, with a digest of the source for code that
+    is not ours: changed code must not be answered from an old run.
     """
-    return str(getattr(role, "identity", "")) or with_source_digest(name, getattr(role, "function", role))
+    if component is not None and component.identity:
+        return component.identity
+    return with_source_digest(name, component.function if isinstance(component, FunctionAgent) else component)
 
 
 _caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()

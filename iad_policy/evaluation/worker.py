@@ -84,16 +84,16 @@ class WorkerContext:
         return {
             "agent": identity_of(components.agent, agent),
             "verifier": identity_of(components.verifier, config.verifier),
-            "roles": identity_of(components.roles, components.roles.source),
+            "roles": components.roles.identity or components.roles.source,
             "simulator": identity_of(components.simulator, config.simulator),
             "information": "" if components.verifier is None else components.verifier.information,
-            **({"agent_information": components.agent_information} if components.agent_information else {}),
+            **({"agent_information": components.agent.information} if components.agent.information else {}),
         }
 
     def signatures(self) -> Mapping[str, str]:
         """Return what names the behaviour of the strategies."""
         config = self._spec.config
-        return {name: identity_of(config.strategy(name), name) for name in config.strategies}
+        return {name: with_source_digest(name, config.strategy(name)) for name in config.strategies}
 
     def facts(self) -> dict[str, Any]:
         """Return which code, data, agents, verifier and strategies these are: what `config.json` records of them."""

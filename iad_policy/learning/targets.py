@@ -1,7 +1,7 @@
-"""Value data: what actions are worth, read from trees of simulated episodes, to train a value model on.
+"""Value targets: Q-values of actions from trees of simulated episodes, to train a value model on.
 
-The reasoning tree of Q*Agent (Algorithms 3 and 4; published as QLASS). Rewards are the chosen verifier's verdicts,
-every row carries the verifier's label, and nothing is committed.
+This is the reasoning tree of Q*Agent (Algorithms 3 and 4, published as QLASS). Rewards are the verdicts of the chosen
+verifier, every row carries the verifier's label, and nothing is committed.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ TRAIN = "train"
 
 
 class ValueRow(NamedTuple):
-    """A training example: an action in a state, and what it is worth."""
+    """A training example: an action in a state, and its value."""
 
     state: State
     action: Any
@@ -44,19 +44,19 @@ def reasoning_tree(
 ) -> Asking[Tree]:
     """Grow a tree of whole rollouts, first in, first out (Algorithm 3).
 
-    A state from the queue is rolled out from until it has `width` children, `width` times at most: rollouts share their
-    steps as far as their actions are equal. If a rollout is worth more than `threshold`, its states up to the depth
-    `depth_expanded` are queued; a worthless one queues none, which prunes its branch. An answer that is no action ends
-    its rollout, which is then worth 0. When the budget ends, what there is so far is returned. The expert's trajectory,
-    a further branch in the paper, is left out: it is gold.
+    Each state in the queue starts up to `width` rollouts, until it has `width` children. Rollouts share their steps as
+    long as their actions are equal. If a rollout's value is above `threshold`, its states up to depth `depth_expanded`
+    are queued. Otherwise none is queued, which prunes the branch. An answer that is not an action ends its rollout with
+    value 0. When the budget ends, the tree so far is returned. The paper also adds the expert's trajectory as a branch.
+    It is left out here, as it is gold.
 
     Args:
         here: The root.
-        width: Children of an expanded state (W; published code: 2).
-        depth_expanded: States as many actions from the root are still expanded (D; WebShop: 3).
-        depth: Actions of a rollout, counted from the root (WebShop: 5).
-        threshold: Rewards up to this count as none.
-        temperature: Of proposals (paper: 0.7); None takes the agent's own.
+        width: Number of children of an expanded state (W, published code: 2).
+        depth_expanded: Maximum depth of the states that are expanded, in actions from the root (D, WebShop: 3).
+        depth: Maximum number of actions of a rollout, counted from the root (WebShop: 5).
+        threshold: Rewards up to this value count as none.
+        temperature: Temperature of proposals (paper: 0.7). None takes the agent's own.
     """
     tree = Tree(here)
     queue, queued = deque([tree.root]), {tree.root}
@@ -82,7 +82,7 @@ def _judged(rollout: Rollout) -> Asking[Rollout]:
 
 
 def _attached(node: Node, rollout: Rollout) -> list[Node]:
-    """Add a rollout below a node; return its nodes."""
+    """Add a rollout below a node, and return its nodes."""
     branch = []
     for candidate, state in zip(rollout.candidates, rollout.states, strict=True):
         edge = next((known for known in node.edges if known.candidate.key == candidate.key), None)
@@ -98,18 +98,18 @@ def _attached(node: Node, rollout: Rollout) -> list[Node]:
 
 
 def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list[ValueRow]:
-    """Return what the tree's actions are worth (Algorithm 4), in the order of the tree.
+    """Return the values of the tree's actions (Algorithm 4), in the order of the tree.
 
     Args:
-        tree: From `reasoning_tree`, or any other with rollouts that ended in it.
-        backup: "bellman": q = gamma max over the next actions, and the reward where a rollout ended (eq. 4; rewards
-            before the end are none). "averaged": the mean reward of the rollouts through the action. Both are scaled by
-            the tree's smallest and largest value to [0, 1], to 0 where these are the same. "raw": a row for each action
-            of each rollout that ended, with its reward as it is.
+        tree: A tree from `reasoning_tree`, or any other in which rollouts ended.
+        backup: How rewards become values. "bellman": q = gamma max over the next actions, or the reward where a rollout
+            ended (eq. 4; there are no rewards before the end). "averaged": the mean reward of the rollouts through the
+            action. Both are scaled to [0, 1] by the tree's smallest and largest value, or set to 0 if these are equal.
+            "raw": one row for each action of each finished rollout, with its unchanged reward.
         gamma: Discount of "bellman".
 
     Raises:
-        UnknownName: No such backup.
+        UnknownName: There is no such backup.
     """
     if backup not in BACKUPS:
         raise UnknownName("backup", backup, BACKUPS)
@@ -124,7 +124,7 @@ def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list
 
 
 def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:
-    """Back up the best reward ahead; an action with several outcomes is worth their mean."""
+    """Back up the best later reward. An action with several outcomes gets their mean."""
     best: dict[Node, float] = {}
     q: dict[Edge, float] = {}
     for node in reversed(nodes):  # children before their parents
@@ -157,21 +157,21 @@ def value_rows(
     gamma: float = 0.9,
     **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Grow a reasoning tree for each task, and give its rows as JSON-able records.
+    """Grow a reasoning tree for each task, and yield its rows as JSON-able records.
 
-    The policy's agent proposes, its verifier rewards, its budget holds; its strategy is not used. A record has the
-    task's id, what an agent sees (`instruction history observation`), `action`, `q`, `backup`, and as `information` the
-    verifier's label.
+    The policy's agent proposes, its verifier gives the rewards, and its budget applies. Its strategy is not used. A
+    record has the task's id, the agent's view (`instruction history observation`), `action`, `q`, `backup`, and the
+    verifier's label as `information`.
 
     Args:
-        policy: On the environment the tasks belong to.
-        task_ids: Where to grow trees.
-        backup: See `q_values`.
-        gamma: Likewise.
-        options: Of `reasoning_tree`.
+        policy: A policy on the environment to which the tasks belong.
+        task_ids: The tasks.
+        backup: How rewards become values. See `q_values`.
+        gamma: Discount. See `q_values`.
+        options: Options of `reasoning_tree`.
 
     Raises:
-        GoldError: The verifier is labelled `oracle`, and the environment's split is not `train` or a task not in it.
+        GoldError: The verifier is labelled `oracle`, and the split is not `train` or a task is not in it.
         BudgetExhausted: The budget of the run is spent.
     """
     _refuse_gold_of_other_splits(policy, task_ids)
@@ -184,7 +184,7 @@ def value_rows(
 
 
 def write_value_data(path: Path | str, policy: IADPolicyWrapper, task_ids: Sequence[str], **options: Any) -> int:
-    """Write the records of `value_rows` as JSON lines; return how many there are."""
+    """Write the records of `value_rows` as JSON lines, and return their number."""
     n_rows = 0
     with Path(path).open("w", encoding="utf-8") as file:
         for record in value_rows(policy, task_ids, **options):
@@ -214,5 +214,5 @@ def _refuse_gold_of_other_splits(policy: IADPolicyWrapper, task_ids: Sequence[st
         raise GoldError(
             f"expected tasks of the split {TRAIN!r}, as the verifier is labelled 'oracle', got the split {split!r}"
             f"{f' and tasks that are not in it: {others[:3]}' if others else ''}; a value model that learned from the "
-            "gold of test tasks knows them: make the environment with split='train', or take a proxy verifier"
+            "gold of test tasks knows them: make the environment with split='train', or use a proxy verifier"
         )

@@ -1,6 +1,6 @@
-"""Language models: a client is anything with a `name` and `complete`; it reports what it spends to `current_call()`.
+"""Language models: a client is any object with `name` and `complete`. It reports its usage to `current_call()`.
 
-To use another client than litellm, write a class with those two and pass the object wherever a model's name is taken.
+To use another client than litellm, write a class with these two and pass an object of it instead of a model's name.
 """
 
 import os
@@ -12,10 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 from iad_policy.types import NOTHING, Usage
 
 Message = Mapping[str, Any]
-"""`{"role": "system" | "user" | "assistant", "content": text, or a list of parts}`."""
+"""A message: `{"role": "system" | "user" | "assistant", "content": text, or a list of parts}`."""
 Messages = Sequence[Message]
 TIMEOUT_VARIABLE = "IAD_TIMEOUT_S"
-"""Seconds that one try of a client made by name may take; it changes no answer, so no run is known by it."""
+"""Variable with the seconds per try of a client created by name. It changes no answer, so no run key contains it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,12 @@ class Completion:
     """A model's answer.
 
     Attributes:
-        text: May be empty.
-        usage: Tokens, and dollars where the price is known; reported to the current call already.
-        logprobs: Of the answer's tokens, if they were asked for and given.
-        starts: Where in the text each of these tokens begins, in characters; None where they don't spell the text.
-        finish_reason: `stop`, `length` ..., as the provider says it.
+        text: The answer's text, which may be empty.
+        usage: Tokens, and dollars if the price is known. It is already reported to the current call.
+        logprobs: Log-probabilities of the answer's tokens, if they were requested and returned.
+        starts: Position in the text where each of these tokens begins, in characters. None if they don't spell the
+            text.
+        finish_reason: The provider's reason for the end, such as `stop` or `length`.
     """
 
     text: str
@@ -41,21 +42,21 @@ class Completion:
 class LanguageModel(Protocol):
     """Completes messages, and reports the usage to `iad_policy.models.call_context.current_call()`.
 
-    An optional mapping `settings` holds whatever else changes its answers (endpoint, extra sampling parameters).
+    An optional mapping `settings` holds everything else that changes its answers (endpoint, sampling parameters).
     """
 
     @property
     def name(self) -> str:
-        """Names it in logs, caches and reports."""
+        """Name in logs, caches and reports."""
         ...
 
     def complete(
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return the answer; without temperature or limit the provider's own apply.
+        """Return the answer. Without a temperature or a limit, the provider's defaults apply.
 
         Raises:
-            ModelError: It could not answer; `kind` says why.
+            ModelError: The model could not answer. Its `kind` says why.
         """
         ...
 
@@ -65,13 +66,15 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
 
     Args:
         spec: A litellm name (`"gpt-4o-mini"`, `"ollama/qwen3"`, `"hosted_vllm/<model>"`), or an object with `complete`.
-            Equal names give the same client, so its limit on parallel calls holds for an agent and a judge together.
-            A `litellm:` before it, as agents and roles have it, is no part of the name.
-        sampling: Of a client made by name: `top_p=`, `logprobs=True`. Other sampling is another client.
+            Equal names give the same client, so an agent and a judge share its limit on parallel calls. A prefix
+            `litellm:`, as in names of agents and roles, is dropped.
+        sampling: Sampling options of a client created by name: `top_p=`, `logprobs=True`. Other options give another
+            client.
 
     Raises:
-        ValueError: An empty name.
-        TypeError: Neither a name nor a model, or sampling for one that is made already.
+        MissingExtra: The package litellm is not installed.
+        ValueError: The name is empty.
+        TypeError: It is neither a name nor a model, or sampling options were given for an existing client.
     """
     if isinstance(spec, str):
         spec = spec.removeprefix("litellm:")
@@ -84,15 +87,22 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
         raise TypeError(f"expected a model's name or an object with name and complete(), got {spec!r:.200}")
     if sampling:
         raise TypeError(
-            f"expected a model's name with {', '.join(sampling)}, got the client {spec.name}; give it them itself"
+            f"expected a model's name with {', '.join(sampling)}, got the client {spec.name}; set them in the client"
         )
     return spec
 
 
 def settings_of(model: LanguageModel) -> Mapping[str, Any]:
-    """Return what, beside its name, changes a model's answers; empty for a client that doesn't say."""
+    """Return everything but the name that changes a model's answers. It is empty for a client without settings."""
     settings: Mapping[str, Any] = getattr(model, "settings", {})
     return settings
+
+
+def allow_parallel(model: LanguageModel, n: int) -> None:
+    """Let at least `n` calls of a model run in parallel, where the client limits them itself."""
+    rate_limit = getattr(model, "rate_limit", None)
+    if rate_limit is not None:
+        rate_limit.widen(n)
 
 
 def identity_of(model: LanguageModel) -> str:

@@ -1,7 +1,7 @@
-"""A cache of completions on disk, so that a repeated comparison costs nothing.
+"""A cache of completions on disk, so that repeating a comparison costs nothing.
 
-A hit is charged to the budget (its tokens), not to the bill (no dollars, nothing unpriced): a method that needs ten
-calls is compared as one that needs ten calls, whoever paid for them and when.
+A hit counts for the budget (its tokens) but not for the bill (no dollars, nothing unpriced). So a method that needs ten
+calls is always compared as one that needs ten calls, whether or not they had to be paid again.
 """
 
 import json
@@ -26,17 +26,17 @@ BUSY_TIMEOUT_S = 30.0
 class CachedModel:
     """A model whose answers are kept in a SQLite file, which threads and processes may share.
 
-    The key is the cache version, the model's name and settings (its endpoint among them), the messages, the sampling
-    parameters, the call's stream (task and seed), and which sample of the messages it is: so a second sample of the
-    same prompt is a new one, and the same run finds them all again. Outside of a driver every call is the first sample.
-    Errors are never kept.
+    The key contains the cache version, the model's name and settings (with its endpoint), the messages, the sampling
+    parameters, the call's stream (task and seed), and the number of the sample. So a second sample of the same prompt
+    is a new one, and the same run finds all of them again. Outside of a driver every call is the first sample. Errors
+    are never kept.
 
     Args:
-        model: Asked on a miss.
-        path: The file; it and its folder are made if need be.
+        model: The model that answers after a miss.
+        path: The cache file. It and its folder are created if needed.
 
     Raises:
-        ValueError: The file exists and is no cache.
+        ValueError: The file exists and is not a cache.
     """
 
     def __init__(self, model: LanguageModel, path: Path | str) -> None:
@@ -62,7 +62,7 @@ class CachedModel:
 
     @property
     def name(self) -> str:
-        """The model's name: a cache doesn't change who answers."""
+        """The model's name. The cache does not change it."""
         return self._model.name
 
     @property
@@ -73,7 +73,7 @@ class CachedModel:
     def complete(
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return the kept answer, or ask the model and keep its answer."""
+        """Return the stored answer, or ask the model and store its answer."""
         call = current_call()
         prompt = digest(self.name, self.settings, list(messages), temperature, max_tokens)
         draw = call.n_requests.get(prompt, 0)
@@ -90,7 +90,7 @@ class CachedModel:
 
     @contextmanager
     def _alone_with(self, key: str) -> Iterator[None]:
-        """Let a thread wait for another one's answer to the same question: it is the answer that both are to have."""
+        """Let a thread wait while another one asks the same question, so that both get the same answer."""
         with self._lock:
             asking, n_waiting = self._asking.get(key, (Lock(), 0))
             self._asking[key] = asking, n_waiting + 1
@@ -104,7 +104,7 @@ class CachedModel:
                     self._asking[key] = asking, n_waiting - 1
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless, and a closed cache passes everything on to the model."""
+        """Close the file. Closing twice is harmless, and a closed cache forwards everything to the model."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -154,7 +154,7 @@ class CachedModel:
                 self._connection = None
                 warnings.warn(
                     f"expected to read and write the language-model cache {self._path}, got {error}; going on without "
-                    "it. Delete the file if it stays so",
+                    "it. Delete the file if this happens again",
                     RuntimeWarning,
                     stacklevel=4,
                 )

@@ -1,6 +1,6 @@
-"""The call being made: tells a language-model client which sample it draws, and takes down what it spends.
+"""The current call: it tells a language-model client which sample to draw, and records the client's usage.
 
-A client is used deep inside an agent, a verifier or a role; none of them has to pass this along.
+A client is used deep inside an agent, a verifier or a role. None of them has to pass this on.
 """
 
 from contextvars import ContextVar, Token
@@ -14,15 +14,15 @@ from iad_policy.types import NOTHING, Usage
 
 @dataclass(slots=True)
 class Call:
-    """One item being answered.
+    """One item that is being answered.
 
     Attributes:
-        stream: Names the task and run seed; with the sample index it makes a sample distinct and repeatable.
-        sample_index: How often this question was asked before in this state.
-        seed: The item's own seed.
-        usage: What clients reported so far.
+        stream: Name of the task and run seed. With the sample index it makes a sample distinct and repeatable.
+        sample_index: How many times this question was asked before in this state.
+        seed: Seed of this item.
+        usage: Usage that clients have reported so far.
         n_requests: How many samples of the same messages were drawn within this item, by digest of the messages.
-        stopped: Set when the run was told to stop; None outside of one.
+        stopped: Event that is set when the run is stopped. None outside of a run.
     """
 
     stream: str = ""
@@ -33,11 +33,11 @@ class Call:
     stopped: Event | None = None
 
     def report(self, usage: Usage) -> None:
-        """Add what a client spent."""
+        """Add a client's usage."""
         self.usage = usage if self.usage is NOTHING else self.usage + usage
 
     def refuse_if_stopped(self) -> None:
-        """Raise `Interrupted` where the run was told to stop."""
+        """Raise `Interrupted` if the run was stopped."""
         if self.stopped is not None and self.stopped.is_set():
             raise Interrupted
 
@@ -46,15 +46,15 @@ _current: ContextVar[Call | None] = ContextVar("iad_policy.models.call_context",
 
 
 def current_call() -> Call:
-    """Return the call being made; outside of a driver a fresh one, so that a client works by itself."""
+    """Return the current call. Outside of a driver it is a new one, so that a client works on its own."""
     return _current.get() or Call()
 
 
 def pause(seconds: float) -> None:
-    """Wait, but not on when the run is told to stop.
+    """Wait, but no longer than until the run is stopped.
 
     Raises:
-        Interrupted: It was.
+        Interrupted: The run was stopped.
     """
     call = current_call()
     (call.stopped or Event()).wait(seconds)
@@ -62,7 +62,7 @@ def pause(seconds: float) -> None:
 
 
 class use_call:
-    """Make a call the current one while it is entered."""
+    """Context manager that makes a call the current one."""
 
     __slots__ = ("_call", "_token")
 

@@ -1,7 +1,7 @@
-"""Hosted and local models through litellm, which is imported when the first client is made: it costs seconds.
+"""Hosted and local models through litellm. It is imported with the first question, as the import takes seconds.
 
-Of litellm only the translation to providers is used. Its retries, cache, router and callbacks are not: retries are ours
-so that they are bounded and honour Retry-After, and a call is counted once.
+Only litellm's translation to providers is used, not its retries, cache, router and callbacks. Our retries are bounded
+and honour Retry-After, and a call is counted once.
 """
 
 import math
@@ -13,41 +13,47 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import cache
+from importlib.util import find_spec
 from itertools import accumulate
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from iad_policy.errors import ModelError
+from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
 from iad_policy.models.call_context import current_call, pause
 from iad_policy.models.rate_limit import RateLimit
 from iad_policy.types import Usage
 
+PACKAGE = "litellm"
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
-"""Kinds of errors that another try may mend; the others fail at once."""
+"""Kinds of errors that are retried. All others fail at once."""
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 60.0
 ENDPOINT_VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
-"""Where litellm looks for an endpoint; other providers have `<PROVIDER>_API_BASE`."""
+"""Variables in which litellm looks for an endpoint. Other providers have `<PROVIDER>_API_BASE`."""
 
 
 class LiteLLMModel:
     """A model by its litellm name.
 
     Args:
-        name: Such as `gpt-4o-mini`, `anthropic/<model>`, `ollama/<model>`, `hosted_vllm/<model>`, `openai/<model>`.
-        api_base: An OpenAI-compatible endpoint; by default litellm's environment variables (`OPENAI_API_BASE` ...).
-        api_key: By default litellm's environment variables (`OPENAI_API_KEY` ...).
-        timeout_s: Of one try.
-        max_retries: Tries after the first, for errors that may pass.
-        max_parallel: Requests under way at once, fewer while the server complains of too many; further threads wait.
-        price_usd: Dollars per million prompt and completion tokens; by default litellm's table, and at an endpoint of
-            your own none: then calls are counted as unpriced.
-        logprobs: Ask for the log-probabilities of the answer's tokens.
-        sleep: Waits between tries; by default until the run is told to stop.
-        clock: Seconds since the epoch, to read a Retry-After that is a date.
-        sampling: Passed on to the provider (`top_p=`, `stop=` ...); what it doesn't know is left out.
+        name: A name such as `gpt-4o-mini`, `anthropic/<model>`, `ollama/<model>`, `hosted_vllm/<model>` or
+            `openai/<model>`.
+        api_base: An OpenAI-compatible endpoint. By default it is an environment variable (`OPENAI_API_BASE` ...).
+        api_key: The provider's key. By default it is litellm's environment variable (`OPENAI_API_KEY` ...).
+        timeout_s: Time limit of one try.
+        max_retries: Number of tries after the first, for temporary errors.
+        max_parallel: Maximum number of requests at once. It shrinks while the server complains, and threads wait.
+        price_usd: Dollars per million prompt and completion tokens. The default is litellm's table. Your own endpoint
+            has no default price, so its calls count as unpriced.
+        logprobs: Whether to ask for the log-probabilities of the answer's tokens.
+        sleep: Waits between tries. By default the wait ends when the run is stopped.
+        clock: Returns the seconds since the epoch, to read a Retry-After that is a date.
+        sampling: Options for the provider (`top_p=`, `stop=` ...). Those that it doesn't know are dropped.
+
+    Raises:
+        MissingExtra: The package litellm is not installed.
     """
 
     def __init__(
@@ -69,12 +75,13 @@ class LiteLLMModel:
             raise ValueError(
                 f"expected max_retries of 0 or more and max_parallel of 1 or more, got {max_retries} and {max_parallel}"
             )
+        _require_litellm()
         self.name = name
         self._api_base = api_base
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._max_retries = max_retries
-        self.gate = RateLimit(max_parallel)
+        self.rate_limit = RateLimit(max_parallel)
         self._price_usd = price_usd
         self._sampling = {**sampling, **({"logprobs": True} if logprobs else {})}
         self._sleep = sleep
@@ -82,16 +89,16 @@ class LiteLLMModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The endpoint, if it isn't the provider's own, and the extra sampling parameters."""
+        """The endpoint, unless it is the provider's default, and the extra sampling parameters."""
         return {"api_base": self._endpoint(), **self._sampling}
 
     def complete(
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return the answer, after retries if need be; see `LanguageModel.complete`."""
+        """Return the answer, after retries if needed. See `LanguageModel.complete`."""
         n_tries, wait_s, backoff_s = 0, 0.0, FIRST_WAIT_S
         while True:
-            wait_s = max(wait_s, self.gate.closed_s())
+            wait_s = max(wait_s, self.rate_limit.closed_s())
             if wait_s:
                 self._sleep(wait_s)
             n_tries += 1
@@ -100,7 +107,7 @@ class LiteLLMModel:
             except _Failure as failure:
                 wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), MAX_WAIT_S)
                 if failure.kind == "rate_limit":
-                    self.gate.close(wait_s)
+                    self.rate_limit.close(wait_s)
                 if failure.kind not in RETRIED or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
@@ -115,7 +122,7 @@ class LiteLLMModel:
         optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
         optional |= {"api_key": self._api_key}
         given = {key: value for key, value in optional.items() if value is not None}
-        with self.gate.passed():
+        with self.rate_limit.passed():
             try:
                 response = litellm.completion(
                     model=self.name,
@@ -129,7 +136,7 @@ class LiteLLMModel:
                 )
             except Exception as error:  # providers raise all sorts; each gets a kind
                 raise _failure(error) from error
-        self.gate.answered()
+        self.rate_limit.answered()
         usage = self._usage(response)
         current_call().report(usage)
         return _completion(response, usage)
@@ -154,14 +161,14 @@ class LiteLLMModel:
         return next((os.environ[name] for name in self._variables() if os.environ.get(name)), None)
 
     def _variables(self) -> tuple[str, ...]:
-        """Return the environment variables that may hold its endpoint."""
+        """Return the environment variables that may hold the model's endpoint."""
         provider, slash, _ = self.name.partition("/")
         if not slash:
             provider = "openai"
         return ENDPOINT_VARIABLES.get(provider, (f"{provider.upper()}_API_BASE",))
 
     def _where(self) -> str:
-        """Return its name, and the endpoint that is not the provider's own, without a password."""
+        """Return its name, and its endpoint without a password if that is not the provider's default."""
         endpoint = self._endpoint()
         if endpoint is None:
             return self.name
@@ -176,9 +183,9 @@ class LiteLLMModel:
                 f"OPENAI_API_BASE, ollama/{self.name}, hosted_vllm/{self.name} ..."
             )
         if failure.kind == "auth" and endpoint is not None:
-            return "set the server's key, such as OPENAI_API_KEY; where it asks for none, any word will do"
+            return "set the server's key, such as OPENAI_API_KEY; if the server needs none, any word works"
         if failure.kind in ("connection", "not_found"):
-            hint = "" if endpoint is None or endpoint.rstrip("/").endswith("/v1") else ", which mostly ends in /v1"
+            hint = "" if endpoint is None or endpoint.rstrip("/").endswith("/v1") else ", which usually ends in /v1"
             if endpoint is not None and "://" not in endpoint:
                 hint = ", which begins with http:// or https://"
             return f"{_FIXES[failure.kind]} ({self._variables()[-1]} or api_base=){hint}"
@@ -186,15 +193,15 @@ class LiteLLMModel:
 
 
 def listed_usd(response: Any, name: str) -> float | None:
-    """Return what a response cost by litellm's table; None where it has no price (it says 0 for some of those)."""
+    """Return the price of a response by litellm's table, or None if it has no price (the table says 0 for some)."""
     try:
         return float(_litellm().completion_cost(completion_response=response, model=name)) or None
-    except Exception:  # whatever it raises, the price is unknown; that must not lose the answer
+    except Exception:  # the price is unknown then, but the answer must not be lost
         return None
 
 
 class _Failure(Exception):
-    """One try that failed."""
+    """One failed try."""
 
     def __init__(self, kind: str, reason: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(reason)
@@ -203,7 +210,7 @@ class _Failure(Exception):
         self._headers = headers or {}
 
     def retry_after_s(self, clock: Callable[[], float]) -> float:
-        """Return the seconds that the server asks to wait; 0 if it doesn't."""
+        """Return the seconds that the server asks to wait, or 0."""
         asked = self._headers.get("retry-after", "")
         try:
             seconds = float(asked) if asked else 0.0
@@ -216,7 +223,7 @@ class _Failure(Exception):
 
 
 _DECORATION = re.compile(r"^(litellm\.)?(\w+(Error|Exception)(: | - ))+")
-"""Names of classes that litellm puts before what a server said."""
+"""Class names that litellm puts before the server's message."""
 _NO_PROVIDER = "LLM Provider NOT provided"
 
 
@@ -227,7 +234,7 @@ def _failure(error: Exception) -> _Failure:
 
 
 _FIXES = {
-    "rate_limit": "ask for fewer at once (max_parallel=), or later",
+    "rate_limit": "send fewer requests at once (max_parallel=), or try later",
     "timeout": "give it more time (IAD_TIMEOUT_S=600, or timeout_s=), or check that the server is up",
     "connection": "check that the server runs, and its address",
     "server": "try again later, or check the server's log",
@@ -236,21 +243,41 @@ _FIXES = {
     "context": "shorten the prompt, or take a model with a longer context",
     "malformed": "check that the endpoint speaks the chat-completions protocol",
     "refusal": "the provider's content filter refused; another model may not",
-    "other": "put right what it says",
+    "other": "fix what the message says",
 }
 
 
 _importing = Lock()
 
 
+def _require_litellm() -> None:
+    """Say that litellm is missing before anything is asked, without importing it.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        found = find_spec(PACKAGE)
+    except (ImportError, ValueError):  # something keeps it from being found
+        found = None
+    if found is None:
+        raise MissingExtra(PACKAGE)
+
+
 @cache
 def _litellm() -> Any:
-    # Without it the import fetches a price table, retrying for seconds where there is no network.
+    # Without this variable the import fetches a price table, and retries for seconds if there is no network.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    # Filters are of the whole process, so they are only touched here, under the lock, and never around a call.
+    # Filters belong to the whole process, so they change only here, under the lock, and never around a call.
     with _importing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import litellm
+        try:
+            import litellm
+        except ImportError as error:
+            raise ModelError(
+                f"expected to import litellm, got: {error}; {install_command(PACKAGE)} --upgrade",
+                kind="not_found",
+            ) from error
 
         litellm.ModelResponse()  # its first use builds a pydantic schema, which warns
     litellm.suppress_debug_info = True
@@ -259,8 +286,8 @@ def _litellm() -> Any:
 
 
 def _kind(error: Exception) -> str:
-    # litellm calls a refused connection, an answer it can't read and a missing key a server's error 500; what they were
-    # is its cause.
+    # litellm reports a refused connection, an unreadable answer and a missing key as a server's error 500. Its cause
+    # tells them apart.
     for cause in _causes(error):
         if "missing credentials" in str(cause).lower():
             return "auth"
@@ -281,7 +308,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-# Subclasses first: litellm's context and policy errors are BadRequestErrors, its Timeout is a connection error.
+# Subclasses first: litellm's context and policy errors are BadRequestErrors, and its Timeout is a connection error.
 _KINDS = (
     ("ContextWindowExceededError", "context"),
     ("ContentPolicyViolationError", "refusal"),
@@ -321,9 +348,9 @@ def _completion(response: Any, usage: Usage) -> Completion:
 
 
 def _starts(tokens: Sequence[Any], text: str) -> tuple[int, ...] | None:
-    """Return where each token begins in the text; what follows it (an end mark) begins at its end.
+    """Return the position of each token in the text. A token after the text, such as an end mark, begins at its end.
 
-    A token may hold a part of a character only, so they are put together as bytes, which servers give beside the text.
+    A token may hold only a part of a character. So tokens are joined as bytes, which servers return with the text.
     """
     spelled = [str(token.token).encode() if token.bytes is None else bytes(token.bytes) for token in tokens]
     if not tokens or not b"".join(spelled).startswith(text.encode()):

@@ -1,6 +1,6 @@
-"""Reads what a model wrote: actions, numbers, scores and choices.
+"""Reads a model's answers: actions, numbers, scores and choices.
 
-A model's text is anything at all, so every reader returns None for one it can't read, and none raises.
+A model may write anything, so every reader returns None for a text that it can't read, and none raises.
 """
 
 import re
@@ -9,20 +9,20 @@ from itertools import zip_longest
 from typing import Any
 
 MARKER = re.compile(r"^[\W_]*action[\W_]*?:", re.IGNORECASE | re.MULTILINE)
-"""A line that begins with `Action:`, however it is decorated."""
+"""Matches a line that begins with `Action:`, with any decoration around it."""
 CALL = re.compile(r"(?<!\w)([A-Za-z_]\w*)\[")
 INTEGER = re.compile(r"(?<![\w.])[-+]?\d+(?![\w.]*\d)")
 FENCE = re.compile(r"```[\w+-]*\n(.*?)```", re.DOTALL)
 NEXT_PART = re.compile(r"^[\W_]*(?:observation|thought)[\W_]*?:", re.IGNORECASE | re.MULTILINE)
 BARE_CHARS = 40
-"""Of an answer that is taken for a choice without its heading."""
+"""Maximum length of an answer that is read as a choice without its heading."""
 QUOTES = " \t\r\n`\"'*"
 
 
 def split_thought(text: str) -> tuple[str, str | None]:
-    """Return the thought and what follows the first `Action:` line marker; None without one.
+    """Return the thought and the text after the first `Action:` line marker, or None without a marker.
 
-    The first counts: a model that goes on and invents the next observation invents the next action too.
+    The first one counts: a model that continues with an invented observation invents the next action too.
     """
     marker = MARKER.search(text)
     if marker is None:
@@ -33,15 +33,16 @@ def split_thought(text: str) -> tuple[str, str | None]:
 
 
 def read_action(text: str, available: Iterable[Any] = (), *, bare: bool = True) -> str | None:
-    """Return the action of an answer for an environment with text actions.
+    """Return the action of an answer, for an environment with text actions.
 
-    In order: an available action, word for word but for case; `name[argument]` up to the matching bracket, where the
-    available actions have that form or none are known; the whole text after `Action:`, without code fences.
+    The readers are tried in this order. First, an available action, word for word except for case. Second,
+    `name[argument]` up to the matching bracket, if the available actions have that form or none are known. Third, the
+    whole text after `Action:`, without code fences.
 
     Args:
         text: The model's answer.
-        available: Examples of actions; patterns such as `search[...]` show the form.
-        bare: Take an answer without `Action:` as an action where it has no `name[argument]` form.
+        available: Examples of actions. Patterns such as `search[...]` show the form.
+        bare: Whether an answer without `Action:` is an action if it has no `name[argument]` form.
     """
     known = [str(action) for action in available]
     _, body = split_thought(text)
@@ -61,7 +62,7 @@ def read_action(text: str, available: Iterable[Any] = (), *, bare: bool = True) 
 
 
 def read_integer(text: str) -> int | None:
-    """Return the first whole number after `Action:`; without a marker, the only number of the text."""
+    """Return the first whole number after `Action:`. Without a marker, return the only number of the text."""
     _, body = split_thought(text)
     numbers = INTEGER.findall(text if body is None else body)
     if not numbers or (body is None and len(set(numbers)) > 1):
@@ -70,10 +71,10 @@ def read_integer(text: str) -> int | None:
 
 
 def read_parts(text: str, headings: Sequence[str]) -> list[tuple[str, int, str]]:
-    """Return the parts of an answer that headings divide, in order: name, where it begins, and its text.
+    """Return the parts of an answer that headings separate, in order: name, start and text.
 
-    A heading begins a line and ends with a colon; the first of its name counts. A part begins where the one before has
-    ended, and the first at 0.
+    A heading begins a line and ends with a colon. The first heading of each name counts. A part begins at the end of
+    the one before, and the first one at 0.
     """
     heading = re.compile(rf"^[^\w\n]*({'|'.join(headings)})[^\w\n]*?:\**", re.IGNORECASE | re.MULTILINE)
     found: dict[str, re.Match[str]] = {}
@@ -88,13 +89,13 @@ def read_parts(text: str, headings: Sequence[str]) -> list[tuple[str, int, str]]
 
 
 def read_field(text: str, name: str) -> str | None:
-    """Return what stands behind the last `Name:`, up to the end of its line."""
+    """Return the text after the last `Name:`, up to the end of its line."""
     found = list(_field(name).finditer(text))
     return text[found[-1].end() :].partition("\n")[0].strip(QUOTES) if found else None
 
 
 def read_score(text: str, highest: float = 10.0) -> float | None:
-    """Return the score of an answer as 0-1: the number behind `Score:`, or a bare number."""
+    """Return the score of an answer as 0-1: the number after `Score:`, or a bare number."""
     said = read_field(text, "score")
     match = re.match(r"[^\d\w.-]*(-?\d+(?:\.\d+)?)", text.strip() if said is None else said)
     if match is None or (said is None and len(text.strip()) > len("10.00/10")):
@@ -104,7 +105,7 @@ def read_score(text: str, highest: float = 10.0) -> float | None:
 
 
 def read_choice(text: str, name: str, choices: Sequence[str]) -> str | None:
-    """Return which of the choices (patterns) stands behind `Name:`, or in an answer of a few words without it."""
+    """Return the choice (a pattern) after `Name:`, or in a short answer without it."""
     said = read_field(text, name)
     if said is None:
         said = text if len(text) <= BARE_CHARS else ""
@@ -129,7 +130,7 @@ def _unfenced(text: str) -> str:
 
 
 def _exact(text: str, known: Sequence[str]) -> str | None:
-    """Return the available action that the text is, or that its first line is where the rest is no code."""
+    """Return the available action that equals the text, or its first line if the text is not code."""
     said = _unfenced(text)
     is_code = FENCE.search(text) is not None
     heads = {said.strip(QUOTES).casefold(), "" if is_code else said.partition("\n")[0].strip(QUOTES).casefold()}
@@ -140,7 +141,7 @@ def _exact(text: str, known: Sequence[str]) -> str | None:
 
 
 def _call(said: str, names: set[str]) -> str | None:
-    """Return the first `name[argument]`, of a known name if there is one."""
+    """Return the first `name[argument]`, preferably of a known name."""
     calls = list(CALL.finditer(said))
     for match in [*(match for match in calls if match[1] in names), *calls]:
         end = _closing(said, match.end())
@@ -150,10 +151,10 @@ def _call(said: str, names: set[str]) -> str | None:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Return the place behind the bracket that closes the one before `start`.
+    """Return the position after the bracket that closes the one before `start`.
 
-    Where brackets don't match, the argument itself holds one; it then ends with the last one of the line, and likewise
-    where nothing but punctuation stands between the matching bracket and that.
+    If brackets don't match, the argument itself contains one. Then it ends with the last bracket of the line. The same
+    holds if only punctuation stands between the matching bracket and the last one.
     """
     depth = 1
     line_end = text.find("\n", start)

@@ -1,7 +1,7 @@
-"""The way to one endpoint: so many requests at once, and none while the server asks to wait.
+"""Limits the requests to one endpoint: a maximum number at once, and none while the server asks to wait.
 
-All threads that ask a model go through its gate, so that what one of them is told holds for all: a rate limit closes
-the gate for as long as the server asks and halves how many may pass; every answer lets a little more through again.
+All threads that ask a model share its limit, so a rate-limit error of one of them holds for all. Such an error stops
+all requests for as long as the server asks, and halves the number at once. Every answer raises that number a little.
 """
 
 import time
@@ -12,15 +12,15 @@ from threading import Condition
 from iad_policy.models.call_context import current_call
 
 LOOK_UP_S = 0.2
-"""How often a thread that waits for a place looks whether the run was told to stop."""
+"""Interval in which a waiting thread checks whether the run was stopped."""
 
 
 class RateLimit:
-    """Lets requests through.
+    """Lets a limited number of requests through.
 
     Args:
-        n: Requests under way at once, while the server does not complain.
-        clock: Seconds that only grow.
+        n: Maximum number of requests at once, as long as the server does not complain.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(self, n: int, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -33,10 +33,10 @@ class RateLimit:
 
     @contextmanager
     def passed(self) -> Iterator[None]:
-        """Wait for a place, and hold it.
+        """Wait for a free place, and hold it inside the `with` block.
 
         Raises:
-            Interrupted: The run was told to stop before there was one.
+            Interrupted: The run was stopped before a place was free.
         """
         call = current_call()
         with self._changed:
@@ -52,24 +52,24 @@ class RateLimit:
                 self._changed.notify()
 
     def closed_s(self) -> float:
-        """Return the seconds for which nothing may pass; 0 for an open gate."""
+        """Return the seconds until requests may start again. 0 means now."""
         return max(0.0, self._opens_at - self._clock())
 
     def close(self, seconds: float) -> None:
-        """Let nothing pass for a while, and fewer at once afterwards: the server asked for it."""
+        """Stop all requests for a while, and allow fewer at once afterwards, as the server asked."""
         with self._changed:
-            if not self.closed_s():  # those who were under way together are told together, and that counts once
+            if not self.closed_s():  # requests that were under way together fail together, and that counts once
                 self.n_allowed = max(1.0, self.n_allowed / 2)
             self._opens_at = max(self._opens_at, self._clock() + seconds)
 
     def answered(self) -> None:
-        """Let a little more through: the server answered."""
+        """Allow a few more requests at once, as the server answered."""
         with self._changed:
             self.n_allowed = min(float(self.n), self.n_allowed + 1 / self.n_allowed)
             self._changed.notify()
 
     def widen(self, n: int) -> None:
-        """Let at least `n` requests through at once."""
+        """Allow at least `n` requests at once."""
         with self._changed:
             if n > self.n:
                 self.n, self.n_allowed = n, self.n_allowed + n - self.n

@@ -1,4 +1,4 @@
-"""A model that says what it was told to: for tests, examples and dry runs without a key."""
+"""A model with scripted answers, for tests, examples and dry runs without an API key."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -12,15 +12,15 @@ CHARS_PER_TOKEN = 4
 
 
 class ScriptedModel:
-    """Answers with given texts, in order, or with what a function makes of the messages.
+    """Returns the given texts in order, or the result of a function of the messages.
 
-    Usage is counted by rule: a token for every four characters begun, of the messages and of the answer. An answer that
-    is an exception is raised.
+    Usage is counted by a rule: one token for every four characters or part of them, in the messages and in the answer.
+    An answer that is an exception is raised.
 
     Args:
-        answers: Texts (a list, a generator ...), or `f(messages) -> text`. Where several threads ask, use a function:
-            the order of a list is then the order in which they happen to arrive.
-        name: In logs and reports.
+        answers: Texts (a list, a generator ...), or `f(messages) -> text`. If several threads call the model, use a
+            function: a list would be consumed in the order in which they happen to arrive.
+        name: Name in logs and reports.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ScriptedModel:
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content; of a list of parts, the text parts."""
+    """Return the text of a message's content. In a list of parts, it is that of the text parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list | tuple) else []

@@ -1,7 +1,7 @@
-"""The papers' settings, by name: `<paper>/<environment>`; the table is in `iad_policy.presets.papers`.
+"""The papers' settings, by name: `<paper>/<environment>`. The table is in `iad_policy.presets.papers`.
 
-What a paper states and what it leaves open are kept apart, and both are printed with the run. Whatever is given on the
-command line goes before a preset.
+The settings that a paper states and those that it leaves open are kept apart, and both are printed with the run.
+Command-line options override a preset.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -12,12 +12,12 @@ from iad_policy.errors import UnknownName
 from iad_policy.strategies import find_strategy, options_of
 
 MAPPINGS = ("strategy_args", "agent_args", "env_args", "budget")
-"""Parts of a configuration that are mappings: what is given is added to what is preset."""
+"""Parts of a configuration that are mappings. Given values are merged into those of the preset."""
 PER_STRATEGY = ("n", "feedback", "stop", "delta", "temperature")
 """Parts of a configuration that are options of strategies."""
 
 Settings = Mapping[str, Any]
-"""Parts of a run's configuration by name, as `RunConfig` has them; all tasks of the split unless `tasks` says less."""
+"""Parts of a run's configuration by name, as in `RunConfig`. All tasks of the split are run unless `tasks` is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class Preset:
 
     Attributes:
         env: The environment's id.
-        source: Paper and section or code.
-        strategies: Baselines first, the paper's own method last.
-        stated: What the paper states.
-        ours: What it leaves open and we set.
-        agent: Which agent the paper ran, as a name without its model; "" where any will do.
-        notes: What else the paper states, and how that was read.
+        source: The paper, and its section or code.
+        strategies: The strategies, baselines first and the paper's own method last.
+        stated: The settings that the paper states.
+        ours: The settings that the paper leaves open, with our values.
+        agent: Name of the paper's agent without its model. "" if any agent will do.
+        notes: Other facts that the paper states, and how we read them.
     """
 
     env: str
@@ -49,7 +49,7 @@ class Preset:
 
 
 class Applied(NamedTuple):
-    """Parts of a configuration, and what is printed with the run."""
+    """Parts of a configuration, and the lines that are printed with the run."""
 
     settings: dict[str, Any]
     lines: tuple[str, ...]
@@ -59,8 +59,8 @@ def find_preset(name: str, presets: Mapping[str, Preset], env: str | None = None
     """Return a preset.
 
     Raises:
-        UnknownName: No such preset.
-        ValueError: It is for another environment.
+        UnknownName: There is no such preset.
+        ValueError: The preset is for another environment.
     """
     if name not in presets:
         raise UnknownName("preset", name, presets)
@@ -68,20 +68,20 @@ def find_preset(name: str, presets: Mapping[str, Preset], env: str | None = None
     if env is not None and env.rpartition(":")[2] != preset.env:
         fitting = [other for other, one in presets.items() if one.env == env.rpartition(":")[2]]
         raise ValueError(
-            f"expected the environment {preset.env} for the preset {name}, got {env}; leave it out, or take one of its "
+            f"expected the environment {preset.env} for the preset {name}, got {env}; leave it out, or use one of its "
             f"presets: {', '.join(fitting) or 'there is none'}"
         )
     return preset
 
 
 def applied(name: str, preset: Preset, given: Settings, *, takes_sampling: bool) -> Applied:
-    """Return a preset's parts of a configuration under those that are given.
+    """Return a configuration that takes a preset's settings, overridden by the given ones.
 
     Args:
-        name: The preset's.
+        name: Name of the preset.
         preset: The preset.
-        given: What stands on the command line, `strategies` always among it; it goes before the preset.
-        takes_sampling: Whether the agent is a language model; another has no use for `agent_args`.
+        given: The settings of the command line, which override the preset. They always include `strategies`.
+        takes_sampling: Whether the agent is a language model. Other agents don't use `agent_args`.
     """
     stated, ours = (_usable(part, given, takes_sampling) for part in (preset.stated, preset.ours))
     merged: dict[str, Any] = {"tasks": None, **_merged(ours, stated), "preset": name}
@@ -104,7 +104,7 @@ def applied(name: str, preset: Preset, given: Settings, *, takes_sampling: bool)
 
 
 def _usable(settings: Settings, given: Settings, takes_sampling: bool) -> dict[str, Any]:
-    """Return what of a preset is neither given otherwise nor without use in this run."""
+    """Return the settings of a preset that this run uses and that are not given otherwise."""
     strategies: Collection[str] = given["strategies"]
     own: Mapping[str, Any] = given.get("own", {})
     having = {option for strategy in strategies for option in options_of(find_strategy(own.get(strategy, strategy)))}
@@ -129,7 +129,7 @@ def _is_of(argument: str, strategies: Collection[str], having: Collection[str]) 
 
 
 def _set(argument: str, given: Settings) -> bool:
-    """Say whether an argument of strategies is given, for one of them or for all."""
+    """Return whether an argument of strategies is given, for one of them or for all."""
     option = argument.rpartition(".")[2]
     return option in given or not {argument, option}.isdisjoint(given.get("strategy_args", {}))
 
@@ -150,7 +150,7 @@ def _flat(settings: Settings) -> Iterator[str]:
 
 
 def _overridden(preset: Preset, given: Settings) -> Iterator[str]:
-    """Yield what the paper states and the command line sets otherwise."""
+    """Yield the stated settings that the command line changes."""
     for key, value in preset.stated.items():
         if key in MAPPINGS:
             for argument, one in value.items():

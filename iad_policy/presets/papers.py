@@ -1,6 +1,6 @@
-"""The table of presets: what each paper states for an environment, and what we set where it says nothing.
+"""The table of presets: each paper's settings for an environment, and ours for those that it leaves open.
 
-To add one: a line here. Figures are as published; where two versions of a paper differ, each has a line of its own.
+To add one, add an entry here. Figures are as published. If two versions of a paper differ, each has its own entry.
 """
 
 from collections.abc import Mapping

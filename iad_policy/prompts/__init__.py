@@ -1,7 +1,7 @@
 """Prompts: text files, one per environment and role, with `$placeholders`.
 
-A file is a system message, a line of three dashes, and a user message. A role that an environment's folder doesn't have
-is taken from `any/`. Your own folder works likewise: pass its path wherever prompts are taken.
+A file is a system message, a line of three dashes, and a user message. A role that is missing in an environment's
+folder is taken from `any/`. Your own folder works the same way: pass its path instead of a folder's name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,11 +46,11 @@ PLACEHOLDERS = {
     "paraphraser": ROLE_PLACEHOLDERS,
     "simulator": ROLE_PLACEHOLDERS,
 }
-"""Role -> the placeholders its file may use."""
+"""Role -> placeholders that its file may use."""
 
 
 class Prompt(NamedTuple):
-    """A rendered prompt; `system` is empty where the file has no separator."""
+    """A rendered prompt. Without a separator in the file, `system` is empty."""
 
     system: str
     user: str
@@ -65,10 +65,10 @@ class Prompts:
     """The prompt files of one environment.
 
     Args:
-        folder: A folder's name in `iad_policy/prompts/`, or the path of your own.
+        folder: The name of a folder in `iad_policy/prompts/`, or the path of your own.
 
     Raises:
-        UnknownName: No such folder.
+        UnknownName: There is no such folder.
     """
 
     def __init__(self, folder: str | Path = "any") -> None:
@@ -81,8 +81,8 @@ class Prompts:
         """Return a role's prompt with its placeholders filled in.
 
         Raises:
-            UnknownName: No such role.
-            ValueError: The file has a placeholder that the role doesn't know, or a stray `$`.
+            UnknownName: There is no such role.
+            ValueError: The file has a placeholder that the role doesn't know, or a single `$`.
         """
         path = self._path(role)
         system, separator, user = _read(path).partition(f"\n{SEPARATOR}\n")
@@ -97,7 +97,7 @@ class Prompts:
             ) from error
 
     def digest(self, roles: Sequence[str]) -> str:
-        """Return what names the texts of these roles, for the key of an episode."""
+        """Return a digest of these roles' texts, for the key of an episode."""
         return digest(*((role, _read(self._path(role))) for role in roles))
 
     def _path(self, role: str) -> Path:
@@ -118,6 +118,6 @@ def _read(path: Path) -> str:
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """Fill in the placeholders, and drop the paragraphs that are empty then."""
+    """Fill in the placeholders, and drop the paragraphs that are then empty."""
     paragraphs = [Template(paragraph).substitute(values).strip("\n") for paragraph in text.strip().split("\n\n")]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph.strip())

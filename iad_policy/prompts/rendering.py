@@ -1,4 +1,4 @@
-"""How a state, an action and its preview are put into words: only with what an agent may see."""
+"""Renders states, actions and previews as text, using only information that an agent may see."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from iad_policy.types import Candidate, State, Turn
 OBSERVATION_CHARS = 12_000
 OLD_OBSERVATION_CHARS = 400
 N_OLD_OBSERVATIONS = 3
-"""Of how many earlier turns the observation is shown, shortened; of the ones before only the action."""
+"""Number of latest turns whose observation is shown, shortened. Older turns show only the action."""
 N_OLD_TURNS = 40
 N_ACTIONS = 100
 N_FACTS = 20
@@ -18,7 +18,7 @@ FACT_CHARS = 300
 
 
 def state_values(state: State, *, with_history: bool = True) -> dict[str, str]:
-    """Return the values of the placeholders that describe a state; blocks with a heading, or empty."""
+    """Return the values of the placeholders that describe a state. Each is a block with a heading, or empty."""
     info = state.info
     return {
         "instruction": str(info.get("instruction", "")),
@@ -32,7 +32,7 @@ def state_values(state: State, *, with_history: bool = True) -> dict[str, str]:
 
 
 def shown(observation: Any, limit: int = OBSERVATION_CHARS) -> str:
-    """Return an observation as text; an image by its size."""
+    """Return an observation as text. For an image it is the size."""
     if isinstance(observation, Mapping):
         text = "\n".join(f"{key}: {shown(part, limit)}" for key, part in observation.items())
     elif isinstance(observation, np.ndarray) and observation.ndim >= 2:
@@ -43,14 +43,14 @@ def shown(observation: Any, limit: int = OBSERVATION_CHARS) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the head of a text, and how much is missing."""
+    """Return the start of a text, and how many characters are missing."""
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text) - limit} more characters)"
 
 
 def candidate_block(candidate: Candidate) -> str:
-    """Return a candidate's action, and what it would lead to where that was simulated.
+    """Return a candidate's action, and its simulated outcome if there is one.
 
-    The agent's reasoning is left out: a judge shall weigh the action, not the plea for it.
+    The agent's reasoning is left out: a judge should weigh the action, not the argument for it.
     """
     action = f"Action: {shown(candidate.action)}"
     preview = candidate.preview
@@ -68,7 +68,7 @@ def candidate_block(candidate: Candidate) -> str:
 
 
 def subject_block(subject: Any) -> str:
-    """Return what a role is asked about: candidates (numbered from 1), states, texts, and sequences of them."""
+    """Return the subject of a role as text: candidates (numbered from 1), states, texts, or sequences of them."""
     parts = leaves(subject)
     if len(parts) == 1:
         return _part(parts[0])
@@ -76,7 +76,7 @@ def subject_block(subject: Any) -> str:
 
 
 def leaves(subject: Any) -> list[Any]:
-    """Return the parts of nested sequences, flat."""
+    """Return the parts of nested sequences as a flat list."""
     if isinstance(subject, list | tuple) and not isinstance(subject, Turn):
         return [leaf for part in subject for leaf in leaves(part)]
     return [] if subject is None else [subject]
@@ -114,7 +114,7 @@ def _actions(available: Iterable[Any]) -> str:
     actions = [str(action) for action in available]
     if not actions:
         return ""
-    # Patterns such as search[...] come last, so the middle is what is left out.
+    # Patterns such as search[...] come last, so the middle is left out.
     if len(actions) > N_ACTIONS:
         kept = N_ACTIONS // 2
         actions = [*actions[:kept], f"({len(actions) - 2 * kept} more)", *actions[-kept:]]

@@ -1,8 +1,8 @@
-"""Who answers `Ask` when there is no language model for it.
+"""Roles answer `Ask` without a language model.
 
-The ranker and the evaluator take the verifier's verdicts that the subject carries; the paraphraser exchanges phrases,
-other ones at each call; the other roles fill templates. The log names the source, so a table can't pass such a text off
-as a model's.
+The ranker and the evaluator use the verifier's verdicts that come with the subject. The paraphraser exchanges phrases,
+different ones at each call. The other roles fill templates. The log names the source, so that no table can present such
+a text as a model's.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.models.call_context import current_call
-from iad_policy.registry import load_object
+from iad_policy.registry import load_object, with_defaults
 from iad_policy.roles.rule_paraphraser import paraphrase
 from iad_policy.strategies.building_blocks.attempts import evaluation_of, summary_of
-from iad_policy.types import Agent, Candidate, Roles, State, Verifier, score
+from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State, score
 
 NO_COMPLAINT = "No complaint; look once more at the task."
-"""The critic's word on a candidate that its verdict says nothing about: it names no error."""
+"""The critic's text about a candidate whose verdict has no critique. It names no error."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
 
@@ -28,7 +28,7 @@ class TemplateRoles:
     source = "template"
 
     def answer(self, role: str, state: State, subject: Any) -> str:
-        """Return the role's text; see the module."""
+        """Return the role's text. See the module."""
         if role not in ROLES:
             raise UnknownName("role", role, ROLES)
         candidates = [part for part in _parts(subject) if isinstance(part, Candidate)]
@@ -58,66 +58,71 @@ class AssignedRoles:
         default: Component of all other roles.
 
     Raises:
-        UnknownName: No such role.
+        UnknownName: There is no such role.
     """
+
+    model: Any = None
+    """None: a role's own model belongs to its component."""
 
     def __init__(self, assigned: Mapping[str, Roles], default: Roles) -> None:
         for role in assigned:
             if role not in ROLES:
                 raise UnknownName("role", role, ROLES)
-        self.assigned, self.default = dict(assigned), default
+        self.assigned: dict[str, LoadedRoles] = {
+            role: with_defaults(one, LoadedRoles) for role, one in assigned.items()
+        }
+        self.default: LoadedRoles = with_defaults(default, LoadedRoles)
         self.source = ", ".join([default.source, *(f"{role} {one.source}" for role, one in assigned.items())])
-
-    @property
-    def identity(self) -> str:
-        """Names all that their answers depend on."""
         named = [f"{role}: {_identity(one)}" for role, one in sorted(self.assigned.items())]
-        return "; ".join([_identity(self.default), *named])
+        self.identity = "; ".join([_identity(self.default), *named])
 
     def answer(self, role: str, state: State, subject: Any) -> str:
-        """Return the text of whoever plays the role."""
+        """Return the text of the role's component."""
         return self.assigned.get(role, self.default).answer(role, state, subject)
 
 
-def component_for(roles: Roles, role: str) -> Roles:
-    """Return who plays one role."""
+def component_for(roles: LoadedRoles, role: str) -> LoadedRoles:
+    """Return the component used for one role."""
     return roles.assigned.get(role, roles.default) if isinstance(roles, AssignedRoles) else roles
 
 
 def load_roles(
-    roles: Roles | Mapping[str, str | Roles] | None, env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None
-) -> Roles:
-    """Return who plays the roles.
+    roles: Roles | Mapping[str, str | Roles] | None,
+    env: gym.Env[Any, Any],
+    agent: LoadedAgent,
+    verifier: LoadedVerifier | None,
+) -> LoadedRoles:
+    """Return the component used for the roles.
 
     Args:
-        roles: Who plays all of them; or, by role, who plays single ones (`"litellm:<model>"`, `"template"`, or an
-            object with `answer`), the others being played by default; None for the default.
-        env: The environment, whose prompts language models are given.
-        agent: Its language model plays by default.
-        verifier: Likewise, where the agent has none.
+        roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`, or
+            an object with `answer`). The other roles keep the default. None takes the default for all.
+        env: The environment, whose prompts language models get.
+        agent: The agent, whose language model is the default.
+        verifier: The verifier, whose language model is the default if the agent has none.
 
     Raises:
-        UnknownName: No such role, or no such player.
+        UnknownName: There is no such role, or no such component.
     """
     if roles is not None and not isinstance(roles, Mapping):
-        return roles
-    others = default_roles(env, agent, verifier)
-    return AssignedRoles({role: _component(one, env) for role, one in roles.items()}, others) if roles else others
+        return with_defaults(roles, LoadedRoles)  # type: ignore[no-any-return]
+    default = default_roles(env, agent, verifier)
+    return AssignedRoles({role: _component(one, env) for role, one in roles.items()}, default) if roles else default
 
 
-def _component(player: str | Roles, env: gym.Env[Any, Any]) -> Roles:
-    if not isinstance(player, str):
-        return player
-    kind, _, model = player.partition(":")
-    if player == TemplateRoles.source:
+def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+    if not isinstance(component, str):
+        return component
+    kind, _, model = component.partition(":")
+    if component == TemplateRoles.source:
         return TemplateRoles()
     if kind != "litellm":
-        raise UnknownName("player of a role", player, [TemplateRoles.source, "litellm:<model>"])
+        raise UnknownName("component of a role", component, [TemplateRoles.source, "litellm:<model>"])
     return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
 
 
-def _identity(roles: Roles) -> str:
-    return str(getattr(roles, "identity", "")) or roles.source
+def _identity(roles: LoadedRoles) -> str:
+    return roles.identity or roles.source
 
 
 def _parts(subject: Any) -> list[Any]:
@@ -138,13 +143,12 @@ def _critique(candidate: Candidate) -> str:
     return "" if candidate.verdict is None else candidate.verdict.critique
 
 
-def default_roles(env: gym.Env[Any, Any], agent: Agent, verifier: Verifier | None) -> Roles:
-    """Return who plays the roles where nobody is named: the agent's own language model, as in the papers.
+def default_roles(env: gym.Env[Any, Any], agent: LoadedAgent, verifier: LoadedVerifier | None) -> LoadedRoles:
+    """Return the component for roles that are not assigned: the agent's own language model, as in the papers.
 
-    Without one it is the verifier's, and without that these templates.
+    If the agent has none, it is the verifier's. Without any model, it is `TemplateRoles`.
     """
     for one in (agent, verifier):
-        model = getattr(one, "model", None)
-        if model is not None:
-            return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
-    return TemplateRoles()
+        if one is not None and one.model is not None:
+            return load_object("iad_policy.roles.language_model:model_roles")(env, one.model)  # type: ignore[no-any-return]
+    return with_defaults(TemplateRoles(), LoadedRoles)  # type: ignore[no-any-return]

@@ -16,20 +16,20 @@ from iad_policy.types import Candidate, State
 
 N_RANKER_TRIES = 3
 PARAPHRASER_TEMPERATURE = 0.7
-"""A paraphraser that repeats itself is of no use (QLASS: 0.7-0.8)."""
+"""Temperature of the paraphraser, which must not repeat itself (QLASS: 0.7-0.8)."""
 
 
 class ModelRoles:
-    """Answers `Ask` with a language model; one prompt file per role.
+    """Answers `Ask` with a language model, with one prompt file per role.
 
-    The ranker answers with the place of the best candidate, from 0, as `TemplateRoles` does; the others with the
+    The ranker answers with the index of the best candidate, from 0, as `TemplateRoles` does. The others answer with the
     model's text.
 
     Args:
         model: A litellm name or an object with `complete`.
         prompts: An environment's prompt files.
-        temperature: Of all roles but the paraphraser.
-        max_tokens: Of an answer.
+        temperature: Sampling temperature of all roles but the paraphraser.
+        max_tokens: Maximum length of an answer.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ModelRoles:
 
     @property
     def identity(self) -> str:
-        """Names all that its answers depend on."""
+        """Everything its answers depend on."""
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
         return f"{identity_of(self.model)} roles prompts={self._prompts.digest(ROLES)} {sampling}"
 
@@ -56,7 +56,7 @@ class ModelRoles:
         """Return the role's text.
 
         Raises:
-            UnknownName: No such role.
+            UnknownName: There is no such role.
             ModelError: The model could not answer, or the ranker named no candidate (`malformed`).
         """
         if role not in ROLES:
@@ -82,7 +82,7 @@ class ModelRoles:
             messages = (*messages, _said("assistant", text), _said("user", complaint))
         raise ModelError(
             f"expected {self.source} as ranker to name a candidate from 1 to {n_candidates}, got {text[:200]!r} "
-            f"({N_RANKER_TRIES} tries); take another model, or rank by the verifier",
+            f"({N_RANKER_TRIES} tries); use another model, or rank by the verifier",
             kind="malformed",
         )
 

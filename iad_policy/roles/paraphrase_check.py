@@ -1,9 +1,9 @@
-"""A task in other words: how a strategy gets paraphrases of it, and how the agent, and nobody else, is shown one.
+"""Checks paraphrases of a task, and shows them to the agent only.
 
-`State.worded` marks a state, and every state that is simulated from it. Only what the agent is handed is changed; what
-it answers is read, simulated and verified in the environment's own state. What must not change is not paraphrased at
-all (lines under a label of their own, such as the evidence of a question), or it is looked for in the answer: a
-paraphrase that lost a number, a unit, a price, a quoted text or a path gives way to the task's own words.
+`State.worded` marks a state, and every state simulated from it. Only the agent's view changes: its answer is read,
+simulated and verified in the environment's own state. Some parts must not change. Lines under a label, such as the
+evidence of a question, are not paraphrased at all. Numbers, units, prices, quoted texts and paths are compared: a
+paraphrase that lost one is replaced by the task's own words.
 """
 
 import re
@@ -16,7 +16,7 @@ from iad_policy.requests import All, Ask, Asking
 from iad_policy.types import PublicInfo, State, Turn
 
 Changes: TypeAlias = Mapping[str, str]
-"""What of a task is replaced by what, the longest first."""
+"""Replacements in a task, the longest first."""
 
 _LABEL = re.compile(r"[A-Z][\w' ]{0,40}: ")
 _QUOTED = re.compile(r"(?<!\w)'[^'\n]+'(?!\w)|\"[^\"\n]+\"|`[^`\n]+`")
@@ -36,10 +36,10 @@ _NUMBER = re.compile(r"([$€£]?)\s?(-?\d[\d,]*(?:\.\d+)?)[ -]?(%|[A-Za-z]+)?")
 
 
 def as_told(state: State) -> State:
-    """Return a state as the agent is shown it: the task in other words, where a strategy gave some.
+    """Return a state as the agent sees it: with the paraphrased task, if a strategy set one.
 
-    They stand in `info["instruction"]`, and wherever an observation or a page of this state or of its history quotes
-    the task. The actions that are available stay as they are.
+    The paraphrase replaces `info["instruction"]` and every quotation of the task in an observation or a page of this
+    state or its history. The available actions stay as they are.
     """
     original = str(state.info.get("instruction", ""))
     if not state.wording or not original:
@@ -54,10 +54,10 @@ def as_told(state: State) -> State:
 
 
 def paraphrases(here: State, n: int) -> Asking[list[str]]:
-    """Ask the paraphraser for n wordings of the task; "", its own words, where there is none to be had.
+    """Ask the paraphraser for n paraphrases of the task. A missing one is "", which stands for the task's own words.
 
-    That is so where the environment states no task, where a paraphrase lost something (a note of the decision says
-    what), and beyond the budget.
+    One is missing if the environment states no task, if the paraphrase lost something (a note of the decision says
+    what), or if the budget is spent.
     """
     task, fixed = parted(str(here.info.get("instruction", "")))
     if not task or n < 1:
@@ -67,14 +67,14 @@ def paraphrases(here: State, n: int) -> Asking[list[str]]:
 
 
 def parted(instruction: str) -> tuple[str, list[str]]:
-    """Return what of an instruction may be said in other words, and the lines after it, from the first label on."""
+    """Return the part of an instruction that may be paraphrased, and the lines after it, from the first label on."""
     lines = instruction.splitlines()
     first = next((place for place, line in enumerate(lines) if place and _LABEL.match(line)), len(lines))
     return "\n".join(lines[:first]), lines[first:]
 
 
 def heard(request: Ask, text: str, notes: dict[str, None]) -> str:
-    """Return what is taken of a role's answer: a paraphrase only if it kept what it had to, which is noted."""
+    """Return the usable text of a role's answer. A paraphrase that lost something is dropped, with a note."""
     if request.role != "paraphraser" or not isinstance(request.subject, str):
         return text
     said = " ".join(text.split("\n")).strip() if "\n" not in request.subject else text.strip()
@@ -86,7 +86,7 @@ def heard(request: Ask, text: str, notes: dict[str, None]) -> str:
 
 
 def differences(original: str, text: str) -> list[str]:
-    """Return what a paraphrase must keep and does not, or adds: numbers with their units, quoted texts, paths."""
+    """Return what a paraphrase lost or added among numbers with units, quoted texts and paths."""
     if not text:
         return ["everything"]
     lost = [one for one in _verbatim(original) if one not in text]
@@ -95,7 +95,7 @@ def differences(original: str, text: str) -> list[str]:
 
 
 def particulars(text: str) -> list[tuple[int, int]]:
-    """Return where quoted texts, paths and the like, and numbers with their units stand in a text, in order."""
+    """Return the spans of quoted texts, paths and code, and numbers with their units, in order."""
     found = [match.span() for pattern in (_QUOTED, _CODE, _NUMBER) for match in pattern.finditer(text)]
     return sorted(found)
 
@@ -107,7 +107,7 @@ def _verbatim(text: str) -> list[str]:
 
 
 def _amounts(text: str) -> list[tuple[float, str]]:
-    """Every number of a text with its unit; "" for a word that is none."""
+    """Return every number of a text with its unit. The unit of other words is ""."""
     found = []
     for match in _NUMBER.finditer(text):
         word = (match[1] or match[3] or "").lower()
@@ -122,7 +122,7 @@ def _amount(number: float, unit: str) -> str:
 
 
 def _changes(original: str, wording: str) -> Changes:
-    """What is replaced by what: the whole task, and the task without the lines at its end that both have."""
+    """Return the replacements: the whole task, and the task without the last lines that both texts share."""
     old, new = original.splitlines(), wording.splitlines()
     while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
@@ -130,9 +130,9 @@ def _changes(original: str, wording: str) -> Changes:
 
 
 def _changed(value: Any, changes: Changes) -> Any:
-    """An observation or a part of a page with the task in other words: a text, or a mapping with texts."""
+    """Return an observation or a part of a page with the paraphrased task. It is a text or a mapping with texts."""
     if isinstance(value, str):
-        # In one go, as the new words may contain the old ones.
+        # In one pass, as the new words may contain the old ones.
         return re.sub("|".join(map(re.escape, changes)), lambda match: changes[match[0]], value)
     if isinstance(value, Mapping):
         return {key: _changed(part, changes) if isinstance(part, str) else part for key, part in value.items()}

@@ -1,8 +1,8 @@
-"""A paraphraser without a model: phrases that mean the same are exchanged, or the sentence gets another frame.
+"""A paraphraser without a model: it exchanges phrases that mean the same, or puts the sentence into another frame.
 
-Quoted texts, paths and numbers with their units are never touched, nor are words with a capital inside a sentence: they
-may be names. What is left are the words in which tasks are asked; that is little beside what a model can do, and enough
-to draw the same agent's other answers.
+Quoted texts, paths and numbers with their units never change. Neither do capitalised words inside a sentence, which may
+be names. Only common phrases of requests change. That is little compared with a model, but enough to draw the agent's
+other answers.
 """
 
 import re
@@ -29,7 +29,7 @@ OPENINGS: Sequence[Sequence[str]] = (
     ("place and size", "position and size"),
     ("answer with", "reply with", "respond with"),
 )
-"""Phrases that can stand for each other where a sentence begins: elsewhere such a word may be a noun."""
+"""Groups of phrases that can replace each other at the start of a sentence. Elsewhere such a word may be a noun."""
 ANYWHERE: Sequence[Sequence[str]] = (
     ("i am looking for", "i'm looking for", "i want", "i need", "i would like", "i'd like"),
     ("looking for", "searching for", "in search of"),
@@ -45,11 +45,11 @@ ANYWHERE: Sequence[Sequence[str]] = (
     ("together with", "along with"),
     ("the total number of", "the number of"),
 )
-"""Phrases that can stand for each other in every place."""
+"""Groups of phrases that can replace each other anywhere."""
 FRAMES = ("{}", "Please: {}", "Here is the task: {}", "What I ask for: {}", "Your task: {}", "The task is this: {}")
 QUESTION_FRAMES = ("{}", "Tell me: {}", "Answer this: {}", "The question: {}", "I would like to know: {}")
 TRIES = 20
-"""Drawn for each new wording before an old one is given again."""
+"""Number of draws for each new paraphrase before an old one is returned again."""
 
 _PHRASES = {phrase: group for group in (*ANYWHERE, *OPENINGS) for phrase in group}
 _OPENINGS = frozenset(phrase for group in OPENINGS for phrase in group)
@@ -58,12 +58,12 @@ _BEGINS = re.compile(r"(?:[.?!:;]\s+|\n\s*|\A\s*)\Z")
 
 
 def paraphrase(text: str, index: int, *stream: object) -> str:
-    """Return a wording of a text.
+    """Return a paraphrase of a text.
 
     Args:
-        text: What is said, in English.
-        index: Which of its wordings; those of different indices differ, as long as there are enough of them.
-        stream: Names the order in which they come.
+        text: An English text.
+        index: Number of the paraphrase. Those of different indices differ as long as there are enough of them.
+        stream: Values that determine the order of the paraphrases.
     """
     drawn = _drawn(text, Random(seed_of(*stream, text)))
     found = dict.fromkeys([text])
@@ -93,7 +93,7 @@ def _exchanged(text: str, rng: Random) -> str:
 
 
 def _other(match: re.Match[str], text: str, offset: int, rng: Random) -> str:
-    """Another phrase of the same meaning; a capital only where a sentence begins."""
+    """Return another phrase of the same meaning, with a capital only at the start of a sentence."""
     said = match[0]
     begins = _BEGINS.search(text[: offset + match.start()]) is not None
     if said.lower() in _OPENINGS and not begins:

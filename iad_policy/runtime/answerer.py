@@ -10,10 +10,10 @@ from itertools import count as count_from
 from random import Random
 from typing import Any
 
-from iad_policy.budget import SIMULATOR, Meter, count
-from iad_policy.errors import BudgetExhausted, ContractError
+from iad_policy.budget import SIMULATOR, count
+from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
 from iad_policy.hashing import digest
-from iad_policy.recording.answer_log import AnswerLine
+from iad_policy.information import may_read_gold
 from iad_policy.recording.codec import (
     candidate_of,
     candidate_record,
@@ -28,11 +28,13 @@ from iad_policy.roles.paraphrase_check import as_told, heard
 from iad_policy.runtime.batching import Cut, Item, Result, WorkUnit
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode, next_id
-from iad_policy.runtime.verdicts import verdicts_of
+from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback import told
-from iad_policy.types import NOTHING, Candidate, Outcome, RoleAnswer, State, Verdict, Verifier, score
+from iad_policy.types import NOTHING, Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
+HOPELESS = ("auth", "not_found")
+"""Kinds of errors that every further question to the model would meet: missing verdicts would look like a result."""
 
 
 class Answerer:
@@ -41,22 +43,20 @@ class Answerer:
     Args:
         components: Who answers.
         episode: What lasts longer than the decision.
-        meter: The decision's budget.
-        name: Of the decision; its requests are numbered after it.
+        spending: The decision's budget.
+        name: Name of the decision; its requests are numbered after it.
     """
 
-    def __init__(self, components: Components, episode: Episode, meter: Meter, *, name: str) -> None:
+    def __init__(self, components: Components, episode: Episode, spending: Spending, *, name: str) -> None:
         self._components = components
         self._episode = episode
         self._world = episode.world
         self._simulator = episode.simulator
-        self._imagines = "agent" if episode.simulator.is_perfect else SIMULATOR
-        self._meter = meter
+        self._simulation_payer = "agent" if episode.simulator.is_perfect else SIMULATOR
+        self._spending = spending
         self._names = (f"{name}.{place}" for place in count_from(0))
-        self._is_owed = True
         self._here: set[str] = set()
         self.candidates: dict[str, Candidate] = {}
-        self.cut = ""
         self.notes: dict[str, None] = {}
         self.asked: list[RoleAnswer] = []
 
@@ -79,13 +79,11 @@ class Answerer:
     def _propose(self, request: Propose, name: str) -> Answering:
         if request.n < 1:
             raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
-        granted, axis = self._grant("agent", "proposals", request.n, name=name)
         at, feedback = request.at, request.feedback
-        is_owed = self._is_owed and feedback is None and not at.path
-        if is_owed:
-            granted = self._overdrawn(granted, axis)
-        if granted == 0:
-            raise BudgetExhausted(axis)
+        is_plain = feedback is None and not at.path
+        granted, is_owed = self._spending.reserve_proposals(request.n, item=name, is_plain=is_plain)
+        if is_owed and self._spending.overdraft:
+            self.notes[f"overdraft: one proposal beyond {self._spending.overdraft}"] = None
         prompt = digest("propose", *at.named_by(), told(feedback), request.temperature)
         tasks = [
             self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
@@ -94,7 +92,7 @@ class Answerer:
         answers: list[Candidate] = []
         for task, (answer,) in zip(tasks, (yield tasks), strict=True):
             if isinstance(answer, Cut):
-                self._cut(answer, "agent", "proposals")
+                self._spending.refund("agent", "proposals", limit=answer.axis)
                 continue
             made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
             candidate = replace(made, usage=usage, feedback=feedback, id=item)
@@ -103,29 +101,14 @@ class Answerer:
                 self._here.add(candidate.id)
             answers.append(candidate)
         if not answers:
-            raise BudgetExhausted(self.cut)
+            raise BudgetExhausted(self._spending.cut)
         return answers
-
-    def _overdrawn(self, granted: int, axis: str) -> int:
-        """Grant the one plain proposal that a decision is owed: or a per-decision budget could end the episode."""
-        self._is_owed = False
-        beyond = self._meter.exhausted("agent") if granted else axis
-        if beyond:
-            self.notes[f"overdraft: one proposal beyond {beyond}"] = None
-        if not granted:
-            self._meter.charge("agent", count("proposals", 1))
-        return granted or 1
-
-    def _cut(self, cut: Cut, role: str, axis: str) -> None:
-        """Give back what was granted for an item that was not answered."""
-        self.cut = cut.axis
-        self._meter.charge(role, count(axis, -1))
 
     def _proposal(self, request: Propose, prompt: str, name: str, *, is_owed: bool) -> WorkUnit:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
-            at = self._golden(request.at) if self._components.agent_information == "oracle" else request.at
+            at = self._golden(request.at) if may_read_gold(self._components.agent) else request.at
             with self._world.guard():
                 candidate = self._components.agent.propose(
                     as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
@@ -171,17 +154,15 @@ class Answerer:
         verifier, at, draw = self._components.verifier, request.at, request.draw
         if verifier is None:
             raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
-        granted, axis = self._grant("verifier", "verifications", len(usable), name=name, whole=True)
-        if not granted:
-            raise BudgetExhausted(axis)
-        if verifier.needs_preview or verifier.information == "oracle":
+        self._spending.reserve("verifier", "verifications", len(usable), item=name)
+        if verifier.needs_preview or may_read_gold(verifier):
             try:
                 previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview", draw=draw)
             except BudgetExhausted:
-                self._meter.charge("verifier", count("verifications", -granted))
+                self._spending.refund("verifier", "verifications", len(usable))
                 raise
             usable, among = previewed[: len(usable)], previewed[len(usable) :]
-        if getattr(verifier, "per_candidate", False):
+        if verifier.per_candidate:
             others = [[*among, *usable[:place], *usable[place + 1 :]] for place in range(len(usable))]
             sides = [([candidate], rest) for candidate, rest in zip(usable, others, strict=True)]
         else:
@@ -190,7 +171,7 @@ class Answerer:
         answers = [answer for result in (yield tasks) for answer in result]
         for answer in answers:
             if isinstance(answer, Cut):
-                self._cut(answer, "verifier", "verifications")
+                self._spending.refund("verifier", "verifications", limit=answer.axis)
         verified = [
             candidate if isinstance(answer, Cut) else replace(candidate, verdict=answer.value)
             for candidate, answer in zip(usable, answers, strict=True)
@@ -198,11 +179,11 @@ class Answerer:
         if any(isinstance(answer, Cut) for answer in answers):
             # What was answered before the cut was paid for: the decision shows it.
             self.candidates.update((candidate.id, candidate) for candidate in verified)
-            raise BudgetExhausted(self.cut)
+            raise BudgetExhausted(self._spending.cut)
         return verified
 
     def _verification(
-        self, verifier: Verifier, request: Verify, sides: tuple[list[Candidate], list[Candidate]], name: str
+        self, verifier: LoadedVerifier, request: Verify, sides: tuple[list[Candidate], list[Candidate]], name: str
     ) -> WorkUnit:
         (group, among), at = sides, request.at
         seen = sorted(candidate.key for candidate in (*group, *among))
@@ -213,10 +194,10 @@ class Answerer:
             known = [replace(group[place], verdict=verdict) for place, verdict in recorded.items()]
             new = [candidate for place, candidate in enumerate(group) if place not in recorded]
             sides = new, [*among, *known]
-            if verifier.information == "oracle":
+            if may_read_gold(verifier):
                 sides = self._with_gold(sides[0]), self._with_gold(sides[1])
             with self._world.guard():
-                return verdicts_of(verifier, at, *sides)
+                return _verdicts_of(verifier, at, *sides)
 
         items = [
             Item(f"{name}.{place}", self._question(prompt, one.key, one.thought, call.sample_index), one.id)
@@ -247,21 +228,19 @@ class Answerer:
             if self._episode.known(at, candidate.key, draw) is None:
                 new.setdefault(candidate.key, candidate)
         if new:
-            granted, axis = self._grant(self._imagines, "simulations", len(new), name=name, whole=True)
-            if not granted:
-                raise BudgetExhausted(axis)
+            self._spending.reserve(self._simulation_payer, "simulations", len(new), item=name)
             tasks = [
                 self._simulation(at, candidate, draw, f"{name}.{place}") for place, candidate in enumerate(new.values())
             ]
             is_cut = False
             for candidate, (answer,) in zip(new.values(), (yield tasks), strict=True):
                 if isinstance(answer, Cut):
-                    self._cut(answer, self._imagines, "simulations")
+                    self._spending.refund(self._simulation_payer, "simulations", limit=answer.axis)
                     is_cut = True
                 else:
                     self._episode.after(at, candidate, draw, answer.value)
             if is_cut:
-                raise BudgetExhausted(self.cut)
+                raise BudgetExhausted(self._spending.cut)
         return [replace(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
 
     def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> WorkUnit:
@@ -283,12 +262,10 @@ class Answerer:
             return None if log is None else outcome_of(line, log)
 
         item = Item(name, question, candidate.id)
-        return WorkUnit([item], self._imagines, self._episode.call(question), work, record, read)
+        return WorkUnit([item], self._simulation_payer, self._episode.call(question), work, record, read)
 
     def _ask(self, request: Ask, name: str) -> Answering:
-        granted, axis = self._grant(request.role, "asks", 1, name=name)
-        if not granted:
-            raise BudgetExhausted(axis)
+        self._spending.reserve(request.role, "asks", 1, item=name)
         prompt = digest("ask", request.role, request.at.id, request.at.notes, request.subject)
         call = self._episode.call(prompt)
         roles = component_for(self._components.roles, request.role)
@@ -307,7 +284,7 @@ class Answerer:
         item = Item(f"{name}.0", digest(prompt, call.sample_index), request.at.id)
         ((answer,),) = yield [WorkUnit([item], request.role, call, work, record, lambda line: line["text"])]
         if isinstance(answer, Cut):
-            self._cut(answer, request.role, "asks")
+            self._spending.refund(request.role, "asks", limit=answer.axis)
             raise BudgetExhausted(answer.axis)
         self.asked.append(RoleAnswer(request.role, answer.value))
         return heard(request, answer.value, self.notes)
@@ -315,21 +292,6 @@ class Answerer:
     def _question(self, *parts: Any) -> str:
         """Return the digest of a question; only the log asks for it."""
         return "" if self._episode.log is None else digest(*parts)
-
-    def _grant(self, role: str, axis: str, n: int, *, name: str, whole: bool = False) -> tuple[int, str]:
-        """Reserve from the budget, or as the log says it was cut; `whole` is all or nothing."""
-        log, item, question = self._episode.log, f"{name}.cut", f"{role}.{axis}:{n}"
-        record = None if log is None else log.recorded(item, question)
-        if record is not None:
-            granted, limit = record["granted"], record["axis"]
-            self._meter.charge(role, count(axis, granted))
-        else:
-            granted, limit = self._meter.grant(role, axis, n, whole=whole)
-            if granted < n and log is not None:
-                log.write(AnswerLine(item, question, {"kind": "cut", "axis": limit, "granted": granted}))
-        if granted < n:
-            self.cut = limit
-        return granted, limit
 
     def to_commit(self, here: State, chosen: Candidate) -> Candidate:
         """Return what is committed for the strategy's choice: where it is no action, the best one proposed here."""
@@ -347,3 +309,42 @@ class Answerer:
         """Return what is done instead of a candidate that is no action: the first legal action, the error kept."""
         action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
         return replace(candidate, action=action, key=self._world.key(action))
+
+
+def _verdicts_of(
+    verifier: LoadedVerifier, at: State, candidates: Sequence[Candidate], among: Sequence[Candidate]
+) -> list[Verdict]:
+    """Ask a verifier.
+
+    Raises:
+        ModelError: Its language model can't be asked at all: a wrong key, no such model.
+        ContractError: It gave another number of verdicts than there are candidates.
+    """
+    try:
+        verdicts = list(verifier.verify(at, candidates, among))
+    except Exception as error:
+        if _is_raised(error):
+            raise
+        kind = getattr(error, "kind", "crash")
+        failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
+        return [failed] * len(candidates)
+    if len(verdicts) != len(candidates):
+        raise ContractError(
+            f"expected {len(candidates)} verdicts from {type(verifier).__name__}, one per candidate, got "
+            f"{len(verdicts)}; return a Verdict for each, in order"
+        )
+    return [_without_nan(verdict) for verdict in verdicts]
+
+
+def _is_raised(error: Exception) -> bool:
+    if isinstance(error, ModelError):
+        return error.kind in HOPELESS
+    return isinstance(error, IADError) or getattr(
+        error, "breaks_contract", False
+    )  # as the environments' guard marks its error
+
+
+def _without_nan(verdict: Verdict) -> Verdict:
+    if not math.isnan(verdict.score):
+        return verdict
+    return replace(verdict, score=-math.inf, critique=f"the score was not a number. {verdict.critique}".strip())

@@ -10,10 +10,10 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from iad_policy.budget import Meter
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
 from iad_policy.recording.codec import usage_of
+from iad_policy.runtime.spending import Spending
 from iad_policy.types import NOTHING, Usage
 
 
@@ -73,16 +73,16 @@ class BatchExecutor:
     """Performs batches of tasks: replays what the log has, asks for the rest, and charges the budget.
 
     Args:
-        meter: Charged with what is known only afterwards.
+        spending: Budget that is charged with what is known only afterwards.
         log: Where answers are kept, if anywhere.
         executor: Runs tasks side by side; None runs them one after another.
     """
 
-    def __init__(self, meter: Meter, log: EpisodeLog | None, executor: Executor | None) -> None:
-        self._meter = meter
+    def __init__(self, spending: Spending, log: EpisodeLog | None, executor: Executor | None) -> None:
+        self._spending = spending
         self._log = log
         # A limit on tokens or seconds may be passed by one call only, so calls are then made one at a time.
-        self._executor = None if meter.is_measured else executor
+        self._executor = None if spending.is_measured else executor
 
     def perform(self, batch: Sequence[WorkUnit]) -> list[Result]:
         """Return the answers of each task, in order.
@@ -100,7 +100,7 @@ class BatchExecutor:
     def _charged(self, task: WorkUnit, result: Result) -> Result:
         for answer in result:
             if isinstance(answer, ItemAnswer) and answer.usage:
-                self._meter.charge(task.role, answer.usage)
+                self._spending.settle(task.role, answer.usage)
         return result
 
     def _answers(self, task: WorkUnit, recorded: dict[int, ItemAnswer | Cut]) -> Result:
@@ -108,14 +108,14 @@ class BatchExecutor:
         missing = [position for position in places if position not in recorded] if recorded else places
         if not missing:
             return [recorded[position] for position in places]
-        self._meter.refuse_if_stopped()
-        axis = "" if task.is_owed else self._meter.exhausted(task.role)
+        self._spending.refuse_if_stopped()
+        axis = "" if task.is_owed else self._spending.exhausted(task.role)
         if axis:
             self._write([(task.items[position], {"kind": "cut", "axis": axis}, NOTHING) for position in missing])
             return [recorded.get(position, Cut(axis)) for position in places]
         known = {place: answer.value for place, answer in recorded.items() if isinstance(answer, ItemAnswer)}
         start = perf_counter()
-        task.call.stopped = self._meter.stopped
+        task.call.stopped = self._spending.stopped
         with use_call(task.call) as call:
             values = task.work(known)
         call.report(Usage(seconds=perf_counter() - start))

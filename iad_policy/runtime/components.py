@@ -1,21 +1,24 @@
-"""Who answers a strategy's questions."""
+"""The components that answer a strategy's questions."""
 
 from dataclasses import dataclass
 
+from iad_policy.registry import with_defaults
 from iad_policy.simulators import Simulator
-from iad_policy.types import Agent, Roles, Verifier
+from iad_policy.types import LoadedAgent, LoadedRoles, LoadedVerifier
 
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Who answers: the base agent, the verifier (if there is one), the roles, and the simulator of a run."""
+    """The base agent, the verifier (if there is one), the roles, and the simulator of a run."""
 
-    agent: Agent
-    verifier: Verifier | None
-    roles: Roles
+    agent: LoadedAgent
+    verifier: LoadedVerifier | None
+    roles: LoadedRoles
     simulator: Simulator | None = None
 
-    @property
-    def agent_information(self) -> str:
-        """The agent's label: `oracle` for an instrument that is shown gold, "" for any other."""
-        return str(getattr(self.agent, "information", ""))
+    def __post_init__(self) -> None:
+        # They may have been made by hand rather than by `load_agent` and its like.
+        with_defaults(self.agent, LoadedAgent)
+        with_defaults(self.roles, LoadedRoles)
+        if self.verifier is not None:
+            with_defaults(self.verifier, LoadedVerifier)

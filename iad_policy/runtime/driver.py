@@ -10,13 +10,14 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from iad_policy.budget import Meter, count
+from iad_policy.budget import Meter
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import All, Asking, Commit
 from iad_policy.runtime.answerer import Answerer, Answering
 from iad_policy.runtime.batching import BatchExecutor, WorkUnit
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode
+from iad_policy.runtime.spending import Spending
 from iad_policy.types import Candidate, Decision, State
 
 T = TypeVar("T")
@@ -76,26 +77,27 @@ class Driver:
         """
         self._require_open()
         meter = self._meter()
-        answerer = Answerer(self._components, self._episode, meter, name=str(self._episode.n_committed))
+        spending = Spending(meter, self._episode.log)
+        answerer = Answerer(self._components, self._episode, spending, name=str(self._episode.n_committed))
         try:
             if self._main is None:
                 self._main = _Branch(self._strategy(here))
             else:
                 self._main.send = here
-            committed = _committed(self._run(self._main, answerer, meter))
+            committed = _committed(self._run(self._main, answerer, spending))
         except BaseException:
             self.close()
             raise
         self._n_looks = 0
         committed = answerer.to_commit(here, committed)
-        meter.charge("agent", count("env_steps", 1))
-        self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, answerer.cut)
+        spending.step()
+        self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, spending.cut)
         return Decision(
             state=here,
             candidates=tuple(answerer.candidates.values()),
             committed=committed,
-            budget=dict(meter.spent),
-            cut=answerer.cut,
+            budget=spending.by_role,
+            cut=spending.cut,
             notes=tuple(answerer.notes),
             asked=tuple(answerer.asked),
         )
@@ -108,10 +110,11 @@ class Driver:
             ContractError: It asked for a commit.
         """
         self._require_open()
-        meter = self._meter()
+        spending = Spending(self._meter(), self._episode.log)
         name = f"{self._episode.n_committed}.look{self._n_looks}"
         self._n_looks += 1
-        result = self._run(_Branch(looking(here)), Answerer(self._components, self._episode, meter, name=name), meter)
+        answerer = Answerer(self._components, self._episode, spending, name=name)
+        result = self._run(_Branch(looking(here)), answerer, spending)
         if not isinstance(result, _Returned):
             raise ContractError("expected a generator that only looks to return a result, got a Commit; use act for it")
         return result.value  # type: ignore[no-any-return]
@@ -130,9 +133,9 @@ class Driver:
             )
         self._episode.meter.refuse_if_spent("agent")
 
-    def _run(self, main: _Branch, answerer: Answerer, meter: Meter) -> Any:
+    def _run(self, main: _Branch, answerer: Answerer, spending: Spending) -> Any:
         """Return what the generator commits, or its result as `_Returned`."""
-        performer = BatchExecutor(meter, self._episode.log, self._executor)
+        performer = BatchExecutor(spending, self._episode.log, self._executor)
         waiting = [main]
         while True:
             ready: list[_Branch] = []

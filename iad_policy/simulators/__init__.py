@@ -1,7 +1,7 @@
-"""Simulators: what answers `Simulate`, and what every preview shows. To add one: its file, and a line in `SIMULATORS`.
+"""Simulators answer `Simulate` and produce every preview. To add one, write its file and name it in `SIMULATORS`.
 
-A simulator works on tokens of its own. It is begun at a real state and never touches the real environment: while one
-runs, a guard makes stepping, resetting and restoring it an error.
+A simulator has its own tokens. It begins at a real state and never changes the real environment: while it runs, a guard
+makes stepping, resetting and restoring an error.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import gymnasium as gym
 
 from iad_policy.errors import SimulationError
-from iad_policy.registry import instantiate, load_object, load_own
+from iad_policy.information import may_read_gold
+from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
@@ -21,14 +22,14 @@ SIMULATORS: Mapping[str, str] = {
     "retrieval": "iad_policy.simulators.retrieval:retrieval_simulator",
     "llm": "iad_policy.simulators.llm:LanguageSimulator",
 }
-"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+"""Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 
 
 class Simulator(Protocol):
-    """Says what an action would lead to; it may look at the world it is given, which can't be moved meanwhile."""
+    """Predicts the outcome of an action. It may look at the world it is given, which can't be moved meanwhile."""
 
     identity: str
-    """Names all that its outcomes depend on, for the key of an episode."""
+    """Everything its outcomes depend on, for the key of an episode."""
     is_perfect: bool
     """Whether it is the environment's own simulation, whose tokens the oracle can read."""
 
@@ -37,21 +38,28 @@ class Simulator(Protocol):
         ...
 
     def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
-        """Return what the action would lead to, with a token of that; pure in its arguments."""
+        """Return the outcome of an action, with its own token. The result depends on the arguments alone."""
         ...
 
 
-def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simulator:
+class LoadedSimulator(Simulator, Protocol):
+    """A simulator as the runtime uses it: optional members that its author left out have these values."""
+
+    model: Any = None
+    """Its language model, if it has one."""
+
+
+def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> LoadedSimulator:
     """Return a simulator.
 
     Args:
         simulator: A name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`, `"llm:gpt-4o-mini"`), `module:object` of your
             own (a class, called with the environment, or an object), or an object with `begin` and `simulate`.
-        env: The environment it stands for.
+        env: The environment to simulate.
 
     Raises:
-        UnknownName: No such name.
-        TypeError: Neither a name nor a simulator.
+        UnknownName: There is no such name.
+        TypeError: It is neither a name nor a simulator.
     """
     if isinstance(simulator, str):
         name, _, argument = simulator.partition(":")
@@ -67,19 +75,19 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Simula
                 f"without {attribute}"
             )
     assert not isinstance(simulator, str)
-    return simulator
+    return with_defaults(simulator, LoadedSimulator)  # type: ignore[no-any-return]
 
 
 def require_no_gold(simulator: Simulator, *readers: Any) -> None:
-    """Refuse an agent or verifier that reads gold where the simulator isn't perfect: gold is of what really happens.
+    """Refuse an agent or verifier that reads gold unless the simulator is perfect: only real outcomes have gold.
 
     Raises:
         SimulationError: One of the readers is labelled `oracle`.
     """
     for reader in readers:
-        if not simulator.is_perfect and getattr(reader, "information", "") == "oracle":
+        if not simulator.is_perfect and may_read_gold(reader):
             raise SimulationError(
                 f"expected the perfect simulator with {type(reader).__name__}, which reads gold, got "
-                f"{simulator.identity}: what it shows never happened, so it has no gold; take simulator='perfect', or "
-                "a verifier that reads none"
+                f"{simulator.identity}, whose outcomes never happened and so have no gold; pass simulator='perfect', "
+                "or a verifier that reads none"
             )

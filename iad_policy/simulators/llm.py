@@ -1,4 +1,4 @@
-"""A simulator that is a language model: it predicts in words what an action would lead to."""
+"""A language model as simulator: it predicts the outcome of an action as text."""
 
 import re
 from collections.abc import Mapping
@@ -20,21 +20,21 @@ _OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", re.IGNORECAS
 
 
 class LanguageSimulator:
-    """Asks a language model what would be seen; never asks the environment.
+    """Asks a language model for the next observation, and never asks the environment.
 
     It predicts the observation, whether the action is valid and whether the episode is over. It does not predict the
-    environment's structured info: `page` and `facts` are empty and say so when something is looked up in them, and no
-    actions are listed. So it is for agents and verifiers that read observations (`litellm:`, `judge:`), not for keyless
-    ones.
+    environment's structured info: `page` and `facts` are empty, and reading from them raises an error that says so. No
+    actions are listed. So it suits agents and verifiers that read observations (`litellm:`, `judge:`), but not
+    rule-based ones.
 
     Args:
-        env: The environment, for its prompts; its observations have to be text.
+        env: The environment, for its prompts. Its observations must be text.
         model: A litellm name or an object with `complete`.
-        temperature: Of the model; at 0 all draws of an action are alike.
-        max_tokens: Of an answer.
+        temperature: Sampling temperature of the model. At 0 all draws of an action are equal.
+        max_tokens: Maximum length of an answer.
 
     Raises:
-        SimulationError: The environment's observations are no text.
+        SimulationError: The environment's observations are not text.
     """
 
     is_perfect = False
@@ -50,8 +50,8 @@ class LanguageSimulator:
         space = env.observation_space
         if not isinstance(space, gym.spaces.Text) and not hasattr(space, "max_length"):
             raise SimulationError(
-                f"expected observations that are text for a language model to predict, got {space!s:.100}; take "
-                "another simulator: perfect, noisy:F or retrieval"
+                f"expected text observations for a language model to predict, got {space!s:.100}; use another "
+                "simulator: perfect, noisy:F or retrieval"
             )
         self.model = load_model(model)
         self._prompts: Prompts = prompts_of(env)
@@ -60,19 +60,19 @@ class LanguageSimulator:
 
     @property
     def identity(self) -> str:
-        """Names all that its outcomes depend on."""
+        """Everything its outcomes depend on."""
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
         return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator'])} {sampling}"
 
     def begin(self, world: World, state: State) -> VisibleState:
-        """Return what is seen."""
+        """Return the visible part of a state as a token."""
         return VisibleState.of(state)
 
     def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
-        """Return what the model predicts.
+        """Return the model's prediction.
 
         Raises:
-            ModelError: It could not answer, or not in the form asked for (`malformed`).
+            ModelError: The model could not answer, or its answer did not have the requested form (`malformed`).
         """
         if token.done:
             return token.end()
@@ -90,13 +90,13 @@ class LanguageSimulator:
                 return token.after(action, seen, info, done=predicted.is_over, key=seen)
         raise ModelError(
             f"expected {self.model.name} as simulator to answer with Valid, Over and Observation, got {text[:200]!r} "
-            f"({N_TRIES} tries); take another model",
+            f"({N_TRIES} tries); use another model",
             kind="malformed",
         )
 
 
 class PredictedOutcome(NamedTuple):
-    """What a model's answer says."""
+    """The content of a model's answer."""
 
     observation: str
     is_valid: bool
@@ -104,7 +104,7 @@ class PredictedOutcome(NamedTuple):
 
 
 def read_prediction(text: str) -> PredictedOutcome | None:
-    """Read an answer; None for one without an observation. What it does not say is taken as valid and not over."""
+    """Read an answer, or return None if it has no observation. By default it is valid and not over."""
     marker = _OBSERVATION.search(text)
     if marker is None:
         return None
@@ -119,17 +119,17 @@ def _says(head: str, field: str, word: str) -> bool:
 
 
 class Unpredicted(dict[str, Any]):
-    """Structured info that a language model did not predict: empty, and it says so when something is looked up."""
+    """Structured info that a language model did not predict. It is empty, and raises an error when it is read."""
 
     def __missing__(self, key: str) -> NoReturn:
         raise SimulationError(
             f"expected an agent and a verifier that read observations, got one that reads {key!r} of the structured "
-            "info, which a language model does not predict; take litellm:<model> and judge:<model>, or the simulator "
+            "info, which a language model does not predict; use litellm:<model> and judge:<model>, or the simulator "
             "perfect, noisy:F or retrieval"
         )
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As looking it up: a default would hide that it was not predicted."""
+        """Raise as a lookup does. A default would hide that the value was not predicted."""
         return self[key]
 
 

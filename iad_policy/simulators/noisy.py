@@ -1,4 +1,4 @@
-"""A simulator that errs as often as it is told to: it then shows what another action would have led to."""
+"""A simulator with a configurable error rate: an error shows the outcome of another action."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -17,12 +17,12 @@ from iad_policy.world import World
 
 FAILURE = "failure"
 MAX_TRIES = 12
-"""Other actions tried until one has an outcome of another type."""
+"""How many other actions are tried to find an outcome of another type."""
 N_DRAWN = 4
 
 
 class _Token(NamedTuple):
-    """Where a simulation is: the environment's token, the name of the way there, and what is shown."""
+    """Position of a simulation: the environment's token, the name of the path there, and what is shown."""
 
     inner: Any
     name: str
@@ -31,19 +31,19 @@ class _Token(NamedTuple):
 
 
 class NoisySimulator:
-    """A fork of the environment that with a chosen probability shows an outcome of another type.
+    """A fork of the environment that shows an outcome of another type with a chosen probability.
 
-    What is shown instead is what another action leads to, all of it: observation, info, done and the state from which
-    the simulation goes on, so what is seen stays consistent. Of the other actions (those available, the environment's
-    stand-ins, the action itself garbled) the first one in a drawn order whose outcome has another type is taken, else
-    the first whose outcome differs at all; where all come to the same, the true outcome stands. Whether and how it errs
-    is drawn from the state, the action and the draw, so it is pure.
+    The other outcome is that of another action, complete with observation, info, done and the state from which the
+    simulation continues, so later steps are consistent with it. The other actions are those available, the
+    environment's stand-ins, and the action itself with typos. They are tried in a random order. The first outcome of
+    another type is used, else the first that differs at all, else the true outcome. Errors depend only on the state,
+    the action and the draw, so the simulator is pure.
 
     Args:
-        env: The environment; unused, as it is looked at in every simulation.
-        fidelity: The probability of a true outcome, 0-1: one for all, as in `noisy:0.8`, or by outcome type, as in
-            `noisy:success=0.9,failure=0.5,end=1`. `failure` stands for all classes of failure without one of their
-            own; what is not named is 1.
+        env: The environment. It is not used here, as every simulation is given its world.
+        fidelity: The probability of a true outcome, 0-1: one number for all, as in `noisy:0.8`, or one per outcome
+            type, as in `noisy:success=0.9,failure=0.5,end=1`. `failure` covers all failure classes that are not named.
+            Types that are not named have 1.
     """
 
     is_perfect = False
@@ -58,7 +58,7 @@ class NoisySimulator:
         return _Token(world.snapshot(), state.id or digest(state.observation), state.info, state.done)
 
     def simulate(self, world: World, token: _Token, action: Any, draw: int) -> Outcome:
-        """Return the true outcome, or another action's."""
+        """Return the true outcome, or that of another action."""
         outcome = world.simulate(token.inner, action, draw)
         name = digest(token.name, world.key(action), draw)
         rng = Random(seed_of("noisy", name))
@@ -94,7 +94,7 @@ def _others(world: World, info: Mapping[str, Any], action: Any, rng: Random) -> 
 
 
 def _read(fidelity: float | str | Mapping[str, float]) -> dict[str, float]:
-    """Return the fidelity by type; that of every type without one of its own by ""."""
+    """Return the fidelity by type. The key "" is the default for all other types."""
     if isinstance(fidelity, str) and "=" in fidelity:
         pairs = [pair.partition("=") for pair in fidelity.split(",")]
         fidelity = {kind.strip(): _number(value) for kind, _, value in pairs}
@@ -102,7 +102,9 @@ def _read(fidelity: float | str | Mapping[str, float]) -> dict[str, float]:
         fidelity = {"": _number(fidelity)}
     for kind, value in fidelity.items():
         if not 0.0 <= value <= 1.0:
-            raise ValueError(f"expected a fidelity of 0 to 1{kind and ' for ' + kind}, got {value:g}")
+            raise ValueError(
+                f"expected a fidelity of 0 to 1{kind and ' for ' + kind}, got {value:g}; write it as noisy:0.8"
+            )
     return dict(fidelity)
 
 

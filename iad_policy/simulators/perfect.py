@@ -9,7 +9,7 @@ from iad_policy.world import World
 
 
 class PerfectSimulator:
-    """A fork of the environment, as contract 1 or a copy gives it; only randomness is drawn anew."""
+    """A fork of the environment, by its own `simulate` or by copying it. Only random outcomes are drawn again."""
 
     identity = "perfect"
     is_perfect = True
@@ -18,7 +18,7 @@ class PerfectSimulator:
         pass
 
     def begin(self, world: World, state: State) -> Any:
-        """Return the environment's snapshot: it is in the real state."""
+        """Return the environment's snapshot, as it is in the real state."""
         return world.snapshot()
 
     def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:

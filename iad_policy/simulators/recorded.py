@@ -1,4 +1,4 @@
-"""Outcomes recorded on other tasks: what a simulator by retrieval remembers."""
+"""Records outcomes on other tasks, for the retrieval simulator."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,16 +24,16 @@ N_TASKS, N_EPISODES, N_PROPOSALS = 100, 2, 3
 
 
 class Recorded(NamedTuple):
-    """What one action led to.
+    """The outcome of one action.
 
     Attributes:
-        task_id: On which task.
-        instruction: That task's.
-        observation: Before the action.
-        action: What was done.
-        seen: The observation after it.
-        info: The public info after it.
-        done: Whether it ended the episode, the step limit apart.
+        task_id: Id of the task.
+        instruction: The task's instruction.
+        observation: The observation before the action.
+        action: The action.
+        seen: The observation after the action.
+        info: The public info after the action.
+        done: Whether the action ended the episode, not counting the step limit.
         key: The environment's name for the result.
     """
 
@@ -56,19 +56,18 @@ def record(
     n_proposals: int = N_PROPOSALS,
     seed: int = 0,
 ) -> list[Recorded]:
-    """Play tasks and record what every action led to: the agent's proposals, and actions that fail.
+    """Run tasks and record the outcome of every action: the agent's proposals, and actions that fail.
 
-    Each state is looked at from all sides: what is recorded is the environment's simulation of each of the agent's
-    proposals, of the environment's stand-ins and of a garbled proposal, so that failures are there; the first proposal
-    is then done.
+    In each state, the environment simulates each of the agent's proposals, its stand-in actions, and the first proposal
+    with typos, so that failures are recorded too. Then the first proposal is executed.
 
     Args:
-        env: The environment, on tasks that nothing will be measured on.
-        agent: Plays; by default the environment's keyless agent.
-        tasks: Task ids; by default the first 100. Where there are no ids, as many seeds from `seed` on.
-        n_episodes: Per task.
-        n_proposals: Per state.
-        seed: Of the agent.
+        env: The environment, with tasks that are not used for any measurement.
+        agent: The agent that proposes. By default it is the environment's rule-based agent.
+        tasks: Task ids. By default the first 100. Without task ids, as many seeds, starting at `seed`.
+        n_episodes: Number of episodes per task.
+        n_proposals: Number of proposals per state.
+        seed: Seed of the agent.
     """
     world, player = adapt(env), load_agent(agent if agent is not None else defaults_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
@@ -115,10 +114,10 @@ def _stepped(env: gym.Env[Any, Any], state: State, action: Any, *, gold: frozens
 
 
 def record_elsewhere(env: gym.Env[Any, Any]) -> list[Recorded]:
-    """Record on the environment's training split, in an environment of its own.
+    """Record on the environment's training split, in a separate environment.
 
     Raises:
-        SimulationError: It has no split to learn from.
+        SimulationError: It has no other split to record on.
     """
     own = None if env.spec is None else env.spec.kwargs.get("split", "")
     for split in LEARNING_SPLITS if env.spec is not None else ():
@@ -148,8 +147,8 @@ def read(path: Path | str) -> Iterator[Recorded]:
     """Read a file of recorded outcomes.
 
     Raises:
-        FileNotFoundError: There is none.
-        ValueError: A line is no recorded outcome.
+        FileNotFoundError: There is no such file.
+        ValueError: A line is not a recorded outcome.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"expected a file of recorded outcomes at {path}, got none; write one, or name another")

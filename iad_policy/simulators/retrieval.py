@@ -1,4 +1,4 @@
-"""A simulator that remembers: the outcome that was recorded, on another task, of the most similar action and place."""
+"""A simulator by retrieval: it returns the outcome recorded on another task for the most similar state and action."""
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
@@ -18,23 +18,23 @@ from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
 ACTION_WEIGHT = 0.7
-"""Of the action's similarity; the rest is the observation's."""
+"""Weight of the action's similarity. The rest is the weight of the observation's."""
 DIMENSIONS = 2**12
 
 
 class RetrievalSimulator:
-    """Shows the recorded outcome nearest to an observation and an action; never asks the environment.
+    """Shows the recorded outcome nearest to an observation and an action, and never asks the environment.
 
-    Where the outcome names its task's instruction, the present one is put in its place. Info comes with the outcome,
-    so agents and verifiers that read `page` and `facts` can be run on it; what they read there happened elsewhere.
+    If the outcome contains its task's instruction, the current one replaces it. The recorded info comes with it, so
+    agents and verifiers that read `page` and `facts` work, although these belong to the other task.
 
     Args:
-        records: What is remembered.
-        encoder: Says how alike two texts are.
-        action_weight: Of the action's similarity, 0-1; the rest is the observation's.
+        records: The recorded outcomes.
+        encoder: Measures the similarity of two texts.
+        action_weight: Weight of the action's similarity, 0-1. The rest is the weight of the observation's.
 
     Raises:
-        ValueError: There is nothing to remember.
+        ValueError: There are no records.
     """
 
     is_perfect = False
@@ -53,20 +53,20 @@ class RetrievalSimulator:
         self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {action_weight:g}"
 
     def begin(self, world: World, state: State) -> VisibleState:
-        """Return what is seen.
+        """Return the visible part of a state as a token.
 
         Raises:
-            SimulationError: This very task was recorded: its outcomes would be remembered, not predicted.
+            SimulationError: This very task was recorded, so its outcomes would be looked up, not predicted.
         """
         if str(state.info.get("task_id")) in self._tasks:
             raise SimulationError(
                 f"expected a task that was not recorded, got {state.info['task_id']}; record outcomes on other tasks "
-                "than those that are run, such as the train split's"
+                "than those of the run, such as the train split's"
             )
         return VisibleState.of(state)
 
     def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
-        """Return the nearest recorded outcome; `draw` names the nearest but so many."""
+        """Return the nearest recorded outcome. A later `draw` returns the next nearest."""
         if token.done:
             return token.end()
         instruction = str(token.info.get("instruction", ""))
@@ -81,7 +81,7 @@ class RetrievalSimulator:
 
 
 class _Index:
-    """Texts as vectors, each different one once."""
+    """Texts as vectors, with equal texts stored once."""
 
     def __init__(self, encoder: TextEmbedder, texts: Sequence[str]) -> None:
         different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
@@ -92,13 +92,13 @@ class _Index:
     def nearness(self, text: str) -> NDArray[np.float32]:
         """Return the similarity of each text to this one."""
         query = self._encoder.encode([text])[0]
-        there = np.flatnonzero(query)  # few n-grams of all: a whole product would mostly multiply by 0
+        there = np.flatnonzero(query)  # a text has few of all n-grams: most products would be 0
         found: NDArray[np.float32] = (query[there] @ self._columns[there])[self._places]
         return found
 
 
 def retrieval_simulator(env: gym.Env[Any, Any], path: str = "") -> RetrievalSimulator:
-    """A simulator that remembers outcomes of other tasks: of a file, or recorded on the train split.
+    """A simulator that retrieves outcomes of other tasks, from a file or recorded on the train split.
 
     Raises:
         SimulationError: No file is named, and the environment has no split to record on.
@@ -113,7 +113,7 @@ def retrieval_simulator(env: gym.Env[Any, Any], path: str = "") -> RetrievalSimu
 
 
 _made: dict[str, RetrievalSimulator] = {}
-"""Recorded once per process and kind of environment: every worker of a run has an environment of its own."""
+"""One recording per process and kind of environment, shared by all workers of a run. Each has its own environment."""
 _made_lock = Lock()
 
 
@@ -127,7 +127,7 @@ def _place(observation: Any, instruction: str) -> str:
 
 
 def _told(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return a value with texts replaced, wherever in it they stand."""
+    """Return a value in which texts are replaced, at any depth."""
     if isinstance(value, str):
         for old, new in texts.items():
             value = value.replace(old, new)

@@ -1,4 +1,4 @@
-"""A moment as a simulator without the environment knows it: what an agent sees there, and how much is left to do."""
+"""A state as a simulator without the environment knows it: what the agent sees there, and the steps left."""
 
 import math
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from iad_policy.types import Outcome, State, Turn
 
 @dataclass(frozen=True, slots=True)
 class VisibleState:
-    """What is known of a moment: the token of simulators that never ask the environment.
+    """The visible part of a state: the token of simulators that never ask the environment.
 
     Attributes:
-        observation: As it was given, or predicted.
-        info: Its public info, likewise.
-        history: What was done and seen before.
-        steps_left: Actions until the environment's step limit.
+        observation: The observation, real or predicted.
+        info: The public info, real or predicted.
+        history: The earlier turns.
+        steps_left: Number of actions until the environment's step limit.
         done: Whether the episode is over.
     """
 
@@ -28,22 +28,22 @@ class VisibleState:
 
     @classmethod
     def of(cls, state: State) -> "VisibleState":
-        """Return what is known of a state."""
+        """Return the visible part of a state."""
         return cls(state.observation, dict(state.info), state.history, state.steps_left, state.done)
 
     def as_state(self) -> State:
-        """Return it as prompts read it."""
+        """Return it as the state that prompts read."""
         return State(self.observation, self.info, history=self.history, steps_left=self.steps_left, done=self.done)
 
     def after(self, action: Any, observation: Any, info: Mapping[str, Any], *, done: bool, key: str) -> Outcome:
-        """Return a predicted outcome with its token; what is known for certain is set right in its info.
+        """Return a predicted outcome with its token. Values that are known for certain are corrected in its info.
 
         Args:
-            action: What was done.
-            observation: As predicted.
-            info: Likewise: keys that the environment's info has not are left out, and missing ones are as before.
-            done: Whether the action ends the episode, but for the step limit.
-            key: Names the result.
+            action: The action that was taken.
+            observation: The predicted observation.
+            info: The predicted info. Unknown keys are dropped, and missing ones keep their earlier values.
+            done: Whether the action ends the episode, not counting the step limit.
+            key: Name of the result.
         """
         over = done or self.steps_left <= 1
         sure = {
@@ -59,5 +59,5 @@ class VisibleState:
         )
 
     def end(self) -> Outcome:
-        """Return the outcome of any action after the end: nothing moves."""
+        """Return the outcome of any action after the end, when nothing changes any more."""
         return Outcome(self, self.observation, self.info, True, "over")

@@ -12,6 +12,7 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from iad_policy.errors import UnknownName
+from iad_policy.information import may_read_gold
 from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.building_blocks.feedback import load_feedback
@@ -137,7 +138,7 @@ def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> Non
     Raises:
         ValueError: The strategy needs an `oracle` verifier and is given another one, or none.
     """
-    if declaration_of(strategy).needs == "oracle" and getattr(verifier, "information", "") != "oracle":
+    if declaration_of(strategy).needs == "oracle" and not may_read_gold(verifier):
         given = "no verifier" if verifier is None else f"one labelled {verifier.information!r}"
         name = strategy if isinstance(strategy, str) else strategy.__name__
         raise ValueError(

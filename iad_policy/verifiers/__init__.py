@@ -1,6 +1,6 @@
-"""Verifiers: what scores a candidate before it is committed.
+"""Verifiers score a candidate before it is committed.
 
-To add one: write its file, and name it in `VERIFIERS`; your own is `module:object`, see docs/add-a-verifier.md.
+To add one, write its file and name it in `VERIFIERS`. Your own is `module:object`: see docs/add-a-verifier.md.
 """
 
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.errors import UnknownName
-from iad_policy.registry import instantiate, load_object, load_own
-from iad_policy.types import Verifier
+from iad_policy.information import require_label
+from iad_policy.registry import instantiate, load_object, load_own, with_defaults
+from iad_policy.types import LoadedVerifier, Verifier
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
@@ -24,15 +24,13 @@ VERIFIERS: Mapping[str, str] = {
     "alone": "iad_policy.verifiers.corrupted:alone",
     "sparse": "iad_policy.verifiers.corrupted:sparse",
 }
-"""Name -> "module:factory"; a factory is called with the environment and, for `name:argument`, the argument."""
+"""Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 
 NO_VERIFIER = "none"
-"""Instead of a name: strategies that ask for verdicts then refuse."""
-
-INFORMATION = ("oracle", "proxy", "self", "learned")
+"""Stands for no verifier. Strategies that ask for verdicts then refuse to run."""
 
 
-def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
+def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVerifier:
     """Return a verifier.
 
     Args:
@@ -41,8 +39,8 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
         env: The environment whose actions it will see.
 
     Raises:
-        UnknownName: No such name, or a label that is none of oracle, proxy, self and learned.
-        TypeError: Neither a name nor something that verifies.
+        UnknownName: There is no such name, or the label is not one of oracle, proxy, self and learned.
+        TypeError: It is neither a name nor something that verifies.
     """
     if isinstance(verifier, str):
         name, _, argument = verifier.partition(":")
@@ -58,6 +56,5 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> Verifier:
                 f"{attribute}"
             )
     assert not isinstance(verifier, str)
-    if verifier.information not in INFORMATION:
-        raise UnknownName("verifier's information label", str(verifier.information), INFORMATION)
-    return verifier
+    require_label(verifier)
+    return with_defaults(verifier, LoadedVerifier)  # type: ignore[no-any-return]

@@ -1,7 +1,8 @@
-"""Verifiers made worse on purpose, to see what a method makes of it: noise on the scores, or scores that are mostly 0.
+"""Verifiers made worse on purpose, to test how robust a method is: noisy scores, or scores that are mostly 0.
 
-What selects sees the corrupted score only: the verdict's parts are left out, and with a score its words and its say on
-finalising go. The episode's own success and progress are never touched. The label is that of the verifier inside.
+The strategy sees the corrupted score only. The verdict's details are removed. With the score, the critique and the
+decision to finalise change too. The episode's own success and progress are never touched. The label is that of the
+inner verifier.
 """
 
 import math
@@ -14,37 +15,39 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.hashing import seed_of
-from iad_policy.types import Candidate, Information, State, Verdict, Verifier
+from iad_policy.information import Information
+from iad_policy.registry import with_defaults
+from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
 from iad_policy.verifiers import load_verifier
 
 LEVELS: Mapping[str, float] = {"none": -math.inf, "low": 0.25, "medium": 0.5, "high": 0.75}
-"""Level of sparsity -> what a score must be above to be seen; the papers name the levels and not the thresholds."""
+"""Level of sparsity -> the threshold below which scores are 0. The papers name the levels but not the thresholds."""
 
 
 class Corrupted(ABC):
-    """Another verifier, whose verdicts are changed.
+    """Another verifier with changed verdicts.
 
     Args:
         inner: The verifier.
-        name: What is done to it, for its identity.
+        name: Name of the change, for the identity.
     """
 
     def __init__(self, inner: Verifier, name: str) -> None:
-        self._inner: Any = inner
+        self._inner: LoadedVerifier = with_defaults(inner, LoadedVerifier)
         self._name = name
         self.information: Information = inner.information
         self.needs_preview = inner.needs_preview
-        self.per_candidate = bool(getattr(inner, "per_candidate", False))
+        self.per_candidate = self._inner.per_candidate
 
     @property
     def identity(self) -> str:
-        """Names all that its answers depend on."""
-        inner = getattr(self._inner, "identity", "") or f"{type(self._inner).__module__}:{type(self._inner).__name__}"
+        """Everything its answers depend on."""
+        inner = self._inner.identity or f"{type(self._inner).__module__}:{type(self._inner).__name__}"
         return f"{self._name} {inner}"
 
     @property
     def model(self) -> Any:
-        """The language model inside; no attribute where there is none."""
+        """The language model inside. Without one, the attribute is missing."""
         return self._inner.model
 
     @model.setter
@@ -52,10 +55,10 @@ class Corrupted(ABC):
         self._inner.model = model
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Return the changed verdicts; one that says verification failed stays."""
+        """Return the changed verdicts. A verdict that says verification failed stays as it is."""
         verdicts: Sequence[Verdict] = list(self._inner.verify(state, candidates, among))
         if len(verdicts) != len(candidates):
-            return verdicts  # for the driver to refuse
+            return verdicts  # the driver refuses them
         return [
             self._changed(state, candidate, verdict) if math.isfinite(verdict.score) else verdict
             for candidate, verdict in zip(candidates, verdicts, strict=True)
@@ -63,15 +66,15 @@ class Corrupted(ABC):
 
     @abstractmethod
     def _changed(self, state: State, candidate: Candidate, verdict: Verdict) -> Verdict:
-        """Return what is made of a verdict."""
+        """Return the changed form of a verdict."""
 
 
 class NoisyVerifier(Corrupted):
-    """Adds Gaussian noise to the scores; the same action in the same state always gets the same.
+    """Adds Gaussian noise to the scores. The same action in the same state always gets the same noise.
 
     Args:
         inner: The verifier.
-        sd: The noise's standard deviation, in units of the score.
+        sd: Standard deviation of the noise, in units of the score.
     """
 
     def __init__(self, inner: Verifier, sd: float) -> None:
@@ -86,11 +89,11 @@ class NoisyVerifier(Corrupted):
 
 
 class SparseVerifier(Corrupted):
-    """Shows a score only above a threshold; any other is 0, without words.
+    """Keeps scores above a threshold, and sets all others to 0 without a critique.
 
     Args:
         inner: The verifier.
-        threshold: In units of the score.
+        threshold: The threshold, in units of the score.
     """
 
     def __init__(self, inner: Verifier, threshold: float) -> None:
@@ -102,9 +105,10 @@ class SparseVerifier(Corrupted):
 
 
 class LoneVerifier(Corrupted):
-    """Shows the verifier one candidate at a time, so that no verdict counts who else came to the same.
+    """Shows the verifier one candidate at a time, so that no verdict depends on the other candidates.
 
-    One that counts agreement gives best-of-N a vote among all its candidates; a chain of refinements compares but two.
+    A verifier that counts agreement gives best-of-N a vote among all its candidates. A chain of refinements compares
+    only two.
 
     Args:
         inner: The verifier.
@@ -114,7 +118,7 @@ class LoneVerifier(Corrupted):
         super().__init__(inner, "alone")
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Return its verdicts, each given without sight of the others."""
+        """Return its verdicts, each for one candidate alone."""
         return [verdict for one in candidates for verdict in self._inner.verify(state, [one], ())]
 
     def _changed(self, state: State, candidate: Candidate, verdict: Verdict) -> Verdict:
@@ -122,27 +126,27 @@ class LoneVerifier(Corrupted):
 
 
 def alone(env: gym.Env[Any, Any], argument: str = "proxy") -> LoneVerifier:
-    """Another verifier that sees each candidate by itself, without a vote, named alone:<verifier>."""
+    """Verify each candidate alone, without a vote: `alone:<verifier>`."""
     return LoneVerifier(load_verifier(argument, env))
 
 
 def noisy(env: gym.Env[Any, Any], argument: str = "") -> NoisyVerifier:
-    """Another verifier with noise on its scores, named noisy:<sd>:<verifier>.
+    """Add noise to another verifier's scores: `noisy:<sd>:<verifier>`.
 
     Raises:
-        ValueError: Another form of name.
+        ValueError: The name has another form.
     """
     sd, inner = _parted(argument, "noisy:<sd>:<verifier>, such as noisy:0.2:proxy")
     return NoisyVerifier(load_verifier(inner, env), _number(sd, "noisy:0.2:proxy"))
 
 
 def sparse(env: gym.Env[Any, Any], argument: str = "") -> SparseVerifier:
-    """Another verifier that shows few scores, named sparse:<level>:<verifier>.
+    """Hide most of another verifier's scores: `sparse:<level>:<verifier>`.
 
-    A level is none, low, medium, high, or a number: the threshold itself.
+    A level is none, low, medium, high, or a number, which is the threshold itself.
 
     Raises:
-        ValueError: Another form of name.
+        ValueError: The name has another form.
     """
     level, inner = _parted(argument, f"sparse:<level>:<verifier>, such as sparse:medium:proxy; levels {[*LEVELS]}")
     threshold = LEVELS[level] if level in LEVELS else _number(level, "none, low, medium or high")

@@ -1,7 +1,7 @@
-"""Language models as verifiers, labelled `self`: they see only what the agent sees.
+"""Language models as verifiers. They are labelled `self`: they see only what the agent sees.
 
-Three kinds: a score with a critique, a comparison of pairs, and a decision to finalise or iterate. A judge looks at the
-simulated outcome of a candidate where there is one, but never at the agent's reasoning.
+There are three kinds: a score with a critique, a comparison of pairs, and a decision to finalise or iterate. A judge
+sees a candidate's simulated outcome if there is one, but never the agent's reasoning.
 """
 
 import math
@@ -11,25 +11,26 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
+from iad_policy.information import Information
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.parsing import read_choice, read_critique, read_score
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import candidate_block, state_values
-from iad_policy.types import Candidate, Information, State, Verdict
+from iad_policy.types import Candidate, State, Verdict
 
 SHOWN_CHARS = 200
-"""Of an answer that can't be read, in the critique that says so."""
+"""Characters of an unreadable answer that the critique quotes."""
 
 
 class _Judge:
-    """What the judges share.
+    """The parts that all judges share.
 
     Args:
         model: A litellm name or an object with `complete`.
         prompts: An environment's prompt files.
-        needs_preview: Look at the simulated outcome of every candidate first.
-        temperature: Of the judge; 0 makes its word as steady as the provider allows.
-        max_tokens: Of an answer.
+        needs_preview: Whether the judge sees the simulated outcome of every candidate.
+        temperature: Sampling temperature of the judge. 0 makes verdicts as repeatable as the provider allows.
+        max_tokens: Maximum length of an answer.
     """
 
     information: Information = "self"
@@ -52,7 +53,7 @@ class _Judge:
 
     @property
     def identity(self) -> str:
-        """Names all that its verdicts depend on."""
+        """Everything its verdicts depend on."""
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens} preview={self.needs_preview}"
         return f"{identity_of(self.model)} {self.role} prompts={self._prompts.digest([self.role])} {sampling}"
 
@@ -63,13 +64,13 @@ class _Judge:
 
 
 class ScoringJudge(_Judge):
-    """Scores each candidate 0-10, given as 0-1, with a critique."""
+    """Scores each candidate 0-10, scaled to 0-1, with a critique."""
 
     role = "score"
     per_candidate = True
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Ask for a score of every candidate by itself."""
+        """Ask for a score of each candidate separately."""
         return [self._verdict(state, candidate) for candidate in candidates]
 
     def _verdict(self, state: State, candidate: Candidate) -> Verdict:
@@ -81,13 +82,13 @@ class ScoringJudge(_Judge):
 
 
 class FinalisingJudge(_Judge):
-    """Says of each candidate whether to finalise it (score 1) or to iterate (score 0), and why."""
+    """Decides for each candidate whether to finalise it (score 1) or to iterate (score 0), and says why."""
 
     role = "finalise"
     per_candidate = True
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Ask for a decision on every candidate by itself."""
+        """Ask for a decision on each candidate separately."""
         return [self._verdict(state, candidate) for candidate in candidates]
 
     def _verdict(self, state: State, candidate: Candidate) -> Verdict:
@@ -100,20 +101,20 @@ class FinalisingJudge(_Judge):
 
 
 class PairwiseJudge(_Judge):
-    """Compares candidates in pairs; the score is the share of comparisons won, a tie being half a win.
+    """Compares candidates in pairs. The score is the share of comparisons won, where a tie is half a win.
 
-    Every pair is shown in both orders, since models favour a place: N different candidates cost N (N - 1) calls, fewer
-    when only new ones are asked for. Which of the candidates are new makes no difference to a verdict. A candidate
-    that is alone scores 0.5.
+    Every pair is shown in both orders, since models prefer a position. N different candidates cost N (N - 1) calls, or
+    fewer if only new ones are asked for. Which of the candidates are new does not change a verdict. A single candidate
+    scores 0.5.
 
-    Scores are relative to the candidates that were compared: they rank one `Verify`, as in best-of-n. With IAD a later
-    incumbent keeps the score of an earlier comparison.
+    Scores are relative to the candidates that were compared, so they rank one `Verify`, as in best-of-N. With IAD a
+    later incumbent keeps the score of an earlier comparison.
     """
 
     role = "compare"
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Compare each candidate with all others of both groups; equal actions count as one."""
+        """Compare each candidate with all others of both groups. Equal actions count as one."""
         shown: dict[str, str] = {}
         for candidate in (*candidates, *among):
             block = candidate_block(candidate)
@@ -134,7 +135,7 @@ class PairwiseJudge(_Judge):
         if not said:
             return _malformed('a line "Better: first", "Better: second" or "Better: equal"', own[0].critique)
         score = sum(duel.won for duel in said) / len(said)
-        # The critique of the clearest loss tells most about what to change.
+        # The critique of the clearest loss says most about what to change.
         worst = min(said, key=lambda duel: duel.won)
         return Verdict(score, worst.critique, details={"n_compared": len(said)})
 
@@ -156,7 +157,7 @@ class PairwiseJudge(_Judge):
 
 
 class _Duel(NamedTuple):
-    """A comparison: the share the first one won, how many answers could be read, and what was said."""
+    """A comparison: the share that the first one won, the number of readable answers, and the critique."""
 
     won: float
     n_read: int
@@ -167,23 +168,23 @@ class _Duel(NamedTuple):
 
 
 def judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> ScoringJudge:
-    """Let a language model score each candidate from 0 to 1, with a critique; it sees what an action would lead to.
+    """Let a language model score each candidate from 0 to 1, with a critique. It sees the simulated outcome.
 
-    That only where the environment can simulate; `needs_preview=False` saves it.
+    The outcome needs an environment that can simulate. `needs_preview=False` saves the simulation.
 
     Raises:
-        ValueError: No model's name.
+        ValueError: The model's name is empty.
     """
     return ScoringJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 
 def pairwise_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PairwiseJudge:
-    """Let a language model compare candidates two by two, in both orders; see `judge`."""
+    """Let a language model compare candidates two by two, in both orders. See `judge`."""
     return PairwiseJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 
 def finalising_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> FinalisingJudge:
-    """Let a language model say finalise or iterate; see `judge`."""
+    """Let a language model decide to finalise or to iterate. See `judge`."""
     return FinalisingJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 

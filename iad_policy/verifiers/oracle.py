@@ -1,6 +1,6 @@
-"""The true score of a step as a verifier: an instrument, labelled wherever it is used.
+"""The true score of a step as a verifier. Runs that use it are labelled `oracle`: they are no fair result.
 
-It is no oracle of the episode: what a step scores need not be what the episode comes to.
+A per-step oracle is not an upper bound for the episode: the step with the best score need not lead to the best episode.
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,16 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.types import Candidate, Information, State, Verdict
+from iad_policy.information import Information
+from iad_policy.types import Candidate, State, Verdict
 
 
 class OracleVerifier:
-    """Scores a candidate by gold: the reward where it ends the episode, the progress before.
+    """Scores a candidate by gold: by the reward if it ends the episode, else by the progress.
 
     Args:
-        env: Not used; every verifier is made with it.
-        part: Score by this part of the reward alone, such as `text_iou` of Sketch2Code.
+        env: Not used. Every verifier is created with it.
+        part: Name of a part of the reward to score by, such as `text_iou` of Sketch2Code. "" takes the whole.
     """
 
     information: Information = "oracle"

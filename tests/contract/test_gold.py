@@ -10,8 +10,8 @@ import pytest
 from iad_envs.errors import GuardError
 from iad_policy import Candidate, IADPolicyWrapper, Simulate, State, Verdict, per_step
 from iad_policy.errors import ContractError, GoldError, ModelError
+from iad_policy.information import Information
 from iad_policy.requests import Propose
-from iad_policy.types import Information
 from iad_policy.verifiers import load_verifier
 from tests.contract.players import STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger

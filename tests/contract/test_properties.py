@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from iad_policy import Ask, Candidate, Commit, Decision, Propose, Simulate, State, Verdict, Verify
 from iad_policy.hashing import digest
+from iad_policy.information import Information
 from iad_policy.recording.answer_log import ANSWERS
 from iad_policy.strategies import load_strategy
-from iad_policy.types import Information
 from iad_policy.verifiers.corrupted import NoisyVerifier
 from tests.contract.canned import HERE, drive
 from tests.contract.drawing import N_TOKENS, SEEDS, agent, drawn

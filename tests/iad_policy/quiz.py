@@ -10,7 +10,7 @@ from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
 from iad_policy.agents.synthetic import SyntheticAgent
-from iad_policy.types import Information
+from iad_policy.information import Information
 
 N_ANSWERS = 20
 

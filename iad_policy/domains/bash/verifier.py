@@ -11,7 +11,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.domains.bash.reading import ShellInstruction, read_instruction
-from iad_policy.types import Candidate, Information, State, Verdict
+from iad_policy.information import Information
+from iad_policy.types import Candidate, State, Verdict
 
 INVALID = -1.0
 SUBMIT_BONUS = 0.05

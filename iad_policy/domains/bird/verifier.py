@@ -9,7 +9,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.types import Candidate, Information, State, Verdict
+from iad_policy.information import Information
+from iad_policy.types import Candidate, State, Verdict
 
 INVALID = -1.0
 FAILED = -0.5

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of
 from iad_policy.errors import UnknownName
+from iad_policy.information import Information
 from iad_policy.models import LanguageModel, identity_of, load_model
 from iad_policy.models.parsing import read_critique, read_score
 from iad_policy.prompts import Prompts
-from iad_policy.types import Candidate, Information, State, Verdict
+from iad_policy.types import Candidate, State, Verdict
 
 Picture = NDArray[np.uint8]
 Screenshot = Callable[[str], Picture | None]

@@ -22,7 +22,8 @@ from iad_policy.domains.webshop.reading import (
     wanted_values,
     words_of,
 )
-from iad_policy.types import Candidate, Information, State, Verdict
+from iad_policy.information import Information
+from iad_policy.types import Candidate, State, Verdict
 
 OVER_BUDGET = 0.5
 """Factor where the lowest price shown is above the limit."""

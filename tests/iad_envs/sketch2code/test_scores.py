@@ -1,14 +1,11 @@
 """The pure parts of Sketch2Code's scores: boxes, pairings, colours, blocks, answers and sketches; no browser."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_envs.sketch2code.answers import read_answer, texts_of, title_of, unfenced
-from iad_envs.sketch2code.assignment import cheapest_pairs
 from iad_envs.sketch2code.blocks import TextBlock, rewritten
 from iad_envs.sketch2code.colours import colour_difference
 from iad_envs.sketch2code.layout import Box, merge_text, score_layout
@@ -76,22 +73,6 @@ def test_pages_of_different_engines_are_not_compared() -> None:
         score_pages(RenderedPage({}, 1, 1, "", "A/1", "too long"), RenderedPage({}, 1, 1, "", "A/1"))
 
 
-@given(st.integers(1, 5), st.integers(1, 5), st.data())
-def test_pairs_are_the_cheapest(n_rows: int, n_columns: int, data: st.DataObject) -> None:
-    cost = st.integers(-9, 9).map(float)
-    costs = np.array(
-        data.draw(st.lists(st.lists(cost, min_size=n_columns, max_size=n_columns), min_size=n_rows, max_size=n_rows))
-    )
-    found = cheapest_pairs(costs)
-    assert len({row for row, _ in found}) == len({column for _, column in found}) == min(n_rows, n_columns)
-    wide = costs if n_rows <= n_columns else costs.T
-    cheapest = min(
-        sum(wide[row, column] for row, column in enumerate(order))
-        for order in permutations(range(wide.shape[1]), wide.shape[0])
-    )
-    assert sum(costs[pair] for pair in found) == cheapest
-
-
 def test_colours_differ_as_ciede2000_says() -> None:
     assert colour_difference((12, 200, 7), (12, 200, 7)) == 0.0
     assert colour_difference((0, 0, 0), (255, 255, 255)) == pytest.approx(100.0, abs=0.01)
@@ -109,6 +90,17 @@ def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
     assert score.block_match == pytest.approx(0.04 / 0.08)
     assert score.position == pytest.approx(0.9)
     assert score_blocks([title], []) == VisualScore(0.0, 0.0, 0.0, 0.0)
+
+
+def test_blocks_are_paired_by_text_whatever_their_order_and_number() -> None:
+    blocks = [
+        TextBlock(text, Box(0.1, 0.2 * place, 0.2, 0.1), (0, 0, 0))
+        for place, text in enumerate(("a title", "XYZ 123", "quick brown fox"))
+    ]
+    three, two = blocks, [blocks[2], blocks[0]]
+    for score in (score_blocks(three, two), score_blocks(two, three)):
+        assert (score.text, score.position, score.colour) == (1.0, 1.0, 1.0)
+        assert score.block_match == pytest.approx(4 / 5)
 
 
 def test_neighbouring_blocks_are_merged_where_that_fits_better() -> None:

@@ -273,7 +273,7 @@ def test_agents_of_papers_are_loaded_by_name(name: str, kind: type[Any]) -> None
 
 
 def test_only_agents_made_by_a_model_s_name_take_its_sampling() -> None:
-    with pytest.raises(TypeError, match="give it them itself"):
+    with pytest.raises(TypeError, match="set them in the client"):
         CompositeAgent(ScriptedModel([]), top_p=0.5)
     assert "logprobs=True" in composite_agent(LampEnv(), "x").identity
     assert isinstance(composite_agent(LampEnv(), ScriptedModel([])), CompositeAgent)

@@ -161,4 +161,4 @@ def test_seats_load_one_client_behind_one_cache_wide_enough_for_all(
     asked = RunConfig("Dials", "litellm:openai/toy", workers=16, threads=2)
     agents: list[Any] = [load_components(asked, DialsEnv(), "litellm:openai/toy").agent for _ in range(2)]
     assert agents[0].model is agents[1].model
-    assert LanguageAgent("openai/toy").model.gate.n == 32  # type: ignore[attr-defined]
+    assert LanguageAgent("openai/toy").model.rate_limit.n == 32  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
+from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.evaluation.components import load_components
@@ -45,17 +46,17 @@ def test_every_role_is_answered_by_its_own_player_and_charged_by_itself() -> Non
 
 
 def test_roles_are_named_by_all_who_play() -> None:
-    roles = load_roles({"judge": "template"}, Digger(), Wanderer(), None)
+    roles = load_roles({"judge": "template"}, Digger(), load_agent(Wanderer(), Digger()), None)
     assert isinstance(roles, AssignedRoles)
     assert (roles.source, roles.identity) == ("template, judge template", "template; judge: template")
     assert isinstance(component_for(roles, "judge"), TemplateRoles)
-    assert isinstance(load_roles(None, Digger(), Wanderer(), None), TemplateRoles)
+    assert isinstance(load_roles(None, Digger(), load_agent(Wanderer(), Digger()), None), TemplateRoles)
     other = AssignedRoles({"judge": scripted("x", "wise")}, TemplateRoles())
     assert other.identity != roles.identity
     assert other.answer("judge", State("", {}), []) == "x"
     for wrong, known in (({"jester": "template"}, "critic, evaluator"), ({"judge": "wise"}, "litellm:<model>")):
         with pytest.raises(UnknownName, match=known):
-            load_roles(wrong, Digger(), Wanderer(), None)
+            load_roles(wrong, Digger(), load_agent(Wanderer(), Digger()), None)
 
 
 def config(**changes: Any) -> RunConfig:

@@ -316,7 +316,7 @@ def test_a_predicted_state_has_the_environments_info_and_says_what_was_not_predi
     }
     assert (outcome.info["invalid_action"], outcome.info["step"], outcome.observation) == (True, 1, "No.")
     for read_it in (lambda: outcome.info["page"]["landmark"], lambda: outcome.info["facts"].get("is_dug")):
-        with pytest.raises(SimulationError, match="does not predict; take litellm"):
+        with pytest.raises(SimulationError, match="does not predict; use litellm"):
             read_it()
 
 
@@ -325,7 +325,7 @@ def test_a_model_that_does_not_predict_is_an_infrastructure_failure_and_pictures
     simulator = predicting("I would rather not.")
     with pytest.raises(ModelError, match="to answer with Valid, Over and Observation"):
         simulator.simulate(world, simulator.begin(world, state), "dig", 0)
-    with pytest.raises(SimulationError, match="observations that are text"):
+    with pytest.raises(SimulationError, match="expected text observations"):
         LanguageSimulator(gym.make(TAXI), ScriptedModel([]))
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_policy import Ask, Candidate, IADPolicyWrapper, Propose, State, Verdict, Verify, per_step
+from iad_policy.information import Information
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.tree import Tree
-from iad_policy.types import Information
 from tests.contract.players import ENVIRONMENTS, Calls, CountedOracle, Wanderer, play
 from tests.contract.toy import Digger, SlipperyDigger
 from tests.iad_policy.two_letters import TwoLetters, visits

@@ -11,7 +11,7 @@ import pytest
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.types import Information
+from iad_policy.information import Information
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
 from tests.contract.players import Hunch, Wanderer
@@ -107,7 +107,7 @@ def test_a_language_model_inside_can_be_reached_and_put_behind_a_cache() -> None
     assert noisy.model == "a model"
     noisy.model = "a cache"
     assert inner.model == "a cache"
-    assert not hasattr(NoisyVerifier(Told(), 0.1), "model")
+    assert NoisyVerifier(Told(), 0.1).model is None
 
 
 def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refused() -> None:
