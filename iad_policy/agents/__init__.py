@@ -71,7 +71,7 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], 
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
         if name in AGENTS:
-            return with_defaults(_made(name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
+            return with_defaults(_created(name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
         own = load_own("agent, litellm:<model> for a language model", agent, AGENTS)
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
@@ -89,7 +89,7 @@ def asks_a_model(agent: str) -> bool:
     return name in AGENTS and "model" in inspect.signature(load_object(AGENTS[name])).parameters
 
 
-def _made(name: str, env: gym.Env[Any, Any], argument: str, options: Mapping[str, Any]) -> Agent:
+def _created(name: str, env: gym.Env[Any, Any], argument: str, options: Mapping[str, Any]) -> Agent:
     factory = load_object(AGENTS[name])
     parameters = inspect.signature(factory).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):

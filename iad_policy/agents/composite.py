@@ -54,8 +54,8 @@ class CompositeAgent(LanguageAgent):
 
 def composite_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> CompositeAgent:
     """Ask a language model for plan, thought, command and explanation in one answer (Agent Q)."""
-    asked = {"logprobs": True} if isinstance(model, str) else {}
-    return paper_agent(env, CompositeAgent, model, **{**asked, **options})
+    sampling = {"logprobs": True} if isinstance(model, str) else {}
+    return paper_agent(env, CompositeAgent, model, **{**sampling, **options})
 
 
 def parts_of(answer: Completion) -> tuple[Part, ...]:
@@ -78,11 +78,11 @@ def _compacted(state: State) -> str:
     if not state.history:
         return ""
     first = max(0, len(state.history) - N_OLD_TURNS)
-    lines = [f"{number}. {_told(turn)}" for number, turn in enumerate(state.history[first:], start=first + 1)]
+    lines = [f"{number}. {_turn_text(turn)}" for number, turn in enumerate(state.history[first:], start=first + 1)]
     return "\n".join(["What you did so far, oldest first:", *lines])
 
 
-def _told(turn: Turn) -> str:
-    said = [part for part in turn.parts if part.name not in (COMMAND, "status")]
-    told = [f"{part.name.capitalize()}: {shortened(part.text, OLD_PART_CHARS)}" for part in said]
-    return "\n   ".join([f"Command: {turn.action}", *told])
+def _turn_text(turn: Turn) -> str:
+    parts = [part for part in turn.parts if part.name not in (COMMAND, "status")]
+    texts = [f"{part.name.capitalize()}: {shortened(part.text, OLD_PART_CHARS)}" for part in parts]
+    return "\n   ".join([f"Command: {turn.action}", *texts])

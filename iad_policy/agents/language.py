@@ -58,8 +58,8 @@ class LanguageAgent:
     ) -> None:
         if style not in STYLES:
             raise UnknownName("style", style, STYLES)
-        asked = {"top_p": top_p, "logprobs": logprobs or None}
-        self.model = load_model(model, **{name: value for name, value in asked.items() if value is not None})
+        sampling = {"top_p": top_p, "logprobs": logprobs or None}
+        self.model = load_model(model, **{name: value for name, value in sampling.items() if value is not None})
         self._prompts = prompts or Prompts()
         self._style = style
         self._discrete = _discrete(space)

@@ -56,12 +56,12 @@ class PlanSolveAgent(LanguageAgent):
     def acting(self, state: State, plan: str, n_done: int, feedback: Feedback | None) -> tuple[Mapping[str, Any], ...]:
         """Return the messages that ask for an action once there is a plan."""
         steps = steps_of(plan)
-        told = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+        listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
         if n_done < len(steps):
             now = f"Carry out step {n_done + 1} of {len(steps)} now: {steps[n_done]}"
         else:
             now = "All steps of the plan are done. Put right what is missing, or finish the task."
-        return self.prompt("actor_plan-solve", state, feedback, plan=f"Your plan:\n{told}\n\n{now}").messages()
+        return self.prompt("actor_plan-solve", state, feedback, plan=f"Your plan:\n{listed}\n\n{now}").messages()
 
 
 def plan_solve_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PlanSolveAgent:

@@ -21,8 +21,8 @@ class ReActAgent(LanguageAgent):
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the dialogue so far and the current observation."""
-        asked = self.prompt("actor_react", state, feedback, history="").messages()
-        return (*asked[:-1], *_dialogue(state), asked[-1])
+        prompt_messages = self.prompt("actor_react", state, feedback, history="").messages()
+        return (*prompt_messages[:-1], *_dialogue(state), prompt_messages[-1])
 
 
 def react_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> ReActAgent:

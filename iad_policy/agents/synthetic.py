@@ -80,19 +80,20 @@ class SyntheticAgent:
     def identity(self) -> str:
         """Everything its answers depend on."""
         kind = "stubborn" if self._is_stubborn else "mending" if self.takes_feedback else "noisy"
+        # Keys of recorded episodes contain this text, so the older words stay: an "instrument" is a synthetic agent, a
+        # "mending" one corrects its mistakes.
         return f"{kind} instrument, {', '.join(f'{name}={rate:g}' for name, rate in self.rates._asdict().items())}"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the right action or a mistake, according to the rates."""
         right = self._gold(state)
-        told = feedback if self.takes_feedback else None
-        if told is None or told.best is None:
+        if not self.takes_feedback or feedback is None or feedback.best is None:
             draws = Random(f"{state.id} errs") if self._is_stubborn else rng
             is_right = draws.random() >= self.rates.epsilon
-        elif self._key(told.best.action) == self._key(right):
-            is_right = not (told.critique and rng.random() < self.rates.beta)
+        elif self._key(feedback.best.action) == self._key(right):
+            is_right = not (feedback.critique and rng.random() < self.rates.beta)
         else:
-            names_error = told.critique not in ("", NO_COMPLAINT)
+            names_error = feedback.critique not in ("", NO_COMPLAINT)
             is_right = rng.random() < (self.rates.rho if names_error else self.rates.sigma)
         return Candidate(right if is_right else self._mistake(state, right, rng))
 
@@ -187,13 +188,13 @@ def reference_action(env: gym.Env[Any, Any] | None) -> Gold:
 def _purchase(state: State, reference: Mapping[str, Any]) -> str:
     """Search for the title, turn pages, open the product, choose its options, and buy."""
     page, clickable = state.info["page"], state.info["available_actions"]
-    wanted = f"click[{reference['asin'].lower()}]"
+    open_product = f"click[{reference['asin'].lower()}]"
     if page["kind"] == "item" and page["asin"].lower() == reference["asin"].lower():
         chosen = {str(value).lower() for value in page["selected"].values()}
         missing = [value for value in reference["options"] if value.lower() not in chosen]
         return f"click[{missing[0]}]" if missing else "click[buy now]"
-    if wanted in clickable:
-        return wanted
+    if open_product in clickable:
+        return open_product
     if page["kind"] == "results" and page["query"].lower().split() == _words(reference["title"]).lower().split():
         return "click[next >]"
     return f"search[{_words(reference['title'])}]"

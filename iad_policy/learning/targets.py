@@ -65,7 +65,7 @@ def reasoning_tree(
             node = queue.popleft()
             for _ in range(width - len(node.edges)):
                 rollout = yield from roll_out(node.state, depth=depth - node.depth, temperature=temperature)
-                rollout = yield from _judged(rollout)
+                rollout = yield from _rewarded(rollout)
                 branch = _attached(node, rollout)
                 if rollout.value > threshold:
                     new = [one for one in branch if one not in queued and one.depth <= depth_expanded]
@@ -74,7 +74,7 @@ def reasoning_tree(
     return tree
 
 
-def _judged(rollout: Rollout) -> Asking[Rollout]:
+def _rewarded(rollout: Rollout) -> Asking[Rollout]:
     wrong = next((place for place, candidate in enumerate(rollout.candidates) if candidate.error), None)
     if wrong is None:
         return (yield from valued(rollout))

@@ -102,7 +102,7 @@ def allow_parallel(model: LanguageModel, n: int) -> None:
     """Let at least `n` calls of a model run in parallel, where the client limits them itself."""
     rate_limit = getattr(model, "rate_limit", None)
     if rate_limit is not None:
-        rate_limit.widen(n)
+        rate_limit.raise_limit(n)
 
 
 def identity_of(model: LanguageModel) -> str:

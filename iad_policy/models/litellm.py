@@ -98,7 +98,7 @@ class LiteLLMModel:
         """Return the answer, after retries if needed. See `LanguageModel.complete`."""
         n_tries, wait_s, backoff_s = 0, 0.0, FIRST_WAIT_S
         while True:
-            wait_s = max(wait_s, self.rate_limit.closed_s())
+            wait_s = max(wait_s, self.rate_limit.blocked_s())
             if wait_s:
                 self._sleep(wait_s)
             n_tries += 1
@@ -107,7 +107,7 @@ class LiteLLMModel:
             except _Failure as failure:
                 wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), MAX_WAIT_S)
                 if failure.kind == "rate_limit":
-                    self.rate_limit.close(wait_s)
+                    self.rate_limit.block(wait_s)
                 if failure.kind not in RETRIED or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
@@ -122,7 +122,7 @@ class LiteLLMModel:
         optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
         optional |= {"api_key": self._api_key}
         given = {key: value for key, value in optional.items() if value is not None}
-        with self.rate_limit.passed():
+        with self.rate_limit.slot():
             try:
                 response = litellm.completion(
                     model=self.name,
@@ -142,14 +142,14 @@ class LiteLLMModel:
         return _completion(response, usage)
 
     def _usage(self, response: Any) -> Usage:
-        told = getattr(response, "usage", None)
-        n_prompt = int(getattr(told, "prompt_tokens", 0) or 0)
-        n_completion = int(getattr(told, "completion_tokens", 0) or 0)
+        counts = getattr(response, "usage", None)
+        n_prompt = int(getattr(counts, "prompt_tokens", 0) or 0)
+        n_completion = int(getattr(counts, "completion_tokens", 0) or 0)
         usd: float | None = None
-        is_told = n_prompt + n_completion > 0  # a missing usage looks like no tokens at all
-        if is_told and self._price_usd is not None:
+        is_counted = n_prompt + n_completion > 0  # a missing usage looks like no tokens at all
+        if is_counted and self._price_usd is not None:
             usd = (n_prompt * self._price_usd[0] + n_completion * self._price_usd[1]) / 1e6
-        elif is_told and self._endpoint() is None:
+        elif is_counted and self._endpoint() is None:
             usd = listed_usd(response, self.name)
         return Usage(
             prompt_tokens=n_prompt, completion_tokens=n_completion, usd=usd or 0.0, n_unpriced=1 if usd is None else 0
@@ -211,12 +211,12 @@ class _Failure(Exception):
 
     def retry_after_s(self, clock: Callable[[], float]) -> float:
         """Return the seconds that the server asks to wait, or 0."""
-        asked = self._headers.get("retry-after", "")
+        header = self._headers.get("retry-after", "")
         try:
-            seconds = float(asked) if asked else 0.0
+            seconds = float(header) if header else 0.0
         except ValueError:
             try:
-                seconds = parsedate_to_datetime(asked).timestamp() - clock()
+                seconds = parsedate_to_datetime(header).timestamp() - clock()
             except ValueError:
                 seconds = 0.0
         return seconds if math.isfinite(seconds) and seconds > 0 else 0.0

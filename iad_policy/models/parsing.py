@@ -47,18 +47,18 @@ def read_action(text: str, available: Iterable[Any] = (), *, bare: bool = True) 
     known = [str(action) for action in available]
     _, body = split_thought(text)
     body_or_all = text if body is None else body
-    said = _unfenced(body_or_all)
+    answer = _unfenced(body_or_all)
     exact = _exact(body_or_all, known)
     if exact is not None:
         return exact
     names = {match[1] for action in known if (match := CALL.match(action))}
     if names or not known:
-        call = _call(said, names)
+        call = _call(answer, names)
         if call is not None or names:
             return call
     if body is None and not bare:
         return None
-    return said.strip(QUOTES) or None
+    return answer.strip(QUOTES) or None
 
 
 def read_integer(text: str) -> int | None:
@@ -96,9 +96,9 @@ def read_field(text: str, name: str) -> str | None:
 
 def read_score(text: str, highest: float = 10.0) -> float | None:
     """Return the score of an answer as 0-1: the number after `Score:`, or a bare number."""
-    said = read_field(text, "score")
-    match = re.match(r"[^\d\w.-]*(-?\d+(?:\.\d+)?)", text.strip() if said is None else said)
-    if match is None or (said is None and len(text.strip()) > len("10.00/10")):
+    answer = read_field(text, "score")
+    match = re.match(r"[^\d\w.-]*(-?\d+(?:\.\d+)?)", text.strip() if answer is None else answer)
+    if match is None or (answer is None and len(text.strip()) > len("10.00/10")):
         return None
     value = float(match[1]) / highest
     return value if 0.0 <= value <= 1.0 else None
@@ -106,10 +106,10 @@ def read_score(text: str, highest: float = 10.0) -> float | None:
 
 def read_choice(text: str, name: str, choices: Sequence[str]) -> str | None:
     """Return the choice (a pattern) after `Name:`, or in a short answer without it."""
-    said = read_field(text, name)
-    if said is None:
-        said = text if len(text) <= BARE_CHARS else ""
-    found = [choice for choice in choices if re.search(rf"\b{choice}\b", said, re.IGNORECASE)]
+    answer = read_field(text, name)
+    if answer is None:
+        answer = text if len(text) <= BARE_CHARS else ""
+    found = [choice for choice in choices if re.search(rf"\b{choice}\b", answer, re.IGNORECASE)]
     return found[0] if len(found) == 1 else None
 
 
@@ -131,22 +131,22 @@ def _unfenced(text: str) -> str:
 
 def _exact(text: str, known: Sequence[str]) -> str | None:
     """Return the available action that equals the text, or its first line if the text is not code."""
-    said = _unfenced(text)
+    answer = _unfenced(text)
     is_code = FENCE.search(text) is not None
-    heads = {said.strip(QUOTES).casefold(), "" if is_code else said.partition("\n")[0].strip(QUOTES).casefold()}
+    heads = {answer.strip(QUOTES).casefold(), "" if is_code else answer.partition("\n")[0].strip(QUOTES).casefold()}
     for action in known:
         if action and action.casefold() in heads and not action.endswith("[...]"):
             return action
     return None
 
 
-def _call(said: str, names: set[str]) -> str | None:
+def _call(answer: str, names: set[str]) -> str | None:
     """Return the first `name[argument]`, preferably of a known name."""
-    calls = list(CALL.finditer(said))
+    calls = list(CALL.finditer(answer))
     for match in [*(match for match in calls if match[1] in names), *calls]:
-        end = _closing(said, match.end())
+        end = _closing(answer, match.end())
         if end is not None:
-            return said[match.start() : end]
+            return answer[match.start() : end]
     return None
 
 

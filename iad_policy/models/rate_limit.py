@@ -27,12 +27,12 @@ class RateLimit:
         self.n = n
         self.n_allowed = float(n)
         self._clock = clock
-        self._n_inside = 0
-        self._opens_at = -float("inf")
+        self._n_running = 0
+        self._blocked_until = -float("inf")
         self._changed = Condition()
 
     @contextmanager
-    def passed(self) -> Iterator[None]:
+    def slot(self) -> Iterator[None]:
         """Wait for a free place, and hold it inside the `with` block.
 
         Raises:
@@ -40,27 +40,27 @@ class RateLimit:
         """
         call = current_call()
         with self._changed:
-            while self._n_inside >= max(1, int(self.n_allowed)):
+            while self._n_running >= max(1, int(self.n_allowed)):
                 call.refuse_if_stopped()
                 self._changed.wait(LOOK_UP_S)
-            self._n_inside += 1
+            self._n_running += 1
         try:
             yield
         finally:
             with self._changed:
-                self._n_inside -= 1
+                self._n_running -= 1
                 self._changed.notify()
 
-    def closed_s(self) -> float:
+    def blocked_s(self) -> float:
         """Return the seconds until requests may start again. 0 means now."""
-        return max(0.0, self._opens_at - self._clock())
+        return max(0.0, self._blocked_until - self._clock())
 
-    def close(self, seconds: float) -> None:
+    def block(self, seconds: float) -> None:
         """Stop all requests for a while, and allow fewer at once afterwards, as the server asked."""
         with self._changed:
-            if not self.closed_s():  # requests that were under way together fail together, and that counts once
+            if not self.blocked_s():  # requests that were under way together fail together, and that counts once
                 self.n_allowed = max(1.0, self.n_allowed / 2)
-            self._opens_at = max(self._opens_at, self._clock() + seconds)
+            self._blocked_until = max(self._blocked_until, self._clock() + seconds)
 
     def answered(self) -> None:
         """Allow a few more requests at once, as the server answered."""
@@ -68,7 +68,7 @@ class RateLimit:
             self.n_allowed = min(float(self.n), self.n_allowed + 1 / self.n_allowed)
             self._changed.notify()
 
-    def widen(self, n: int) -> None:
+    def raise_limit(self, n: int) -> None:
         """Allow at least `n` requests at once."""
         with self._changed:
             if n > self.n:

@@ -89,10 +89,10 @@ def applied(name: str, preset: Preset, given: Settings, *, takes_sampling: bool)
         merged[key] = {**merged.get(key, {}), **value} if key in MAPPINGS else value
     lines = [
         f"Preset {name}: {preset.source}",
-        _said("Stated there", _flat(stated)),
-        _said("Not stated there, so ours", _flat(ours)),
-        _said("Set otherwise here", _overridden(preset, given)),
-        _said(
+        _line("Stated there", _flat(stated)),
+        _line("Not stated there, so ours", _flat(ours)),
+        _line("Set otherwise here", _overridden(preset, given)),
+        _line(
             "Not used, as the agent asks no model",
             () if takes_sampling else _flat({"agent_args": _merged(preset.ours, preset.stated).get("agent_args", {})}),
         ),
@@ -161,6 +161,6 @@ def _overridden(preset: Preset, given: Settings) -> Iterator[str]:
             yield f"{key} = {given[key]} (there {value})"
 
 
-def _said(heading: str, settings: Iterable[str]) -> str:
-    said = ", ".join(settings)
-    return f"{heading}: {said}" if said else ""
+def _line(heading: str, settings: Iterable[str]) -> str:
+    joined = ", ".join(settings)
+    return f"{heading}: {joined}" if joined else ""

@@ -128,8 +128,8 @@ def _facts(info: Mapping[str, Any]) -> str:
 
 def _found(info: Mapping[str, Any]) -> str:
     facts = info.get("facts") or {}
-    told = [item for item in facts.items() if not _is_nothing(item[1])] if isinstance(facts, Mapping) else []
-    items = told[:N_FACTS]
+    present = [item for item in facts.items() if not _is_nothing(item[1])] if isinstance(facts, Mapping) else []
+    items = present[:N_FACTS]
     lines = [f"- {name}: {shortened(str(value), FACT_CHARS)}" for name, value in items]
     return "\nFindings:\n" + "\n".join(lines) if lines else ""
 

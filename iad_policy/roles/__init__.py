@@ -32,14 +32,14 @@ class TemplateRoles:
         if role not in ROLES:
             raise UnknownName("role", role, ROLES)
         candidates = [part for part in _parts(subject) if isinstance(part, Candidate)]
-        texts = [_said(part) for part in _parts(subject)]
+        texts = [_text_of(part) for part in _parts(subject)]
         if role == "ranker":
             best = max(range(len(candidates)), key=lambda place: score(candidates[place]), default=0)
             return str(best)
         if role == "evaluator":
             return "\n".join(map(evaluation_of, candidates)) or evaluation_of(Candidate(None))
         if role == "judge":
-            return "\n".join(f"{_said(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
+            return "\n".join(f"{_text_of(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
         if role == "critic":
             return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
         if role == "summariser":
@@ -131,7 +131,7 @@ def _parts(subject: Any) -> list[Any]:
     return [] if subject is None else [subject]
 
 
-def _said(part: Any) -> str:
+def _text_of(part: Any) -> str:
     if isinstance(part, Candidate):
         return part.error or str(part.action)
     if isinstance(part, State):

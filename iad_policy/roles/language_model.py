@@ -74,12 +74,12 @@ class ModelRoles:
         text = ""
         for _ in range(N_RANKER_TRIES):
             text = self._ask(messages, self._temperature)
-            said = read_field(text, "best")
-            numbers = {int(number) for number in re.findall(r"\d+", text if said is None else said)}
+            field = read_field(text, "best")
+            numbers = {int(number) for number in re.findall(r"\d+", text if field is None else field)}
             if len(numbers) == 1 and 1 <= (number := numbers.pop()) <= n_candidates:
                 return number - 1
             complaint = f'Expected one line "Best: n" with a number from 1 to {n_candidates}. Answer again.'
-            messages = (*messages, _said("assistant", text), _said("user", complaint))
+            messages = (*messages, _message("assistant", text), _message("user", complaint))
         raise ModelError(
             f"expected {self.source} as ranker to name a candidate from 1 to {n_candidates}, got {text[:200]!r} "
             f"({N_RANKER_TRIES} tries); use another model, or rank by the verifier",
@@ -95,5 +95,5 @@ def model_roles(env: gym.Env[Any, Any], model: str | LanguageModel, **options: A
     return ModelRoles(load_model(model), prompts_of(env), **options)
 
 
-def _said(role: str, text: str) -> Mapping[str, Any]:
+def _message(role: str, text: str) -> Mapping[str, Any]:
     return {"role": role, "content": text or "(nothing)"}

@@ -35,7 +35,7 @@ _UNITS = frozenset(
 _NUMBER = re.compile(r"([$€£]?)\s?(-?\d[\d,]*(?:\.\d+)?)[ -]?(%|[A-Za-z]+)?")
 
 
-def as_told(state: State) -> State:
+def agent_view(state: State) -> State:
     """Return a state as the agent sees it: with the paraphrased task, if a strategy set one.
 
     The paraphrase replaces `info["instruction"]` and every quotation of the task in an observation or a page of this
@@ -59,21 +59,21 @@ def paraphrases(here: State, n: int) -> Asking[list[str]]:
     One is missing if the environment states no task, if the paraphrase lost something (a note of the decision says
     what), or if the budget is spent.
     """
-    task, fixed = parted(str(here.info.get("instruction", "")))
+    task, fixed = split_task(str(here.info.get("instruction", "")))
     if not task or n < 1:
         return [""] * n
     said = yield from All([iter(Ask("paraphraser", here, task)) for _ in range(n)])
     return ["" if text is None or text == task else "\n".join([text, *fixed]) for text in said]
 
 
-def parted(instruction: str) -> tuple[str, list[str]]:
+def split_task(instruction: str) -> tuple[str, list[str]]:
     """Return the part of an instruction that may be paraphrased, and the lines after it, from the first label on."""
     lines = instruction.splitlines()
     first = next((place for place, line in enumerate(lines) if place and _LABEL.match(line)), len(lines))
     return "\n".join(lines[:first]), lines[first:]
 
 
-def heard(request: Ask, text: str, notes: dict[str, None]) -> str:
+def usable_answer(request: Ask, text: str, notes: dict[str, None]) -> str:
     """Return the usable text of a role's answer. A paraphrase that lost something is dropped, with a note."""
     if request.role != "paraphraser" or not isinstance(request.subject, str):
         return text
@@ -90,8 +90,8 @@ def differences(original: str, text: str) -> list[str]:
     if not text:
         return ["everything"]
     lost = [one for one in _verbatim(original) if one not in text]
-    wanted, given = (Counter(_amounts(one)) for one in (original, text))
-    return lost + [_amount(*one) for one in ((wanted - given) + (given - wanted))]
+    expected, given = (Counter(_amounts(one)) for one in (original, text))
+    return lost + [_amount(*one) for one in ((expected - given) + (given - expected))]
 
 
 def particulars(text: str) -> list[tuple[int, int]]:

@@ -94,11 +94,11 @@ def _exchanged(text: str, rng: Random) -> str:
 
 def _other(match: re.Match[str], text: str, offset: int, rng: Random) -> str:
     """Return another phrase of the same meaning, with a capital only at the start of a sentence."""
-    said = match[0]
+    phrase = match[0]
     begins = _BEGINS.search(text[: offset + match.start()]) is not None
-    if said.lower() in _OPENINGS and not begins:
-        return said
-    if said[1:] != said[1:].lower() or (said[0].isupper() and not begins and not said.startswith(("I ", "I'"))):
-        return said
-    new = rng.choice(_PHRASES[said.lower()])
-    return new[0].upper() + new[1:] if said[0].isupper() else new
+    if phrase.lower() in _OPENINGS and not begins:
+        return phrase
+    if phrase[1:] != phrase[1:].lower() or (phrase[0].isupper() and not begins and not phrase.startswith(("I ", "I'"))):
+        return phrase
+    new = rng.choice(_PHRASES[phrase.lower()])
+    return new[0].upper() + new[1:] if phrase[0].isupper() else new

@@ -24,12 +24,12 @@ from iad_policy.recording.codec import (
 )
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.roles import component_for
-from iad_policy.roles.paraphrase_check import as_told, heard
+from iad_policy.roles.paraphrase_check import agent_view, usable_answer
 from iad_policy.runtime.batching import Cut, Item, Result, WorkUnit
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode, next_id
 from iad_policy.runtime.spending import Spending
-from iad_policy.strategies.building_blocks.feedback import told
+from iad_policy.strategies.building_blocks.feedback import fingerprint
 from iad_policy.types import NOTHING, Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
@@ -84,7 +84,7 @@ class Answerer:
         granted, is_owed = self._spending.reserve_proposals(request.n, item=name, is_plain=is_plain)
         if is_owed and self._spending.overdraft:
             self.notes[f"overdraft: one proposal beyond {self._spending.overdraft}"] = None
-        prompt = digest("propose", *at.named_by(), told(feedback), request.temperature)
+        prompt = digest("propose", *at.named_by(), fingerprint(feedback), request.temperature)
         tasks = [
             self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
             for place in range(granted)
@@ -111,7 +111,7 @@ class Answerer:
             at = self._golden(request.at) if may_read_gold(self._components.agent) else request.at
             with self._world.guard():
                 candidate = self._components.agent.propose(
-                    as_told(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
+                    agent_view(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
                 )
             if not isinstance(candidate, Candidate):
                 raise ContractError(
@@ -287,7 +287,7 @@ class Answerer:
             self._spending.refund(request.role, "asks", limit=answer.axis)
             raise BudgetExhausted(answer.axis)
         self.asked.append(RoleAnswer(request.role, answer.value))
-        return heard(request, answer.value, self.notes)
+        return usable_answer(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:
         """Return the digest of a question; only the log asks for it."""

@@ -110,11 +110,11 @@ def read_prediction(text: str) -> PredictedOutcome | None:
         return None
     head, seen = text[: marker.start()], text[marker.end() :].strip()
     fenced = FENCE.fullmatch(seen)
-    is_valid, is_over = not _says(head, "valid", "no"), _says(head, "over", "yes")
+    is_valid, is_over = not _field_is(head, "valid", "no"), _field_is(head, "over", "yes")
     return PredictedOutcome(fenced[1].strip() if fenced else seen, is_valid, is_over)
 
 
-def _says(head: str, field: str, word: str) -> bool:
+def _field_is(head: str, field: str, word: str) -> bool:
     return (read_field(head, field) or "").casefold().startswith(word)
 
 

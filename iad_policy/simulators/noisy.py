@@ -50,8 +50,8 @@ class NoisySimulator:
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, fidelity: float | str | Mapping[str, float] = "") -> None:
         self._fidelity = _read(fidelity)
-        said = ",".join(f"{kind}={value:g}" if kind else f"{value:g}" for kind, value in self._fidelity.items())
-        self.identity = f"noisy:{said}"
+        rates = ",".join(f"{kind}={value:g}" if kind else f"{value:g}" for kind, value in self._fidelity.items())
+        self.identity = f"noisy:{rates}"
 
     def begin(self, world: World, state: State) -> _Token:
         """Return a token of the real state."""

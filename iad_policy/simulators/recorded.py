@@ -69,7 +69,7 @@ def record(
         n_proposals: Number of proposals per state.
         seed: Seed of the agent.
     """
-    world, player = adapt(env), load_agent(agent if agent is not None else defaults_of(env).agent, env)
+    world, proposer = adapt(env), load_agent(agent if agent is not None else defaults_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = (
         tasks if tasks is not None else list(known)[:N_TASKS] if known else range(seed, seed + N_TASKS)
@@ -82,24 +82,26 @@ def record(
             world.begin(observation)
             state = State(observation, PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
             while not state.done:
-                actions = [_proposed(player, state, place, rng) for place in range(n_proposals)]
+                actions = [_proposed(proposer, state, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
                 failing = (wrong for action in actions[:1] for wrong in with_typos(action))
                 for action in (*actions, *defaults_of(env).stand_ins, *failing):
                     outcome = world.simulate(world.snapshot(), action, 0)
                     is_limit = outcome.info.get("stop_reason") == "max_steps"
-                    said = str(info.get("instruction", "")), state.observation, action, outcome.observation
-                    made = Recorded(str(task), *said, dict(outcome.info), outcome.done and not is_limit, outcome.key)
-                    found.setdefault(dumps({"": encode([task, state.observation, action])}), made)
+                    texts = str(info.get("instruction", "")), state.observation, action, outcome.observation
+                    recorded = Recorded(
+                        str(task), *texts, dict(outcome.info), outcome.done and not is_limit, outcome.key
+                    )
+                    found.setdefault(dumps({"": encode([task, state.observation, action])}), recorded)
                 action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
                 state = _stepped(env, state, action, gold=world.gold_keys)
                 world.committed(action)
     return list(found.values())
 
 
-def _proposed(player: Agent, state: State, place: int, rng: Random) -> Any:
+def _proposed(proposer: Agent, state: State, place: int, rng: Random) -> Any:
     with use_call(Call("recording", place, rng.getrandbits(64))):
-        return player.propose(state, feedback=None, temperature=None, rng=Random(rng.getrandbits(64))).action
+        return proposer.propose(state, feedback=None, temperature=None, rng=Random(rng.getrandbits(64))).action
 
 
 def _stepped(env: gym.Env[Any, Any], state: State, action: Any, *, gold: frozenset[str]) -> State:

@@ -47,8 +47,10 @@ class RetrievalSimulator:
         self._records = list(records)
         self._encoder = encoder or HashedNgrams(dimensions=DIMENSIONS)
         self._weight = action_weight
-        self._actions = _Index(self._encoder, [_said(one.action) for one in records])
-        self._observations = _Index(self._encoder, [_place(one.observation, one.instruction) for one in records])
+        self._actions = _Index(self._encoder, [_action_text(one.action) for one in records])
+        self._observations = _Index(
+            self._encoder, [_observation_text(one.observation, one.instruction) for one in records]
+        )
         self._tasks = {one.task_id for one in records}
         self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {action_weight:g}"
 
@@ -70,13 +72,15 @@ class RetrievalSimulator:
         if token.done:
             return token.end()
         instruction = str(token.info.get("instruction", ""))
-        nearness = self._weight * self._actions.nearness(_said(action))
-        nearness += (1.0 - self._weight) * self._observations.nearness(_place(token.observation, instruction))
+        nearness = self._weight * self._actions.nearness(_action_text(action))
+        nearness += (1.0 - self._weight) * self._observations.nearness(
+            _observation_text(token.observation, instruction)
+        )
         place = int(np.argsort(-nearness, kind="stable")[min(draw, len(nearness) - 1)])
         found = self._records[place]
-        told = {found.instruction: instruction} if found.instruction else {}
-        info = {name: _told(value, told) for name, value in found.info.items()}
-        seen, key = _told(found.seen, told), _told(found.key, told)
+        replacements = {found.instruction: instruction} if found.instruction else {}
+        info = {name: _replaced(value, replacements) for name, value in found.info.items()}
+        seen, key = _replaced(found.seen, replacements), _replaced(found.key, replacements)
         return token.after(action, seen, info, done=found.done, key=key)
 
 
@@ -106,32 +110,32 @@ def retrieval_simulator(env: gym.Env[Any, Any], path: str = "") -> RetrievalSimu
     if path:
         return RetrievalSimulator(list(read(path)))
     name = str(env.spec)
-    with _made_lock:
-        if name not in _made:
-            _made[name] = RetrievalSimulator(record_elsewhere(env))
-        return _made[name]
+    with _simulators_lock:
+        if name not in _simulators:
+            _simulators[name] = RetrievalSimulator(record_elsewhere(env))
+        return _simulators[name]
 
 
-_made: dict[str, RetrievalSimulator] = {}
+_simulators: dict[str, RetrievalSimulator] = {}
 """One recording per process and kind of environment, shared by all workers of a run. Each has its own environment."""
-_made_lock = Lock()
+_simulators_lock = Lock()
 
 
-def _said(action: Any) -> str:
+def _action_text(action: Any) -> str:
     return action if isinstance(action, str) else str(encode(action))
 
 
-def _place(observation: Any, instruction: str) -> str:
+def _observation_text(observation: Any, instruction: str) -> str:
     text = shown(observation)
     return text.replace(instruction, "") if instruction else text
 
 
-def _told(value: Any, texts: Mapping[str, str]) -> Any:
+def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
     """Return a value in which texts are replaced, at any depth."""
     if isinstance(value, str):
         for old, new in texts.items():
             value = value.replace(old, new)
         return value
     if isinstance(value, Mapping):
-        return {key: _told(part, texts) for key, part in value.items()}
-    return type(value)(_told(part, texts) for part in value) if isinstance(value, list | tuple) else value
+        return {key: _replaced(part, texts) for key, part in value.items()}
+    return type(value)(_replaced(part, texts) for part in value) if isinstance(value, list | tuple) else value

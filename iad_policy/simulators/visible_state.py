@@ -46,16 +46,16 @@ class VisibleState:
             key: Name of the result.
         """
         over = done or self.steps_left <= 1
-        sure = {
+        certain = {
             "step": self.info.get("step", 0) + 1,
             "stop_reason": "done" if done else "max_steps" if over else "",
             **{name: self.info[name] for name in ("task_id", "instruction") if name in self.info},
         }
-        mixed = {**self.info, **info, **sure}
-        shown = {name: mixed[name] for name in self.info}
+        mixed = {**self.info, **info, **certain}
+        visible = {name: mixed[name] for name in self.info}
         history = (*self.history, Turn(self.observation, action, self.info))
         return Outcome(
-            VisibleState(observation, shown, history, self.steps_left - 1, over), observation, shown, over, key
+            VisibleState(observation, visible, history, self.steps_left - 1, over), observation, visible, over, key
         )
 
     def end(self) -> Outcome:

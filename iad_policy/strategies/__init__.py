@@ -1,8 +1,7 @@
-"""Strategies: how a method decides, one file each, as generators without I/O. See `iad_policy.requests`.
+"""Strategies: decision methods as generators without I/O, one file per method. See `iad_policy.requests`.
 
-To add one: write its file, and name it in `STRATEGIES`; your own is `module:function`, see docs/add-a-strategy.md. What
-`n` counts, and whether it needs a verifier, it declares itself where that is not "proposals per decision" and "any
-verifier": see `declares`.
+To add one, write its file and name it in `STRATEGIES`. Your own is `module:function`: see docs/add-a-strategy.md. If
+its `n` does not count proposals per decision, or if it needs no verifier or a special one, it says so with `declares`.
 """
 
 import inspect
@@ -51,13 +50,13 @@ PROPOSALS = "proposals per decision"
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a table has to say of a method.
+    """Facts about a method that tables and checks need.
 
     Attributes:
-        n: What `n` counts.
-        n_with: What it counts where an option is given, by the option's name.
+        n: The unit that `n` counts.
+        n_with: The unit that `n` counts if an option is given, by the option's name.
         needs: `nothing` for a method that asks no verifier, `verifier` for one that works with any, `oracle` for one
-            that is only itself with the true reward.
+            that is defined only with the true reward.
     """
 
     n: str = PROPOSALS
@@ -65,7 +64,7 @@ class Declaration:
     needs: Literal["nothing", "verifier", "oracle"] = "verifier"
 
     def n_means(self, options: Mapping[str, Any]) -> str:
-        """Return what `n` counts under the options given."""
+        """Return the unit that `n` counts under the given options."""
         return next((means for option, means in self.n_with.items() if option in options), self.n)
 
 
@@ -85,10 +84,10 @@ def declares(
 
 
 def declaration_of(strategy: str | Strategy) -> Declaration:
-    """Return what a strategy declares, by its name or as the function.
+    """Return the declaration of a strategy, given by name or as a function.
 
     Raises:
-        UnknownName: No such strategy.
+        UnknownName: There is no such strategy.
     """
     declared: Declaration = getattr(find_strategy(strategy), "declaration", Declaration())
     return declared
@@ -97,7 +96,7 @@ def declaration_of(strategy: str | Strategy) -> Declaration:
 def per_step(
     decide: Callable[Concatenate[State, P], Asking[Candidate]],
 ) -> Callable[Concatenate[State, P], Asking[None]]:
-    """Lift a method that decides one step at a time to one that runs through the episode."""
+    """Turn a method that decides one step into a strategy for the whole episode."""
 
     def episode(here: State, /, *args: P.args, **options: P.kwargs) -> Asking[None]:
         while not here.done:
@@ -108,13 +107,14 @@ def per_step(
 
 
 def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State], Asking[None]]:
-    """Return a strategy, by name, as `module:function` or as a generator function, ready to be given its first state.
+    """Return a strategy with its options set, ready to be called with its first state.
 
-    `n` is passed on if the strategy has it: `single` has not. `feedback` and `stop` may be given by name.
+    The strategy is a name, `module:function` or a generator function. `n` is dropped if the strategy does not take it,
+    as `single`. `feedback` and `stop` may be given by name.
 
     Raises:
-        UnknownName: No such strategy, feedback form or stop rule.
-        ValueError: An option that it does not have, or `n` below 1.
+        UnknownName: There is no such strategy, option, feedback form or stop rule.
+        ValueError: `n` is below 1.
     """
     strategy = find_strategy(strategy)
     known = options_of(strategy)
@@ -133,26 +133,26 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
 
 
 def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> None:
-    """Refuse a verifier that would make a method something else: one that shows the true reward needs the true reward.
+    """Refuse a verifier that would change a method: one that shows the true reward needs an `oracle` verifier.
 
     Raises:
-        ValueError: The strategy needs an `oracle` verifier and is given another one, or none.
+        ValueError: The strategy needs an `oracle` verifier, and got another one or none.
     """
     if declaration_of(strategy).needs == "oracle" and not may_read_gold(verifier):
         given = "no verifier" if verifier is None else f"one labelled {verifier.information!r}"
         name = strategy if isinstance(strategy, str) else strategy.__name__
         raise ValueError(
             f"expected a verifier labelled 'oracle' for {name}, which shows the agent the true reward, got {given}; "
-            "pass the verifier 'oracle', or take a strategy that does without"
+            "pass the verifier 'oracle', or use a strategy that does not need it"
         )
 
 
 def find_strategy(strategy: str | Strategy) -> Strategy:
-    """Return a strategy by its name, or the function that `module:function` names; a function is one already.
+    """Return a strategy by its name, or the function that `module:function` names. A function is returned as it is.
 
     Raises:
-        UnknownName: No such strategy, module or function.
-        TypeError: What is named can't be a strategy.
+        UnknownName: There is no such strategy, module or function.
+        TypeError: The named object can't be a strategy.
     """
     if not isinstance(strategy, str):
         return strategy

@@ -1,4 +1,4 @@
-"""ARTIS: rehearse in simulation, evaluate and sum up what came of it, then act once."""
+"""ARTIS: attempt the task in simulation, evaluate and summarise the attempts, then act once."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,27 +33,27 @@ def artis(
 ) -> Asking[None]:
     """Attempt the rest of the episode n times in simulation, then execute it once with a summary of the attempts.
 
-    This is ARTIS: in its sequential form an attempt is told of all before it with their evaluations (eq. 2), in its
-    parallel form they are independent (eq. 3); there are always n, and none ends the simulating early. Its unit is one
-    user turn with all that is done in it; here it is the episode, or the next `every` actions.
+    In the sequential form, an attempt is given all earlier ones with their evaluations (eq. 2). In the parallel form,
+    attempts are independent (eq. 3). There are always n, and none ends the simulation early. The paper's unit is one
+    user turn with all its actions. Here it is the episode, or the next `every` actions.
 
     Args:
-        here: Where the episode begins.
-        n: Attempts; each is at most `depth` actions long.
-        mode: Whether attempts see those before them.
-        depth: Actions per attempt (20 per user turn in the paper).
-        every: Committed actions after which is simulated anew; None simulates once, at the start.
-        verify: The verifier is asked about the last step of each attempt, for an evaluator without a model takes its
-            verdict, and one with a model is told its critique. False leaves an evaluation to the evaluator alone.
-        evaluate: False leaves out self-evaluation (ablation).
-        summarise: False tells the attempts themselves instead of a summary (ablation); with both False, unevaluated.
-        until_pass: The naive loop: attempts end with the first that passes, and that one alone is told.
-        temperature: Of all proposals; the paper's actor has 1.0, its other roles 0.01.
+        here: The episode's first state.
+        n: Number of attempts.
+        mode: Whether an attempt is given the earlier ones ("sequential") or not ("parallel").
+        depth: Maximum number of actions of an attempt (paper: 20 per user turn).
+        every: Number of committed actions after which attempts are simulated again. None simulates only at the start.
+        verify: Whether the verifier is asked about the last step of each attempt. An evaluator without a model uses its
+            verdict, one with a model is given its critique.
+        evaluate: Whether attempts are evaluated. False is the ablation.
+        summarise: Whether the agent gets a summary. False gives it the attempts themselves (ablation).
+        until_pass: The naive loop: attempts stop at the first one that passes, and the agent is given only that one.
+        temperature: Temperature of all proposals (paper: 1.0 for the actor, 0.01 for the other roles).
 
-    Budget: cut during the first attempt, the execution is told what was simulated until then, without an evaluation,
-    or nothing where that is nothing; cut before an evaluation, that attempt is told without one; cut before the
-    summary, the attempts are told themselves. Where the execution's own first proposal is cut, the first action of the
-    first attempt that passed is committed, else of the first attempt. Every later step has one proposal of its own.
+    Budget: If it ends during the first attempt, the execution is given the part simulated so far, without an
+    evaluation. If it ends before an evaluation, that attempt has none. If it ends before the summary, the attempts
+    themselves are given. If even the execution's first proposal is cut, the first action of the first attempt that
+    passed is committed, or else that of the first attempt. Every later step has one proposal of its own.
     """
     if mode not in ("sequential", "parallel"):
         raise ValueError(f"expected mode sequential or parallel, got {mode!r}")
@@ -74,11 +74,11 @@ def artis(
 def _one_after_another(here: State, n: int, attempt: _Attempting, *, until_pass: bool) -> Asking[list[Attempt]]:
     attempts: list[Attempt] = []
     for _ in range(n):
-        made = yield from attempt(here.noted(*_told(attempts)))
-        if made.first is None:
+        new = yield from attempt(here.noted(*_texts(attempts)))
+        if new.first is None:
             break
-        attempts.append(made)
-        if until_pass and made.has_passed:
+        attempts.append(new)
+        if until_pass and new.has_passed:
             break
     return attempts
 
@@ -94,7 +94,7 @@ def _execute(
     for _ in count() if every is None else range(every):
         try:
             (candidate,) = yield from Propose(here.noted(*advice), 1, temperature=temperature)
-        except BudgetExhausted:  # only in the decision that simulated: every later one is owed a proposal
+        except BudgetExhausted:  # only in the decision that simulated: every later one has a granted proposal
             if incumbent is None:
                 raise
             candidate = incumbent
@@ -125,12 +125,12 @@ def _evaluation(here: State, rollout: Rollout, verify: bool) -> Asking[str]:
 
 
 def _advice(attempts: list[Attempt], summarise: bool, here: State) -> Asking[list[str]]:
-    told = _told(attempts)
-    if told and summarise:
+    texts = _texts(attempts)
+    if texts and summarise:
         with suppress(BudgetExhausted):
-            told = [(yield from Ask("summariser", here, told))]
-    return ["\n".join([REAL, *told])] if told else []
+            texts = [(yield from Ask("summariser", here, texts))]
+    return ["\n".join([REAL, *texts])] if texts else []
 
 
-def _told(attempts: list[Attempt]) -> list[str]:
-    return [attempt.told(number) for number, attempt in enumerate(attempts, start=1) if len(attempt.rollout)]
+def _texts(attempts: list[Attempt]) -> list[str]:
+    return [attempt.as_text(number) for number, attempt in enumerate(attempts, start=1) if len(attempt.rollout)]

@@ -1,4 +1,4 @@
-"""Beam search over proposals: level by level, the best-scored few are gone on with."""
+"""Beam search over proposals: each level keeps the few states with the best scores."""
 
 from collections.abc import Generator
 from contextlib import suppress
@@ -23,22 +23,22 @@ def beam(
     temperature: float | None = None,
     trees: list[Tree] | None = None,
 ) -> Generator[Request, Any, None]:
-    """Look n levels ahead with the `width` best-scored states of each, and commit the whole way to the best.
+    """Look n levels ahead with the `width` best-scored states of each, and commit the whole path to the best.
 
-    Every state of a level is expanded by k proposals, and of all their actions those with the best verdicts are
-    simulated and make the next level. A state where the episode is over keeps its place with its verdict. Of the last
-    level the best verdict wins, the first of equals.
+    Every state of a level is expanded with k proposals. Of all their actions, those with the best verdicts are
+    simulated and form the next level. A state where the episode is over keeps its place with its verdict. In the last
+    level the best verdict wins, and ties go to the first.
 
-    When the budget ends, the last level that was reached counts; before the first, the action with the best verdict is
-    committed, and before any verdict the first proposal that is one. Then it searches again from there.
+    When the budget ends, the last complete level counts. Before the first level, the action with the best verdict is
+    committed, and before any verdict the first usable proposal. Then the search starts again from there.
 
     Args:
         here: The episode's first state.
-        n: Levels.
-        width: States kept of a level.
-        k: Proposals in a state; equal ones are one action.
-        temperature: Of proposals.
-        trees: Every search's tree is added to it.
+        n: Number of levels.
+        width: Number of states kept per level.
+        k: Number of proposals in a state. Equal ones are one action.
+        temperature: Temperature of proposals.
+        trees: List to which every search's tree is appended.
     """
     while not here.done:
         tree = Tree(here)
@@ -51,11 +51,11 @@ def beam(
         if level[0].by is None:
             here = yield from Commit(tree.chosen())
         else:
-            here = yield from follow(here, tree.way_to(level[0]))
+            here = yield from follow(here, tree.path_to(level[0]))
 
 
 def _next(tree: Tree, level: list[Node], *, width: int, k: int, temperature: float | None) -> Asking[list[Node]]:
-    """Return the next level, best first; the same one where nothing follows from it."""
+    """Return the next level, best first, or the same one if nothing follows from it."""
     todo = [node for node in level if not node.state.done]
     found = yield from All([_actions(tree, node, k, temperature) for node in todo])
     edges = [node.by for node in level if node.by is not None and node.state.done]
@@ -68,7 +68,7 @@ def _next(tree: Tree, level: list[Node], *, width: int, k: int, temperature: flo
 
 
 def _actions(tree: Tree, node: Node, k: int, temperature: float | None) -> Asking[list[Edge]]:
-    """Expand a node; its actions are valued by their verdicts."""
+    """Expand a node, and value its actions by their verdicts."""
     counted = yield from proposed(tree, node, k, temperature=temperature)
     node.consider([candidate for candidate, _ in counted])
     verified = yield from Verify(node.state, [edge.candidate for edge in node.edges])

@@ -1,4 +1,4 @@
-"""Best-first tree search of Koh et al.: the most promising state first, and the whole best sequence committed."""
+"""Best-first tree search of Koh et al.: the most promising state first, then the best sequence is committed."""
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
@@ -16,7 +16,7 @@ from iad_policy.types import Candidate, State
 FIRST_PRIORITY = 0.5
 MIN_SAMPLES = 20
 N_ALIKE = 3
-"""Votes that end a vote where they are all the same: a verifier that computes its scores need not be asked 20 times."""
+"""Number of equal votes that end a vote. A verifier that computes its scores need not be asked 20 times."""
 
 
 @declares(n="states valued in a search")
@@ -31,26 +31,26 @@ def best_first(
     temperature: float | None = None,
     trees: list[Tree] | None = None,
 ) -> Generator[Request, Any, None]:
-    """Look at up to n states, the most promising first, and commit the whole way to the best (arXiv 2407.01476).
+    """Look at up to n states, the most promising first, and commit the whole path to the best (arXiv 2407.01476).
 
-    A state taken from the queue is valued; if the value is 1 the search is over, else its actions are simulated and
-    queued with that value as priority. Actions are the `branching` most frequent of `samples` proposals. The value is
-    the mean of the verifier's votes on the action that led there: its label is the verifier's. Votes differ only where
-    the verifier samples; one whose first three are the same is not asked further, and `votes=1` is right for a verifier
-    that computes.
+    A state taken from the queue is valued. If its value is 1, the search ends. Otherwise its actions are simulated and
+    queued with that value as priority. Its actions are the `branching` most frequent of `samples` proposals. Its value
+    is the mean of the verifier's votes on the action that led to it, so the verifier's label applies. Votes differ only
+    if the verifier samples: after three equal votes no more are asked for, and `votes=1` suits a verifier that
+    computes.
 
-    When the budget ends, the best state valued until then is gone to; before any was, the most frequent proposal is
-    committed, and before that the first one. Then it searches again from there.
+    When the budget ends, the path to the best valued state is committed. If there is none, the most frequent proposal
+    is committed, or else the first one. Then the search starts again from there.
 
     Args:
         here: The episode's first state.
-        n: States taken from the queue in a search.
-        branching: Actions kept of a state.
-        depth: States as many actions away are not gone on from.
-        samples: Proposals in a state; None takes max(2 branching, 20).
-        votes: Verdicts asked for one value, at most.
-        temperature: Of proposals.
-        trees: Every search's tree is added to it.
+        n: Number of states taken from the queue in a search.
+        branching: Number of actions kept per state.
+        depth: Depth in actions at which states are not expanded any further.
+        samples: Number of proposals in a state. None takes max(2 branching, 20).
+        votes: Maximum number of verdicts for one value.
+        temperature: Temperature of proposals.
+        trees: List to which every search's tree is appended.
     """
     samples = max(2 * branching, MIN_SAMPLES) if samples is None else samples
     while not here.done:
@@ -60,13 +60,13 @@ def best_first(
         best = yield from _search(
             tree, n=n, branching=branching, depth=depth, samples=samples, votes=votes, temperature=temperature
         )
-        here = yield from Commit(tree.chosen()) if best is tree.root else follow(here, tree.way_to(best))
+        here = yield from Commit(tree.chosen()) if best is tree.root else follow(here, tree.path_to(best))
 
 
 def _search(
     tree: Tree, *, n: int, branching: int, depth: int, samples: int, votes: int, temperature: float | None
 ) -> Asking[Node]:
-    """Return the best state that was valued, the first of equals; the root where none was."""
+    """Return the valued state with the highest value, the first among equals, or the root if there is none."""
     queue = [(-FIRST_PRIORITY, 0, tree.root)]
     best, n_queued = tree.root, 1
     with suppress(BudgetExhausted):
@@ -94,7 +94,7 @@ def _most_frequent(counted: Sequence[tuple[Candidate, int]], n: int) -> list[Can
 
 
 def _vote(edge: Edge, votes: int) -> Asking[float]:
-    """Return the mean of the verifier's votes on an action; it is one visit of the action."""
+    """Return the mean of the verifier's votes on an action. It counts as one visit of the action."""
     values: list[float] = []
     while len(values) < votes and not (len(values) == N_ALIKE and len(set(values)) == 1):
         (edge.candidate,) = yield from Verify(edge.node.state, [edge.candidate])

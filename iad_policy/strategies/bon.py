@@ -1,4 +1,4 @@
-"""Best-of-N: independent proposals, the verifier's favourite."""
+"""Best-of-N: independent proposals, of which the verifier's best is committed."""
 
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ from iad_policy.types import Candidate, State, score
 
 @per_step
 def bon(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
-    """Commit the best-scored of n independent proposals (arXiv 2504.01931, baseline BoN); the first of equals."""
+    """Commit the best-scored of n independent proposals, the first among equals (arXiv 2504.01931, baseline BoN)."""
     candidates = yield from Propose(here, n, temperature=temperature)
     with suppress(BudgetExhausted):
         candidates = yield from Verify(here, candidates)

@@ -1,4 +1,4 @@
-"""Best-of-N over whole episodes: N are simulated, the best one is committed."""
+"""Best-of-N over whole episodes: N are simulated, and the best one is committed."""
 
 from iad_policy.requests import All, Asking
 from iad_policy.roles.paraphrase_check import paraphrases
@@ -11,14 +11,14 @@ from iad_policy.types import State
 def bon_episode(
     here: State, *, n: int = 3, perturb: bool = False, depth: int = DEPTH, temperature: float | None = None
 ) -> Asking[None]:
-    """Simulate n episodes side by side and commit the one whose end the verifier scores best (BoN of QLASS).
+    """Simulate n episodes in parallel and commit the one whose end the verifier scores best (BoN of QLASS).
 
-    With `perturb=True` all but the first are played for a paraphrase of the task (BoN-aug of QLASS, arXiv 2502.02584).
-    The true reward decides only under the label `oracle`. Where the real environment answers otherwise than the
-    simulation did, the episode goes on with first answers.
+    With `perturb=True`, all but the first use a paraphrase of the task (BoN-aug of QLASS, arXiv 2502.02584). The true
+    reward decides only under the label `oracle`. If the real environment answers differently than the simulation, the
+    episode continues with first answers.
 
-    When the budget ends, an episode that came to its end goes before one that did not, and one with a verdict before
-    one without; what is missing of it is made up with first answers.
+    When the budget ends, a finished episode is preferred to an unfinished one, and one with a verdict to one without.
+    Its missing steps are first answers.
     """
     wordings = ["", *((yield from paraphrases(here, n - 1)) if perturb else [""] * (n - 1))]
     starts = [here.worded(wording) for wording in wordings]

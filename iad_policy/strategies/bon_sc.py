@@ -1,4 +1,4 @@
-"""Best-of-N with self-consistency: independent proposals, the majority's action."""
+"""Best-of-N with self-consistency: independent proposals, of which the most frequent action is committed."""
 
 from collections import Counter
 from typing import Literal
@@ -14,11 +14,11 @@ from iad_policy.types import Candidate, State
 def bon_sc(
     here: State, *, n: int = 3, by: Literal["action", "result"] | None = None, temperature: float | None = None
 ) -> Asking[Candidate]:
-    """Commit what most of n proposals agree on (arXiv 2504.01931, baseline BoN-SC).
+    """Commit the action that most of n proposals agree on (arXiv 2504.01931, baseline BoN-SC).
 
-    Votes are counted by the action's canonical key, or `by="result"`, by what simulating it gives; by default by result
-    where the environment names results in its facts (SQL: the result set). Unparsable answers don't vote; of equals the
-    first seen wins.
+    Votes are counted by the action's canonical key or, with `by="result"`, by its simulated result. The default is the
+    result if the environment names results in its facts (SQL: the result set). Unparsable answers don't vote, and ties
+    go to the first.
     """
     candidates = yield from Propose(here, n, temperature=temperature)
     if by == "result" or (by is None and "result" in here.info.get("facts", ())):

@@ -1,4 +1,4 @@
-"""Several IAD chains, each giving its best candidate, and a vote by result among them."""
+"""Several IAD chains, and a vote by result among their best candidates."""
 
 from collections.abc import Callable
 
@@ -24,11 +24,11 @@ def chains(
 ) -> Asking[Candidate]:
     """Commit the majority's choice among the best candidates of k IAD chains (arXiv 2504.01931, text-to-SQL).
 
-    `n` counts all proposals of a decision, as everywhere: each chain gets n // k of them, at least one, the first ones
-    of what is left over one more; with fewer than k there are n chains.
+    `n` counts all proposals of a decision, as in every method. Each chain gets n // k of them, and the first n % k
+    chains get one more. If n is smaller than k, there are n chains with one proposal each.
     """
     if k < 1:
-        raise ValueError(f"expected k, the number of chains, to be 1 or more, got {k}")
+        raise ValueError(f"expected k, the number of chains, to be 1 or more, got {k}; the default is 3")
     sizes = [n // k + (place < n % k) for place in range(min(k, n))]
     one = [chain(here, n=size, delta=delta, feedback=feedback, stop=stop, temperature=temperature) for size in sizes]
     best = [candidate for candidate in (yield from All(one)) if candidate is not None]

@@ -20,10 +20,10 @@ def chain(
     stop: Callable[[Candidate], bool] = never,
     temperature: float | None = None,
 ) -> Asking[Candidate]:
-    """Commit the best of a chain of n proposals, each made with feedback on the ones before.
+    """Commit the best of a chain of n proposals, each made with feedback on the earlier ones.
 
-    Algorithm 1 of version 1; best and worst are eqs 3-5 of version 2 (arXiv 2504.01931). A new candidate replaces the
-    incumbent when it scores more than `delta` above it.
+    This is Algorithm 1 of version 1, with best and worst by eqs 3-5 of version 2 (arXiv 2504.01931). A new candidate
+    replaces the incumbent if its score is higher by more than `delta`.
     """
     (best,) = yield from Propose(here, 1, temperature=temperature)
     worst: Candidate | None = None

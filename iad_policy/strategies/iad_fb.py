@@ -1,4 +1,4 @@
-"""IAD-fb: Iterative Agent Decoding with a judge's text beside best and worst."""
+"""IAD-fb: Iterative Agent Decoding with a judge's text in addition to best and worst."""
 
 from collections.abc import Callable
 
@@ -23,11 +23,11 @@ def iad_fb(
 ) -> Asking[Candidate]:
     """Commit the best of a chain of n proposals with at most k judge texts (arXiv 2504.01931, IAD-fb: N and K).
 
-    The first k refinements are made with the judge's text, the others with best and worst alone; without k all are made
-    with it. When the budget ends, the incumbent is committed, as by `iad`.
+    The first k refinements use the judge's text, and the others only best and worst. Without k, all refinements use it.
+    When the budget ends, the incumbent is committed, as by `iad`.
     """
     if k is not None and k < 0:
-        raise ValueError(f"expected k, the number of judge texts, to be 0 or more, got {k}")
+        raise ValueError(f"expected k, the number of judge texts, to be 0 or more, got {k}; None sets no limit")
     n_judged = 0
 
     def judged(at: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:

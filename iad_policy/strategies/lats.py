@@ -1,4 +1,4 @@
-"""Language agent tree search: UCT, rollouts led by verdicts, reflections on failures, the best path committed."""
+"""Language agent tree search: UCT, rollouts guided by verdicts, reflections on failures, and the best path is kept."""
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
@@ -32,31 +32,31 @@ def lats(
     temperature: float | None = None,
     trees: list[Tree] | None = None,
 ) -> Generator[Request, Any, None]:
-    """Search n iterations and commit the best rollout that ended, as long as the world follows it (arXiv 2310.04406).
+    """Search n iterations and commit the best finished rollout while the environment follows it (arXiv 2310.04406).
 
-    Mcts' engine with UCT. The k proposals of a state are first visited in the order of their verdicts, and so does a
-    rollout go on: k proposals, the best-scored is simulated. Up to `n_reflections` rollouts that ended and do not meet
-    `stop` are reflected on, and every later proposal of the episode is made with these notes.
+    It is the search of `mcts` with UCT. The k proposals of a state are first visited in the order of their verdicts. A
+    rollout continues in the same way: of k proposals the best-scored is simulated. Up to `n_reflections` finished
+    rollouts that do not meet `stop` are reflected on, and all later proposals of the episode get these notes.
 
-    The published code stops at the true reward 1 and returns the best true reward. Here both are the verifier's word:
-    the search is over when a rollout has ended with a verdict that meets `stop`, by default the score 1. Only under the
-    label `oracle` is that the true reward.
+    The published code stops at the true reward 1 and returns the best true reward. Here the verifier's score replaces
+    both: the search ends when a finished rollout has a verdict that meets `stop`, by default the score 1. It is the
+    true reward only under the label `oracle`.
 
-    Where no rollout ended (also: before the budget did), one action is committed: the most visited, before any visit
-    the best-scored, before that the first proposal that is an action. Then it searches again from there.
+    If no rollout is finished, for example because the budget ended, one action is committed: the most visited, or
+    before any visit the best-scored, or before that the first usable proposal. Then the search starts again from there.
 
     Args:
         here: The episode's first state.
-        n: Iterations of a search.
-        k: Proposals with which a state is expanded, and of every step of a rollout.
-        k_root: Likewise for the state searched from.
-        depth: Actions of a rollout.
-        n_reflections: In an episode.
-        stop: When a rollout that ended is good enough; `finalise` asks whether the verifier let it pass.
-        at_depth: What a rollout is worth that has not ended after `depth` actions.
-        draws: Outcomes kept of one action where the environment is random; visits take them in turn.
-        temperature: Of proposals.
-        trees: Every search's tree is added to it.
+        n: Number of iterations of a search.
+        k: Number of proposals that expand a state, and of proposals per step of a rollout.
+        k_root: Number of proposals that expand the root.
+        depth: Maximum number of actions of a rollout.
+        n_reflections: Maximum number of reflections in an episode.
+        stop: Rule for when a finished rollout is good enough. `finalise` asks whether the verifier passed it.
+        at_depth: Value of a rollout that is not finished after `depth` actions.
+        draws: Number of outcomes kept per action if the environment is random. Visits use them in turn.
+        temperature: Temperature of proposals.
+        trees: List to which every search's tree is appended.
     """
     reflections = _Reflections(n_reflections)
     config = SearchConfig(
@@ -74,27 +74,27 @@ def lats(
 
 @dataclass(frozen=True, slots=True)
 class _Reflections:
-    """What the reflector said of rollouts that failed, `limit` of them at most."""
+    """The reflector's texts about failed rollouts, at most `limit` of them."""
 
     limit: int
     notes: list[str] = field(default_factory=list)
     ends: set[str] = field(default_factory=set)
 
     def on(self, here: State, rollout: Rollout) -> Asking[None]:
-        """Have a rollout reflected on, unless one with its end was; where the budget has none, a search goes on."""
+        """Have a rollout reflected on, unless one with the same end was. Without budget, the search continues."""
         if len(self.notes) >= self.limit or rollout.end.id in self.ends:
             return
         self.ends.add(rollout.end.id)
         verdict = rollout.candidates[-1].verdict
-        said = [verdict.critique] if verdict is not None and verdict.critique else []
+        critiques = [verdict.critique] if verdict is not None and verdict.critique else []
         with suppress(BudgetExhausted):
-            self.notes.append((yield from Ask("reflector", here, [rollout.end, *said])))
+            self.notes.append((yield from Ask("reflector", here, [rollout.end, *critiques])))
 
 
 def _search(
     tree: Tree, config: SearchConfig, reflections: _Reflections, *, n: int, stop: StopRule
 ) -> Asking[Rollout | None]:
-    """Return the best rollout that ended, the first of equals."""
+    """Return the best finished rollout, the first among equals."""
     best: Rollout | None = None
     with suppress(BudgetExhausted):
         for _ in range(n):
@@ -116,7 +116,7 @@ def _by_score(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]
 
 
 def _best_scored(k: int, temperature: float | None, notes: Sequence[str]) -> Decide:
-    """Return the way to decide that takes the best-scored of k proposals, made with the notes there are by then."""
+    """Return a rule that picks the best-scored of k proposals, made with the notes that exist at that time."""
 
     def decide(at: State) -> Asking[Candidate]:
         candidates = yield from Propose(at.noted(*notes), k, temperature=temperature)

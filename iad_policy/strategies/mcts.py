@@ -1,4 +1,4 @@
-"""Agent Q's Monte-Carlo tree search: ranked proposals, UCB1, rollouts, and the action that proved itself."""
+"""Agent Q's Monte-Carlo tree search: ranked proposals, UCB1, rollouts, and the most visited action committed."""
 
 from contextlib import suppress
 
@@ -28,25 +28,25 @@ def mcts(
 ) -> Asking[Candidate]:
     """Commit the action that n iterations visited most (arXiv 2408.07199, section 4.1, Algorithm 1).
 
-    An iteration follows UCB1 from the root, expands the first state without actions by k proposals in the ranker's
-    order (K - 1 asks), takes the best-ranked, goes on with the agent to the episode's end, and backs up the verifier's
-    score of the last step. First visits follow the ranking.
+    An iteration follows UCB1 from the root and expands the first state without actions with k proposals in the ranker's
+    order (K - 1 asks). It takes the best-ranked one, continues with the agent to the end of the episode, and backs up
+    the verifier's score of the last step. First visits follow the ranking.
 
-    When the budget ends, what was visited until then decides, before the first visit the ranking, before that the
-    verdicts, and before those the first proposal that is an action.
+    When the budget ends, the visits so far decide. Before the first visit the ranking decides, before that the
+    verdicts, and before those the first usable proposal is committed.
 
     Args:
         here: The state.
-        n: Iterations.
-        k: Proposals with which a state is expanded; equal ones are one action.
-        c_exp: Weight of exploring.
-        depth: Actions, from the state on, after which a rollout is valued even if the episode is not over.
-        draws: Outcomes kept of one action where the environment is random; visits take them in turn.
-        pick: "visits" commits the most visited action, the higher Q among equals; "value" the other way round.
-        verify_first: Ask the verifier about all actions of a state before the ranker: without a model the ranker goes
-            by these verdicts. False saves them where a model ranks, as in the paper.
-        temperature: Of proposals.
-        trees: Every decision's tree is added to it, to be read by `preference_pairs`.
+        n: Number of iterations.
+        k: Number of proposals that expand a state. Equal ones are one action.
+        c_exp: Weight of exploration.
+        depth: Maximum number of actions from the state. A rollout of that length is valued even if it is not finished.
+        draws: Number of outcomes kept per action if the environment is random. Visits use them in turn.
+        pick: "visits" commits the most visited action, and Q decides ties. "value" does the reverse.
+        verify_first: Whether the verifier scores all actions of a state before the ranker orders them. A ranker without
+            a model uses these verdicts. False saves them if a model ranks, as in the paper.
+        temperature: Temperature of proposals.
+        trees: List to which every decision's tree is appended, for `preference_pairs`.
     """
     ranking = ranked_by_verdict if verify_first else ranked
     config = SearchConfig(
@@ -64,5 +64,5 @@ def mcts(
 
 
 def ranked_by_verdict(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
-    """Verify the candidates, then have them ranked."""
+    """Verify the candidates, then rank them."""
     return (yield from ranked(at, (yield from Verify(at, candidates))))

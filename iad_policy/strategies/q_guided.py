@@ -1,4 +1,4 @@
-"""Q-guided generation: at every step a few candidates, and the one of most value."""
+"""Q-guided generation: a few candidates at every step, of which the one with the highest value is committed."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,15 +22,15 @@ def q_guided(
     depth: int = DEPTH,
     temperature: float | None = None,
 ) -> Asking[None]:
-    """Commit at each step the candidate of most value (algorithm 2 of QLASS, arXiv 2502.02584; n is its M).
+    """Commit at each step the candidate with the highest value (Algorithm 2 of QLASS, arXiv 2502.02584; n is its M).
 
-    The value function is the verifier, for candidates that end the episode too: there QLASS reads the true reward. All
-    candidates but the first are proposed for a paraphrase of the task, one for each, made at the episode's start; with
-    `perturb=False` all are for its own words. With `episodes` N, N such episodes are simulated first, and the one whose
-    end the verifier scores best is committed as far as the real environment answers alike.
+    The verifier is the value function, also for candidates that end the episode, where QLASS reads the true reward. The
+    first candidate is proposed for the task itself. Each of the others gets its own paraphrase, made at the start of
+    the episode. `perturb=False` uses no paraphrases. With `episodes=N`, N such episodes are simulated first. The one
+    whose end the verifier scores best is committed as long as the real environment answers as in the simulation.
 
-    When the budget ends, candidates without verdicts give way to the first one; simulated episodes that were cut give
-    way to those that came to their end, and what is missing of the one chosen is decided step by step.
+    When the budget ends before the verdicts, the first candidate is committed. Of simulated episodes, finished ones are
+    preferred, and the missing steps of the chosen one are decided step by step.
     """
     wordings = ["", *((yield from paraphrases(here, n - 1)) if perturb else [""] * (n - 1))]
     decide = partial(best_valued, wordings=wordings, temperature=temperature)
@@ -41,9 +41,9 @@ def q_guided(
 
 
 def best_valued(at: State, *, wordings: Sequence[str], temperature: float | None) -> Asking[Candidate]:
-    """Return the best-scored of as many candidates as there are wordings of the task; the first of equals."""
-    asked = [Propose(at.worded(wording), 1, temperature=temperature) for wording in wordings]
-    answers = yield from All([iter(one) for one in asked])
+    """Return the best-scored of one candidate per wording of the task, the first among equals."""
+    requests = [Propose(at.worded(wording), 1, temperature=temperature) for wording in wordings]
+    answers = yield from All([iter(one) for one in requests])
     candidates = [candidate for answer in answers for candidate in answer or ()]
     if not candidates:
         return (yield from Propose(at, 1, temperature=temperature))[0]

@@ -10,20 +10,20 @@ from iad_policy.strategies.building_blocks.stop import StopRule, finalised
 from iad_policy.types import Candidate, State
 
 N_KEPT = 3
-"""Reflections that the agent is shown (arXiv 2303.11366: one to three)."""
+"""Number of latest reflections in the agent's notes (arXiv 2303.11366: one to three)."""
 
 
 @declares(n="simulated episodes")
 def reflexion(
     here: State, *, n: int = 3, stop: StopRule = finalised, depth: int = DEPTH, temperature: float | None = None
 ) -> Asking[None]:
-    """Simulate up to n episodes, each with reflections on those before, and commit the last (arXiv 2303.11366).
+    """Simulate up to n episodes, each with reflections on the earlier ones, and commit the last (arXiv 2303.11366).
 
-    The verifier evaluates an episode by its last step, and `stop` says whether that ends the trials; the reflector's
-    texts are notes for the agent. Where the real environment answers otherwise than the simulation did, the episode
-    goes on with first answers, the reflections in sight.
+    The verifier scores an episode by its last step, and `stop` decides whether the trials end. The reflector's texts
+    are notes for the agent. If the real environment answers differently than the simulation, the episode continues with
+    first answers, with the reflections still in the notes.
 
-    When the budget ends, the last episode that came to its end is committed, or what there is of the first.
+    When the budget ends, the last finished episode is committed, or the unfinished first one.
     """
     reflections: list[str] = []
     attempts: list[Rollout] = []

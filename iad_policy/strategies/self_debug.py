@@ -1,4 +1,4 @@
-"""Self-debug: what went wrong in executing an answer is told, until nothing does."""
+"""Self-debug: the agent is given the error of executing its answer, until there is none."""
 
 from contextlib import suppress
 
@@ -15,8 +15,8 @@ from iad_policy.types import Candidate, State
 def self_debug(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
     """Commit the first of at most n answers that executes without an error, else the last (arXiv 2304.05128).
 
-    An answer is executed in a simulation, and the error it meets there is the feedback; no verifier is asked. When the
-    budget ends, the last answer that is an action is committed, executed or not.
+    An answer is executed in a simulation, and the error there is the feedback. No verifier is asked. When the budget
+    ends, the last usable answer is committed, executed or not.
     """
     (last,) = yield from Propose(here, 1, temperature=temperature)
     with suppress(BudgetExhausted):

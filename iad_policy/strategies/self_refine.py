@@ -14,8 +14,8 @@ from iad_policy.types import Candidate, State
 def self_refine(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
     """Commit the last of n versions, each rewritten after the agent's own critique (arXiv 2303.17651).
 
-    No verifier is asked, and nothing says whether a version is better than the one before. An answer that is no action
-    is no version. When the budget ends, the last version there is is committed.
+    No verifier is asked, so a version may be worse than the one before. An unusable answer is not a version. When the
+    budget ends, the latest version is committed.
     """
     (last,) = yield from Propose(here, 1, temperature=temperature)
     with suppress(BudgetExhausted):

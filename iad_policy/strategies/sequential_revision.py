@@ -1,4 +1,4 @@
-"""Sequential Revision: answers in sequence, and the scores of equal ones are added up."""
+"""Sequential Revision: a sequence of answers, in which the scores of equal ones are added up."""
 
 from contextlib import suppress
 
@@ -12,10 +12,10 @@ from iad_policy.types import Candidate, State
 
 @per_step
 def sequential_revision(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
-    """Commit the action of n answers in sequence whose scores add up to most (a baseline of ARTIS).
+    """Commit the action with the highest total score among n answers in sequence (a baseline of ARTIS).
 
-    Each answer revises the one before after the critic's text; its score is hidden from the agent. Equal actions have
-    equal keys. When the budget ends, those with a verdict are added up; if none has one, the first answer is committed.
+    Each answer revises the one before, given the critic's text but not the score. Equal actions have equal keys. When
+    the budget ends, the answers with a verdict count. If there is none, the first answer is committed.
     """
     (new,) = yield from Propose(here, 1, temperature=temperature)
     revised: list[Candidate] = []

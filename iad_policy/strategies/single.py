@@ -1,4 +1,4 @@
-"""One proposal, committed as it is: the reference every method is compared with."""
+"""One proposal, committed as it is: the baseline of every comparison."""
 
 from iad_policy.requests import Asking, Propose
 from iad_policy.strategies import declares, per_step

@@ -1,4 +1,4 @@
-"""Sketch2Code's feedback loop: the last answer is revised after a judge's text, whatever it scores."""
+"""Sketch2Code's feedback loop: each answer revises the last one after a judge's text, whatever its score."""
 
 from contextlib import suppress
 
@@ -13,9 +13,8 @@ from iad_policy.types import Candidate, State
 def sk2code_feedback(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
     """Commit the last of n answers, each a revision of the one before (arXiv 2504.01931, baseline Sk2code feedback).
 
-    The critic sees the verifier's verdict of the last answer; the agent sees the critic's words and no score, and no
-    best answer is kept. An answer that is no action revises nothing. When the budget ends, the last answer there is is
-    committed.
+    The critic sees the verifier's verdict on the last answer. The agent sees the critic's text but no score, and no
+    best answer is kept. An unusable answer is not revised. When the budget ends, the latest answer is committed.
     """
     (last,) = yield from Propose(here, 1, temperature=temperature)
     with suppress(BudgetExhausted):

@@ -1,4 +1,4 @@
-"""Try Again, of InterCode: the agent is shown the true reward of each attempt."""
+"""Try Again, of InterCode: the agent is given the true reward of each attempt."""
 
 from contextlib import suppress
 
@@ -12,11 +12,11 @@ from iad_policy.types import Candidate, State, score
 @per_step
 @declares(needs="oracle")
 def try_again(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
-    """Commit the best of at most n attempts, each after being shown output and reward of the one before.
+    """Commit the best of at most n attempts, each made with the output and reward of the one before.
 
-    InterCode (arXiv 2306.14898) ends at reward 1 and counts the best attempt. The reward is the true one: with a
-    verifier of another label than `oracle` it is refused. When the budget ends, the best attempt whose reward is known
-    is committed, the first one if none is.
+    InterCode (arXiv 2306.14898) ends at reward 1 and counts the best attempt. The reward is the true one, so verifiers
+    with another label than `oracle` are refused. When the budget ends, the best attempt with a known reward is
+    committed, or the first one if there is none.
     """
     (last,) = yield from Propose(here, 1, temperature=temperature)
     best = last

@@ -1,4 +1,4 @@
-"""Weighted best-of-N: independent proposals, and the scores of equal ones are added up."""
+"""Weighted best-of-N: independent proposals, in which the scores of equal ones are added up."""
 
 from contextlib import suppress
 
@@ -11,10 +11,9 @@ from iad_policy.types import Candidate, State
 
 @per_step
 def weighted_bon(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
-    """Commit the action of n proposals whose scores add up to most (Weighted BoN, a baseline of ARTIS).
+    """Commit the action with the highest total score among n proposals (Weighted BoN, a baseline of ARTIS).
 
-    Equal actions have equal keys. When the budget ends before there are verdicts, the first usable proposal is
-    committed.
+    Equal actions have equal keys. When the budget ends before the verdicts, the first usable proposal is committed.
     """
     candidates = yield from Propose(here, n, temperature=temperature)
     with suppress(BudgetExhausted):

@@ -136,7 +136,7 @@ def noisy(env: gym.Env[Any, Any], argument: str = "") -> NoisyVerifier:
     Raises:
         ValueError: The name has another form.
     """
-    sd, inner = _parted(argument, "noisy:<sd>:<verifier>, such as noisy:0.2:proxy")
+    sd, inner = _split(argument, "noisy:<sd>:<verifier>, such as noisy:0.2:proxy")
     return NoisyVerifier(load_verifier(inner, env), _number(sd, "noisy:0.2:proxy"))
 
 
@@ -148,12 +148,12 @@ def sparse(env: gym.Env[Any, Any], argument: str = "") -> SparseVerifier:
     Raises:
         ValueError: The name has another form.
     """
-    level, inner = _parted(argument, f"sparse:<level>:<verifier>, such as sparse:medium:proxy; levels {[*LEVELS]}")
+    level, inner = _split(argument, f"sparse:<level>:<verifier>, such as sparse:medium:proxy; levels {[*LEVELS]}")
     threshold = LEVELS[level] if level in LEVELS else _number(level, "none, low, medium or high")
     return SparseVerifier(load_verifier(inner, env), threshold)
 
 
-def _parted(argument: str, form: str) -> tuple[str, str]:
+def _split(argument: str, form: str) -> tuple[str, str]:
     how, _, inner = argument.partition(":")
     if not how or not inner:
         raise ValueError(f"expected a verifier's name of the form {form}, got {argument!r} after its first word")

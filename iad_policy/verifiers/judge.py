@@ -115,31 +115,35 @@ class PairwiseJudge(_Judge):
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
         """Compare each candidate with all others of both groups. Equal actions count as one."""
-        shown: dict[str, str] = {}
+        blocks: dict[str, str] = {}
         for candidate in (*candidates, *among):
             block = candidate_block(candidate)
-            shown[candidate.key] = min(shown.get(candidate.key, block), block)
+            blocks[candidate.key] = min(blocks.get(candidate.key, block), block)
         new = {candidate.key for candidate in candidates}
-        duels = {
-            (one, other): self._duel(state, shown[one], shown[other])
-            for one, other in combinations(sorted(shown), 2)
+        comparisons = {
+            (one, other): self._compare(state, blocks[one], blocks[other])
+            for one, other in combinations(sorted(blocks), 2)
             if one in new or other in new
         }
-        return [self._verdict(candidate.key, duels) for candidate in candidates]
+        return [self._verdict(candidate.key, comparisons) for candidate in candidates]
 
-    def _verdict(self, key: str, duels: "dict[tuple[str, str], _Duel]") -> Verdict:
-        own = [duel if one == key else duel.turned() for (one, other), duel in duels.items() if key in (one, other)]
+    def _verdict(self, key: str, comparisons: "dict[tuple[str, str], _Comparison]") -> Verdict:
+        own = [
+            comparison if one == key else comparison.swapped()
+            for (one, other), comparison in comparisons.items()
+            if key in (one, other)
+        ]
         if not own:
             return Verdict(0.5, "There was nothing to compare it with.")
-        said = [duel for duel in own if duel.n_read]
-        if not said:
+        readable = [comparison for comparison in own if comparison.n_read]
+        if not readable:
             return _malformed('a line "Better: first", "Better: second" or "Better: equal"', own[0].critique)
-        score = sum(duel.won for duel in said) / len(said)
+        score = sum(comparison.won for comparison in readable) / len(readable)
         # The critique of the clearest loss says most about what to change.
-        worst = min(said, key=lambda duel: duel.won)
-        return Verdict(score, worst.critique, details={"n_compared": len(said)})
+        worst = min(readable, key=lambda comparison: comparison.won)
+        return Verdict(score, worst.critique, details={"n_compared": len(readable)})
 
-    def _duel(self, state: State, one: str, other: str) -> "_Duel":
+    def _compare(self, state: State, one: str, other: str) -> "_Comparison":
         won, n_read, critiques = 0.0, 0, []
         for first, second, points in (
             (one, other, {"first": 1.0, "second": 0.0, "equal": 0.5}),
@@ -153,17 +157,17 @@ class PairwiseJudge(_Judge):
             won += points[better]
             n_read += 1
             critiques.insert(0, read_critique(text, "better"))
-        return _Duel(won / n_read if n_read else 0.5, n_read, critiques[0])
+        return _Comparison(won / n_read if n_read else 0.5, n_read, critiques[0])
 
 
-class _Duel(NamedTuple):
+class _Comparison(NamedTuple):
     """A comparison: the share that the first one won, the number of readable answers, and the critique."""
 
     won: float
     n_read: int
     critique: str
 
-    def turned(self) -> "_Duel":
+    def swapped(self) -> "_Comparison":
         return self._replace(won=1.0 - self.won)
 
 

@@ -1,10 +1,10 @@
-"""A keyless agent for `IAD/InterCodeBash-v0`: it makes commands of the instruction's words alone, and knows no gold.
+"""A rule-based agent for `IAD/InterCodeBash-v0`. It builds commands from the instruction's words alone, without gold.
 
-It has a box of command patterns, each with words that call for it. It fills a pattern with the paths, names and numbers
-that the instruction names, sometimes with a part wrong, as a hasty person would; when a command printed something or
-changed something it submits, and when it failed it tries another. A temperature makes wrong parts and far-fetched
-patterns likelier: without one it is greedy. Given best and worst, it rather changes one part of Best's command, and
-keeps away from Worst; it never reads a score.
+It has a set of command patterns, each with words that call for it. It fills a pattern with the instruction's paths,
+names and numbers, sometimes with a wrong part, as people in a hurry do. After a command that printed or changed
+something it submits, and after a failed one it tries another. The temperature makes wrong parts and unlikely patterns
+more likely. Without temperature it is greedy. Given best and worst, it tends to change one part of Best's command, and
+it avoids Worst. It never reads a score.
 """
 
 import math
@@ -20,25 +20,25 @@ from iad_policy.types import Candidate, Feedback, State
 
 SUBMIT = "submit"
 PATTERN_SCALE = 1.2
-"""How far apart the fits of two patterns are, for one to be e times as likely, at temperature 1."""
-SLIP = 0.3
-"""How likely each part of a command is a wrong one, at temperature 1."""
+"""Difference of two patterns' fits that makes one e times as likely, at temperature 1."""
+WRONG_PART = 0.3
+"""Probability that a part of a command is wrong, at temperature 1."""
 SUBMITS = 0.9
-"""How likely it submits after a command that did something, at temperature 1."""
+"""Probability of submitting after a command that did something, at temperature 1."""
 TOWARDS_BEST = 1.0
-"""How much likelier, as a logarithm, a command is for being one part away from Best's."""
+"""Log of the factor by which a command one part away from Best's is more likely."""
 FROM_WORST = 2.0
-"""How much less likely, as a logarithm, a command is for having Worst's pattern where Best has another."""
+"""Log of the factor by which a command with Worst's pattern is less likely, if Best has another pattern."""
 MAX_TRIES = 4
 LOOK_AROUND = "ls -la"
 
 
 class BashAgent:
-    """The keyless agent of IAD/InterCodeBash-v0: fills command patterns with words of the instruction.
+    """The rule-based agent of IAD/InterCodeBash-v0: it fills command patterns with words of the instruction.
 
     Args:
-        env: Unused: it reads observations only.
-        temperature: 0 is greedy; 1 is the default.
+        env: Not used. The agent reads observations only.
+        temperature: Randomness of the choices. 0 is greedy, and 1 is the default.
     """
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
@@ -63,8 +63,8 @@ class BashAgent:
 
 def _is_done(state: State) -> bool:
     facts = state.info["facts"]
-    did = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
-    return facts["exit_code"] == 0 and bool(did)
+    effect = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
+    return facts["exit_code"] == 0 and bool(effect)
 
 
 def _drawn(
@@ -75,18 +75,18 @@ def _drawn(
     rng: Random,
     bias: Callable[[Plan], float] = lambda plan: 0.0,
 ) -> Candidate:
-    """A command by how well its pattern fits, how few of its parts are wrong, and a further inclination."""
+    """Draw a command by how well its pattern fits, how few of its parts are wrong, and the given bias."""
     new = [plan for plan in plans if plan.command not in avoid]
     if not new:
         return Candidate(SUBMIT if avoid else LOOK_AROUND, thought="I know no command for this.")
     if heat <= 0.0:
-        chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.slips)))
+        chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.wrong_parts)))
     else:
         top = max(plan.fit for plan in new)
-        slip = min(SLIP * heat, 0.5)
+        p_wrong = min(WRONG_PART * heat, 0.5)
         weights = [
             math.exp((plan.fit - top) / (PATTERN_SCALE * heat) + bias(plan))
-            * math.prod((slip / (n - 1) if is_slip else 1.0 - slip) for is_slip, n in plan.odds)
+            * math.prod((p_wrong / (n - 1) if is_wrong else 1.0 - p_wrong) for is_wrong, n in plan.odds)
             for plan in new
         ]
         chosen = rng.choices(new, weights)[0]
@@ -94,16 +94,16 @@ def _drawn(
 
 
 def _refined(plans: Sequence[Plan], feedback: Feedback, tried: set[str], *, heat: float, rng: Random) -> Candidate:
-    """Rather Best's command with one part changed than another pattern, and rather not Worst's pattern."""
+    """Draw a command with a bias for Best's command with one part changed, and against Worst's pattern."""
     best, worst = feedback.best, feedback.worst
     assert best is not None
     avoid = tried | {str(best.action)} | ({str(worst.action)} if worst is not None else set())
-    kept = [plan for plan in plans if plan.command == str(best.action)]
-    kept_patterns = {plan.pattern for plan in kept}
-    shunned = {plan.pattern for plan in plans if worst is not None and plan.command == str(worst.action)}
+    best_plans = [plan for plan in plans if plan.command == str(best.action)]
+    best_patterns = {plan.pattern for plan in best_plans}
+    avoided_patterns = {plan.pattern for plan in plans if worst is not None and plan.command == str(worst.action)}
 
     def bias(plan: Plan) -> float:
-        leaning = TOWARDS_BEST if any(plan.is_near(one) for one in kept) else 0.0
-        return leaning - (FROM_WORST if plan.pattern in shunned - kept_patterns else 0.0)
+        bonus = TOWARDS_BEST if any(plan.is_near(one) for one in best_plans) else 0.0
+        return bonus - (FROM_WORST if plan.pattern in avoided_patterns - best_patterns else 0.0)
 
     return _drawn(plans, avoid, heat=heat, rng=rng, bias=bias)

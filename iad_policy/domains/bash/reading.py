@@ -1,6 +1,6 @@
-"""What an instruction for a shell asks for, read from its words: paths, kinds of files, quoted words, numbers, verbs.
+"""Reads shell instructions by their words: paths, kinds of files, quoted words, numbers and verbs.
 
-The keyless agent and the proxy verifier of `IAD/InterCodeBash-v0` share this reading. It knows no gold.
+The rule-based agent and the proxy verifier of `IAD/InterCodeBash-v0` share this code. It uses no gold.
 """
 
 import re
@@ -28,22 +28,22 @@ CHANGING = frozenset(
 )
 """Verbs that ask for a change of files."""
 REMOVING = frozenset(["delete", "remove", "rid", "keep", "move", "take", "rename", "out"])
-"""Verbs that ask for something to go."""
+"""Verbs that ask to remove something from its place."""
 COUNTING = frozenset(["many", "number", "count", "total", "sum"])
 """Words that ask for a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellInstruction:
-    """An instruction, read.
+    """A parsed instruction.
 
     Attributes:
         words: Its words in lower case, without paths and quoted texts.
         paths: Absolute paths, in order.
         quoted: Quoted texts, in order.
         endings: File name endings, without the dot.
-        numbers: Whole numbers, in order, as written.
-        date: The first date, as written; empty if there is none.
+        numbers: Whole numbers as written, in order.
+        date: The first date as written, or "" if there is none.
     """
 
     words: frozenset[str]
@@ -55,12 +55,12 @@ class ShellInstruction:
 
     @property
     def asks_for_change(self) -> bool:
-        """Whether files are to be changed rather than looked at."""
+        """Whether files should be changed, and not only read."""
         return bool(self.words & CHANGING) and not self.asks_for_number
 
     @property
     def asks_for_removal(self) -> bool:
-        """Whether something is to go from where it is."""
+        """Whether something should be removed from its place."""
         return bool(self.words & REMOVING)
 
     @property
@@ -71,7 +71,7 @@ class ShellInstruction:
 
 @lru_cache(maxsize=4096)
 def read_instruction(instruction: str) -> ShellInstruction:
-    """Read an instruction."""
+    """Parse an instruction."""
     paths = tuple(dict.fromkeys(path.rstrip(".") for path in _PATH.findall(instruction)))
     quoted = tuple(dict.fromkeys(one or other for one, other in _QUOTED.findall(instruction)))
     rest = _QUOTED.sub(" ", _PATH.sub(" ", instruction))

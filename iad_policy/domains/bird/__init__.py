@@ -1,5 +1,5 @@
-"""Schema linking without a model: from a question and a schema to a query, for the rule-based agent of `IAD/BIRD-v0`.
+"""Schema linking without a model: it turns a question and a schema into a query, for the agent of `IAD/BIRD-v0`.
 
-`question` reads what an agent may see, `grounding` links words to columns and conditions, `forms` knows which query a
-wording asks for, `query` keeps it in parts that can be exchanged.
+`question` parses the question, evidence and schema. `grounding` links words to columns and conditions. `forms` finds
+the kind of query for a wording. `query` represents it in parts that can be exchanged.
 """

@@ -1,8 +1,8 @@
-"""A keyless agent for `IAD/BIRD-v0`: links words to the schema and fills templates of SQL; stochastic, knows no gold.
+"""A rule-based agent for `IAD/BIRD-v0`. It links words to the schema and fills SQL templates, without gold.
 
-It reads question, evidence and the schema it was shown, draws a query, may run it first to look, and submits. A
-temperature makes it take other tables, columns and forms and forget conditions: without one it is greedy. Given best
-and worst, it changes one part of Best's query and keeps away from Worst's; it never reads a score.
+It reads the question, the evidence and the schema, drafts a query, may execute it first, and submits. The temperature
+makes it choose other tables, columns and forms and forget conditions. Without temperature it is greedy. Given best and
+worst, it changes one part of Best's query and avoids Worst's. It never reads a score.
 """
 
 import math
@@ -21,18 +21,18 @@ from iad_policy.types import Candidate, Feedback, State
 
 TRIES = 24
 LOOK_SHARE = 0.3
-"""How often it executes a query before it submits one, at a temperature of 1."""
+"""Probability of executing a query before it is submitted, at temperature 1."""
 PART_FITS = {"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0, "base": -1.0}
-"""Which part of Best an edit exchanges, as a chooser weighs it; `all` is another draft."""
+"""Part of Best's query that an edit replaces -> its fit, as a chooser weighs it. `all` is a new draft."""
 _ACTION = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
 
 
 class BirdAgent:
-    """The keyless agent of IAD/BIRD-v0: links words to the schema, and fills templates of SQL.
+    """The rule-based agent of IAD/BIRD-v0: it links words to the schema and fills SQL templates.
 
     Args:
-        env: Unused: it reads observations only.
-        temperature: 0 is greedy; at 1, the default, choices are as likely as their fit says.
+        env: Not used. The agent reads observations only.
+        temperature: Randomness of the choices. 0 is greedy. At 1, the default, fits determine probabilities.
     """
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
@@ -50,15 +50,15 @@ class BirdAgent:
                 "", error="expected a schema with plain names in info['page'], got none; use it with IAD/BIRD-v0"
             )
         page = state.info["page"]
-        asked = read_question(page["question"], page["evidence"])
-        avoid = _failed(state) | _told(feedback)
+        question = read_question(page["question"], page["evidence"])
+        avoid = _failed(state) | _in_feedback(feedback)
         if feedback is not None and feedback.best is not None:
             kind, sql = _read_action(str(feedback.best.action))
-            query = _edited(sql, asked, schema, avoid=avoid, choosers=_warmer(max(heat, 0.5), rng))
+            query = _edited(sql, question, schema, avoid=avoid, choosers=_choosers(max(heat, 0.5), rng))
             return _action(kind or "submit", query or sql)
         if page["kind"] == "execute" and page["sql"] not in avoid and read_query(page["sql"]) is not None:
             return _action("submit", page["sql"])
-        sql = _fresh(asked, schema, avoid=avoid, choosers=[Chooser(heat, rng), *_warmer(max(heat, 0.5), rng)])
+        sql = _fresh(question, schema, avoid=avoid, choosers=[Chooser(heat, rng), *_choosers(max(heat, 0.5), rng)])
         looks = state.steps_left > 2 and rng.random() < LOOK_SHARE * min(heat, 2.0)
         return _action("execute" if looks else "submit", sql)
 
@@ -73,32 +73,34 @@ def _read_action(action: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", action)
 
 
-def _told(feedback: Feedback | None) -> frozenset[str]:
-    """The queries that feedback shows: a new one should be another."""
+def _in_feedback(feedback: Feedback | None) -> frozenset[str]:
+    """Return the queries in the feedback. A new one should differ from them."""
     shown = () if feedback is None else (feedback.best, feedback.worst)
     return frozenset(_read_action(str(candidate.action))[1] for candidate in shown if candidate is not None)
 
 
 def _failed(state: State) -> frozenset[str]:
-    """Queries that were run on the way here and gave an error, no row, or nothing but NULL or zero."""
+    """Return the executed queries that gave an error, no row, or only NULL or zero."""
     pages = [turn.info.get("page", {}) for turn in state.history] + [state.info["page"]]
-    return frozenset(page["sql"] for page in pages if page.get("kind") == "execute" and _says_nothing(page["rows"]))
+    return frozenset(page["sql"] for page in pages if page.get("kind") == "execute" and _is_empty(page["rows"]))
 
 
-def _says_nothing(rows: Any) -> bool:
+def _is_empty(rows: Any) -> bool:
     return all(cell in (None, 0) for row in rows for cell in row)
 
 
-def _warmer(heat: float, rng: Random) -> list[Chooser]:
-    """Choosers to try one after the other: a sure question has few drafts unless it gets warmer."""
+def _choosers(heat: float, rng: Random) -> list[Chooser]:
+    """Return choosers of rising temperature to try in turn, as a clear question has few different drafts."""
     return [Chooser(heat * (1.0 + max(0, attempt - 8) / 6), rng) for attempt in range(TRIES)]
 
 
-def _fresh(asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]) -> str:
-    """The first query that is not among those to avoid; the last if all are."""
+def _fresh(
+    question: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
+) -> str:
+    """Return the first query that is not among those to avoid, or the last one."""
     sql = ""
     for choose in choosers:
-        query = draft(asked, schema, choose)
+        query = draft(question, schema, choose)
         if query is not None:
             sql = query.text()
             if sql not in avoid:
@@ -107,12 +109,12 @@ def _fresh(asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[st
 
 
 def _edited(
-    best: str, asked: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
+    best: str, question: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
 ) -> str:
-    """Best's query with one part taken from a new draft; empty if none was found that is not to avoid."""
+    """Return Best's query with one part from a new draft, or "" if every one found is to be avoided."""
     kept = read_query(best)
     for choose in choosers:
-        new = draft(asked, schema, choose)
+        new = draft(question, schema, choose)
         if new is None:
             continue
         query = new if kept is None else _spliced(kept, new, schema, choose)
@@ -122,7 +124,7 @@ def _edited(
 
 
 def _spliced(kept: Query, new: Query, schema: ReadableSchema, choose: Chooser) -> Query | None:
-    """One part of a query exchanged for another query's."""
+    """Replace one part of a query with that of another query."""
     parts = {
         "where": kept._replace(where=new.where),
         "form": new._replace(where=kept.where),

@@ -1,4 +1,4 @@
-"""Links the words of a question to tables, columns and conditions, each choice as likely as it fits."""
+"""Links the words of a question to tables, columns and conditions. Better fits are more likely choices."""
 
 import math
 import re
@@ -13,14 +13,14 @@ COUNTED = re.compile(r"(?:how many|number of|how much)(?: of the| of| more)?(?: 
 
 
 class Chooser:
-    """Chooses among options by their fit: the largest when cold, as likely as `exp(fit / heat)` when warm."""
+    """Chooses among options by their fit: the largest at heat 0, else with probability ~ exp(fit / heat)."""
 
     def __init__(self, heat: float, rng: Random) -> None:
         self._scale = 0.6 * heat
         self._rng = rng
 
     def one(self, options: Mapping[T, float]) -> T:
-        """Return one of the options, the first of equals when cold."""
+        """Return one of the options. At heat 0, ties go to the first."""
         top = max(options.values())
         if self._scale <= 0.0:
             return next(option for option, fit in options.items() if fit == top)
@@ -28,55 +28,55 @@ class Chooser:
         return self._rng.choices(list(options), weights)[0]
 
     def takes(self, fit: float) -> bool:
-        """Whether something that fits that well is taken."""
+        """Return whether an option with this fit is taken, rather than nothing with fit 0."""
         return self.one({True: fit, False: 0.0})
 
 
 class Scope(NamedTuple):
-    """What a draft is made from."""
+    """The inputs of a draft: parsed question, schema, chooser and base table."""
 
-    asked: ParsedQuestion
+    question: ParsedQuestion
     schema: ReadableSchema
     choose: Chooser
     base: str
 
 
-def table_fit(table: str, asked: ParsedQuestion, schema: ReadableSchema) -> float:
-    """How much the question is about rows of a table."""
+def table_fit(table: str, question: ParsedQuestion, schema: ReadableSchema) -> float:
+    """Return how much the question is about rows of a table."""
     own = set(stems_of(table)) | {s for c in schema.of(table) if c.is_key for s in c.stems if c.name != "name"}
     own -= {"id", "code"}
-    counted = COUNTED.search(asked.text.lower())
+    counted = COUNTED.search(question.text.lower())
     near = stems_of(counted[1])[:3] if counted else ()
-    said = {s for column in schema.of(table) for s in column.stems | column.said}
+    known_stems = {s for column in schema.of(table) for s in column.stems | column.description_stems}
     in_clues = sum(
         any(column.table == table for column in schema.named(word.group()))
-        for clue in asked.clues
+        for clue in question.clues
         for word in identifiers(clue.text)
     )
-    fit = 1.0 * any(s in own for s in asked.stems) + 1.2 * any(s in own for s in near)
-    fit += 0.5 * min(in_clues, 2) + 0.08 * sum(s in said for s in set(asked.stems))
+    fit = 1.0 * any(s in own for s in question.stems) + 1.2 * any(s in own for s in near)
+    fit += 0.5 * min(in_clues, 2) + 0.08 * sum(s in known_stems for s in set(question.stems))
     n_keys = sum(join.table == table for join in schema.joins)
     return fit + 0.1 * n_keys
 
 
-def join_fit(join: Join, asked: ParsedQuestion) -> float:
-    """How likely a key is the one meant, where two tables have several."""
+def join_fit(join: Join, question: ParsedQuestion) -> float:
+    """Return how likely this key is meant if two tables have several."""
     stems = set(stems_of(join.column)) - {"id"}
-    clues = " ".join(clue.text for clue in asked.clues)
-    return 0.5 * len(stems & set(asked.stems)) + 2.0 * (join.column in clues)
+    clues = " ".join(clue.text for clue in question.clues)
+    return 0.5 * len(stems & set(question.stems)) + 2.0 * (join.column in clues)
 
 
 def column_fit(column: ReadableColumn, words: tuple[str, ...], scope: Scope) -> float:
-    """How well the stems of some words fit a column."""
+    """Return how well the stems of some words fit a column."""
     shared = len(column.stems & set(words)) - 0.12 * len(column.stems - set(words))
-    fit = 1.2 * shared + 0.25 * len(column.said & set(words)) + 0.5 * (column.table == scope.base)
+    fit = 1.2 * shared + 0.25 * len(column.description_stems & set(words)) + 0.5 * (column.table == scope.base)
     table = set(stems_of(column.table))
-    fit += 0.4 * bool(table & set(scope.asked.stems)) + 0.4 * bool(table & set(words))
+    fit += 0.4 * bool(table & set(scope.question.stems)) + 0.4 * bool(table & set(words))
     return fit - 0.4 * (column.name.endswith("id") and "id" not in words)
 
 
 def column_for(scope: Scope, words: tuple[str, ...], *, numbers: bool = False) -> ReadableColumn:
-    """Draw the column that words mean; a table's name means the name or title of its rows."""
+    """Draw the column that words mean. A table's name means the name or title of its rows."""
     options: dict[ReadableColumn, float] = {}
     for column in scope.schema.columns:
         if numbers and not column.is_number:
@@ -89,12 +89,12 @@ def column_for(scope: Scope, words: tuple[str, ...], *, numbers: bool = False) -
 
 
 def resolved(expression: str, scope: Scope) -> str:
-    """Give each column of an expression its table: the one the question is about, where there are several."""
+    """Add its table to each column of an expression. Among several tables, the question's topic is preferred."""
     parts, end = [], 0
     for word in identifiers(expression):
         options = {
             column: 1.0 * (column.table == scope.base)
-            + 0.4 * bool(set(stems_of(column.table)) & set(scope.asked.stems))
+            + 0.4 * bool(set(stems_of(column.table)) & set(scope.question.stems))
             for column in scope.schema.named(word.group())
         }
         if options:
@@ -104,31 +104,31 @@ def resolved(expression: str, scope: Scope) -> str:
 
 
 def conditions_of(scope: Scope) -> tuple[str, ...]:
-    """Draw the conditions: what the evidence says, names in the question, values it says, days."""
-    asked = scope.asked
-    formulas = " ".join(clue.text for clue in asked.clues if clue.kind == "formula")
+    """Draw the conditions: those of the evidence, names in the question, quoted values, and dates."""
+    question = scope.question
+    formulas = " ".join(clue.text for clue in question.clues if clue.kind == "formula")
     found = []
-    for clue in asked.clues:
+    for clue in question.clues:
         if clue.kind == "condition" and clue.text not in formulas and scope.choose.takes(1.6):
             found.append(resolved(clue.text, scope))
         elif clue.kind == "column" and _is_name(clue.phrase, scope) and scope.choose.takes(1.6):
             column = column_for(scope, stems_of(clue.text))
             found.append(f"{column.full} = {_literal(clue.phrase)}")
-    for name in asked.names:
+    for name in question.names:
         if scope.choose.takes(1.5):
             found.append(f"{_column_of(name, scope).full} = {_literal(name)}")
-    if not found and not asked.days:
-        found += [f"{c.full} = {_literal(value)}" for c, value in _said_values(scope) if scope.choose.takes(1.5)]
-    if asked.days and scope.choose.takes(1.6):
+    if not found and not question.days:
+        found += [f"{c.full} = {_literal(value)}" for c, value in _quoted_values(scope) if scope.choose.takes(1.5)]
+    if question.days and scope.choose.takes(1.6):
         found += _between(scope)
     return tuple(dict.fromkeys(found))
 
 
 def _is_name(phrase: str, scope: Scope) -> bool:
-    """Whether a phrase that refers to a column is a value of it, and not a word for the column."""
+    """Return whether a phrase that refers to a column is a value of it, and not a word for the column."""
     words = {s for table in scope.schema.tables for s in stems_of(table)}
     words |= {s for column in scope.schema.columns for s in column.stems}
-    return phrase in scope.asked.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
+    return phrase in scope.question.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
 
 
 def _literal(text: str) -> str:
@@ -136,13 +136,13 @@ def _literal(text: str) -> str:
 
 
 def _column_of(name: str, scope: Scope) -> ReadableColumn:
-    """Draw the column that a name in the question is a value of."""
+    """Draw the column that has a name in the question as a value."""
     options = {}
     for column in scope.schema.columns:
         if column.type.upper() != "TEXT":
             continue
-        fit = 0.8 * len(column.stems & set(scope.asked.stems)) + 0.5 * (column.table == scope.base)
-        fit += 0.15 * len(column.said & set(scope.asked.stems))
+        fit = 0.8 * len(column.stems & set(scope.question.stems)) + 0.5 * (column.table == scope.base)
+        fit += 0.15 * len(column.description_stems & set(scope.question.stems))
         fit += 3.0 * any(str(value) == name for value in column.values)
         fit += 0.6 * any(_shape(str(value)) == _shape(name) for value in column.values)
         options[column] = fit
@@ -153,10 +153,10 @@ def _shape(text: str) -> str:
     return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))
 
 
-def _said_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
-    """Columns whose sample value the question says, word for word."""
-    text = f" {re.sub(r'[?.,]', ' ', scope.asked.text)} "
-    explained = " ".join(clue.phrase for clue in scope.asked.clues)
+def _quoted_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
+    """Return columns with a sample value that the question contains word for word."""
+    text = f" {re.sub(r'[?.,]', ' ', scope.question.text)} "
+    explained = " ".join(clue.phrase for clue in scope.question.clues)
     return [
         (column, value)
         for column in scope.schema.columns
@@ -166,10 +166,10 @@ def _said_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
 
 
 def _between(scope: Scope) -> list[str]:
-    days = scope.asked.days
-    clue = next((c.text for c in scope.asked.clues if c.kind == "column" and scope.schema.named(c.text)), "")
+    days = scope.question.days
+    clue = next((c.text for c in scope.question.clues if c.kind == "column" and scope.schema.named(c.text)), "")
     options = {
-        column: column_fit(column, scope.asked.stems, scope) + 2.0 * (column.name == clue)
+        column: column_fit(column, scope.question.stems, scope) + 2.0 * (column.name == clue)
         for column in scope.schema.columns
         if column.is_day
     }
@@ -178,13 +178,13 @@ def _between(scope: Scope) -> list[str]:
     column = scope.choose.one(options)
     when = f"date({column.full})" if column.type.upper() == "DATETIME" else column.full
     if len(days) == 1:
-        sign = "<" if scope.asked.says("before|until") else ">"
-        return [] if any(days[0] in c.text for c in scope.asked.clues) else [f"{when} {sign} '{days[0]}'"]
+        sign = "<" if scope.question.says("before|until") else ">"
+        return [] if any(days[0] in c.text for c in scope.question.clues) else [f"{when} {sign} '{days[0]}'"]
     return [f"{when} BETWEEN '{days[0]}' AND '{days[1]}'"]
 
 
 def translated(formula: str, scope: Scope) -> str:
-    """A formula of the evidence in SQL: DIVIDE and its kind are spelt out, what is summed where something holds too."""
+    """Return a formula of the evidence in SQL: DIVIDE and the like as operators, and conditional sums as CASE."""
     for name, sign in (("DIVIDE", "/"), ("SUBTRACT", "-"), ("MULTIPLY", "*")):
         while (start := formula.find(f"{name}(")) >= 0:
             first, second, end = _arguments(formula, start + len(name))
@@ -203,7 +203,7 @@ def _summed(match: re.Match[str]) -> str:
 
 
 def _arguments(text: str, opening: int) -> tuple[str, str, int]:
-    """The two arguments of a call whose bracket opens at a place, and where it ends."""
+    """Return the two arguments of the call whose bracket opens at a position, and the position of its end."""
     depth, comma, end = 0, len(text), len(text)
     for place in range(opening, len(text)):
         depth += {"(": 1, ")": -1}.get(text[place], 0)

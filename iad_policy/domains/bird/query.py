@@ -1,4 +1,4 @@
-"""A query in parts that can be exchanged: every column with its table's name, joins derived from what is named."""
+"""A query in exchangeable parts: every column has its table's name, and joins follow from the named tables."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,14 +16,14 @@ class Query(NamedTuple):
     """The parts of a query.
 
     Attributes:
-        select: What is shown.
-        base: The table that rows are counted of.
-        joins: The keys by which other tables are joined, in order.
+        select: The selected expressions.
+        base: The table whose rows are counted.
+        joins: The keys that join other tables, in order.
         where: Conditions, all of which must hold.
-        group: What rows are grouped by; empty for none.
-        having: A condition on groups; empty for none.
-        order: What rows are ordered by; empty for none.
-        limit: How many rows; empty for all.
+        group: Expression to group by. Empty for none.
+        having: A condition on groups. Empty for none.
+        order: Expression to order by. Empty for none.
+        limit: Maximum number of rows. Empty for all.
     """
 
     select: str
@@ -36,7 +36,7 @@ class Query(NamedTuple):
     limit: str = ""
 
     def text(self) -> str:
-        """The query in SQL."""
+        """Return the query in SQL."""
         reached, parts = {self.base}, [f"SELECT {self.select} FROM {self.base}"]
         for join in self.joins:
             new = join.to_table if join.table in reached else join.table
@@ -52,13 +52,13 @@ class Query(NamedTuple):
         return " ".join([*parts, *(f"{head} {content}" for head, content in clauses if content)])
 
     def tables(self) -> list[str]:
-        """The tables that its parts name outside of subqueries, the base first."""
+        """Return the tables that its parts name outside of subqueries, with the base first."""
         parts = " ".join((self.select, *self.where, self.group, self.having, self.order))
         return list(dict.fromkeys([self.base, *_NAMED.findall(_outermost(parts))]))
 
 
 def read_query(sql: str) -> Query | None:
-    """Read a query that `Query.text` wrote; None for any other."""
+    """Parse a query that `Query.text` wrote, or return None for any other."""
     parts = dict(_clauses(sql))
     source = parts.get("FROM", "")
     base = source.partition(" ")[0]
@@ -74,9 +74,9 @@ def read_query(sql: str) -> Query | None:
 
 
 def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) -> Query | None:
-    """Return a query with the joins that its parts need, over the fewest keys; None if a table can't be reached."""
-    wished = list(prefer)
-    keys = sorted(schema.joins, key=lambda join: wished.index(join) if join in wished else len(wished))
+    """Return a query with the joins that its parts need, using as few keys as possible, or None if there are none."""
+    preferred = list(prefer)
+    keys = sorted(schema.joins, key=lambda join: preferred.index(join) if join in preferred else len(preferred))
     reached, joins = [query.base], list[Join]()
     for table in query.tables():
         path = _path(reached, table, keys)
@@ -88,26 +88,26 @@ def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) ->
 
 
 def _path(reached: list[str], table: str, keys: list[Join]) -> list[Join] | None:
-    """The fewest keys from the reached tables to a table, breadth first."""
-    ways: dict[str, list[Join]] = {start: [] for start in reached}
-    front = list(ways)
-    while front:
-        if table in ways:
-            return ways[table]
+    """Return the shortest path of keys from the reached tables to a table, by breadth-first search."""
+    paths: dict[str, list[Join]] = {start: [] for start in reached}
+    frontier = list(paths)
+    while frontier:
+        if table in paths:
+            return paths[table]
         following = []
-        for here in front:
+        for here in frontier:
             for join in keys:
                 ends = (join.table, join.to_table)
                 other = ends[1] if here == ends[0] else ends[0] if here == ends[1] else ""
-                if other and other not in ways:
-                    ways[other] = [*ways[here], join]
+                if other and other not in paths:
+                    paths[other] = [*paths[here], join]
                     following.append(other)
-        front = following
+        frontier = following
     return None
 
 
 def _outermost(text: str) -> str:
-    """A text without its subqueries and quotes."""
+    """Return a text without its subqueries and quotes."""
     text = re.sub(r"'(?:[^']|'')*'", "''", text)
     while (start := text.find("(SELECT")) >= 0:
         depth = 0

@@ -1,7 +1,7 @@
-"""What a question to a database asks for, read from what an agent may see: question, evidence, schema; no gold.
+"""Parses questions to a database, using only what an agent may see: question, evidence and schema, but no gold.
 
-Words are linked to tables and columns by what those are called and said to hold; evidence of the form "phrase refers to
-expression" is read as conditions, columns, extremes and formulas; names and dates in the question are its literals.
+Words are linked to tables and columns by their names and descriptions. Evidence of the form "phrase refers to
+expression" gives conditions, columns, extremes and formulas. Names and dates in the question are its literals.
 """
 
 import re
@@ -28,34 +28,34 @@ ClueKind = Literal["condition", "having", "extreme", "formula", "column", "total
 
 
 class ReadableColumn(NamedTuple):
-    """A column, with the stems of its name and of what is said of it."""
+    """A column, with the stems of its name and of its description."""
 
     table: str
     name: str
     type: str
     is_key: bool
     stems: frozenset[str]
-    said: frozenset[str]
+    description_stems: frozenset[str]
     values: tuple[Any, ...]
 
     @property
     def full(self) -> str:
-        """`table.column`."""
+        """The name with its table: `table.column`."""
         return f"{self.table}.{self.name}"
 
     @property
     def is_number(self) -> bool:
-        """Whether it can be summed up: a number that is no key."""
+        """Whether it can be summed up: a number that is not a key."""
         return self.type.upper() in ("INTEGER", "REAL", "NUMERIC", "FLOAT") and not self.name.lower().endswith("id")
 
     @property
     def is_day(self) -> bool:
-        """Whether it holds days or times."""
+        """Whether it holds dates or times."""
         return self.type.upper().startswith("DATE")
 
 
 class Join(NamedTuple):
-    """A declared key: a column of one table refers to a column of another."""
+    """A declared foreign key: a column of one table refers to a column of another."""
 
     table: str
     column: str
@@ -72,21 +72,21 @@ class ReadableSchema:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the tables."""
         return tuple(dict.fromkeys(column.table for column in self.columns))
 
     def of(self, table: str) -> tuple[ReadableColumn, ...]:
-        """A table's columns."""
+        """Return a table's columns."""
         return tuple(column for column in self.columns if column.table == table)
 
     def named(self, name: str) -> tuple[ReadableColumn, ...]:
-        """The columns that `column` or `table.column` may mean."""
+        """Return the columns that `column` or `table.column` may mean."""
         table, _, column = name.lower().rpartition(".")
         return tuple(c for c in self.columns if c.name.lower() == column and table in ("", c.table.lower()))
 
 
 class Clue(NamedTuple):
-    """A part of the evidence: what a phrase of the question comes to, columns not yet resolved."""
+    """A part of the evidence: a phrase of the question and its meaning, with columns not yet resolved."""
 
     phrase: str
     kind: ClueKind
@@ -95,14 +95,14 @@ class Clue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question, read.
+    """A parsed question.
 
     Attributes:
         text: The question.
-        stems: Of its words.
-        clues: What the evidence says.
-        names: Capitalised names in it that no clue explains.
-        days: Dates in it.
+        stems: Stems of its words.
+        clues: The parts of the evidence.
+        names: Capitalised names in the question that no clue explains.
+        days: Dates in the question.
     """
 
     text: str
@@ -112,12 +112,12 @@ class ParsedQuestion:
     days: tuple[str, ...]
 
     def says(self, pattern: str) -> bool:
-        """Say whether the question, in lower case, has a pattern."""
+        """Return whether the question, in lower case, matches a pattern."""
         return re.search(pattern, self.text.lower()) is not None
 
 
 def stem(word: str) -> str:
-    """Return a word without its endings: plural, past, -ing."""
+    """Return a word without its endings: plural, past tense, -ing."""
     if len(word) > 4 and word.endswith("ies"):
         word = f"{word[:-3]}y"
     elif len(word) > 4 and word.endswith(("ches", "shes", "xes")):
@@ -132,14 +132,14 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=8192)
 def stems_of(text: str) -> tuple[str, ...]:
-    """Return the stems of a text's words, filler left out; underscores part words."""
+    """Return the stems of a text's words, without filler words. Underscores separate words."""
     return tuple(stem(word) for word in _WORD.findall(text.lower()) if word not in _FILLER)
 
 
 def schema_of(state: State) -> ReadableSchema | None:
-    """Return the schema that the state or the way to it shows; None where none was shown.
+    """Return the schema that was shown in this state or before it, or None if there was none.
 
-    Tables and columns whose names would have to be quoted are left out.
+    Tables and columns whose names would need quotes are left out.
     """
     for info in (state.info, *(turn.info for turn in state.history)):
         tables = info.get("page", {}).get("tables")
@@ -174,7 +174,7 @@ def _schema(tables: Sequence[Mapping[str, Any]]) -> ReadableSchema:
 
 @lru_cache(maxsize=1024)
 def read_question(question: str, evidence: str) -> ParsedQuestion:
-    """Read a question and its evidence."""
+    """Parse a question and its evidence."""
     clues = tuple(_clues(evidence))
     explained = {clue.phrase.lower() for clue in clues} | {part.lower() for c in clues for part in _quoted(c.text)}
     names = tuple(name for name in _names(question) if not any(name.lower() in known for known in explained))
@@ -186,7 +186,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _names(question: str) -> Iterator[str]:
-    """Capitalised names and codes, but for the first word and what follows a full stop."""
+    """Yield capitalised names and codes, except for the first word of a sentence."""
     for match in _NAME.finditer(_DATE.sub(lambda day: " " * len(day[0]), question)):
         before = question[: match.start()].rstrip()
         name = match.group().rstrip(".,'")
@@ -223,6 +223,6 @@ def _clue(phrase: str, expression: str) -> Clue:
 
 
 def identifiers(expression: str) -> Iterator[re.Match[str]]:
-    """Yield the words of an expression that may be columns: outside of quotes, not called as functions."""
+    """Yield the words of an expression that may be columns: not quoted, and not called as functions."""
     blanked = _STRING.sub(lambda quoted: " " * len(quoted[0]), expression)
     return _IDENTIFIER.finditer(blanked)

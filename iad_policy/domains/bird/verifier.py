@@ -1,7 +1,7 @@
-"""The proxy verifier of `IAD/BIRD-v0`: what executing a query shows, what its text says, and who else got that result.
+"""The proxy verifier of `IAD/BIRD-v0`: it scores a query's execution, its text, and the agreement of other candidates.
 
-No gold: it reads `info["facts"]` of the previews. Weights follow how often a finding meant a wrong query among real
-predictions; `benchmarks/bird.py` prints that table.
+It uses no gold: it reads `info["facts"]` of the previews. The penalties follow how often a finding meant a wrong query
+among real predictions. `benchmarks/bird.py` prints that table.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +14,11 @@ from iad_policy.types import Candidate, State, Verdict
 
 INVALID = -1.0
 FAILED = -0.5
-"""Of a query without a result."""
+"""Score of a query without a result."""
 EXPLORING = 0.5
-"""Of a query that is executed and not yet submitted: better than a bad answer, worse than a good one."""
+"""Score of a query that is executed but not submitted: better than a bad answer, worse than a good one."""
 AGREEMENT = 0.5
-"""Weight of the share of other candidates that come to the same result."""
+"""Weight of the share of other candidates with the same result."""
 PENALTIES: Mapping[str, float] = {
     "empty": 0.9,
     "all_null": 0.9,
@@ -34,11 +34,11 @@ PENALTIES: Mapping[str, float] = {
     "text_as_number": 0.2,
     "evidence_literal_unused": 0.1,
 }
-"""What a finding takes off a score of 1; at most all."""
+"""Finding -> penalty, subtracted from a score of 1. The score stays at least 0."""
 
 
 class BirdVerifier:
-    """Scores a query: 1 less its findings' penalties, plus the share of others that agree; -1 if invalid."""
+    """Scores a query: 1 minus the penalties of its findings, plus the share of others that agree; -1 if invalid."""
 
     information: Information = "proxy"
     needs_preview = True
@@ -47,9 +47,11 @@ class BirdVerifier:
         self._agreement = agreement
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Look at each candidate's preview, and at what the others came to."""
-        everyone = list({candidate.id or id(candidate): candidate for candidate in (*candidates, *among)}.values())
-        results = [facts_of(candidate)["result"] for candidate in everyone if _has_result(candidate)]
+        """Score each candidate's preview, and compare it with the others' results."""
+        all_candidates = list(
+            {candidate.id or id(candidate): candidate for candidate in (*candidates, *among)}.values()
+        )
+        results = [facts_of(candidate)["result"] for candidate in all_candidates if _has_result(candidate)]
         return [self._verdict(candidate, results) for candidate in candidates]
 
     def _verdict(self, candidate: Candidate, results: Sequence[str]) -> Verdict:
@@ -57,18 +59,20 @@ class BirdVerifier:
         if facts["complaint"]:
             return Verdict(INVALID, facts["complaint"])
         findings = facts["findings"]
-        said = " ".join(f"{finding['message'].rstrip('.')}." for finding in findings if finding["severity"] != "note")
+        messages = " ".join(
+            f"{finding['message'].rstrip('.')}." for finding in findings if finding["severity"] != "note"
+        )
         codes = {finding["code"]: 1.0 for finding in findings}
         if any(finding["severity"] == "error" for finding in findings):
-            return Verdict(FAILED, said, passed=False, details=codes)
+            return Verdict(FAILED, messages, passed=False, details=codes)
         if facts["kind"] != "submit":
-            return Verdict(EXPLORING, said, details=codes)
+            return Verdict(EXPLORING, messages, details=codes)
         base = max(0.0, 1.0 - sum(PENALTIES.get(code, 0.0) for code in codes))
-        # Without its own vote: a candidate that is verified alone would else be beaten by every later one.
+        # Without its own vote. Otherwise every later candidate would beat one that was verified alone.
         n_others = len(results) - 1
         share = (results.count(facts["result"]) - 1) / n_others if n_others > 0 else 0.0
         agreed = self._agreement * share
-        critique = said or "Nothing odd: it runs, and what it returns fits the question's wording."
+        critique = messages or "Nothing odd: it runs, and what it returns fits the question's wording."
         return Verdict(
             base + agreed, critique, passed=not codes.keys() & PENALTIES.keys(), details=codes | {"agreement": share}
         )
@@ -78,7 +82,7 @@ def facts_of(candidate: Candidate) -> Mapping[str, Any]:
     """Return the findings about a previewed candidate.
 
     Raises:
-        ValueError: It has no preview.
+        ValueError: The candidate has no preview.
     """
     if candidate.preview is None:
         raise ValueError(f"expected a preview of {candidate.action!r:.200}, got none; a driver attaches it")

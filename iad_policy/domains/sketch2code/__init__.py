@@ -1,1 +1,1 @@
-"""Sketches: rule-based agent, agent for models that see, proxy verifier, and how sketches are read."""
+"""Sketches: rule-based agent, agent for models with vision, proxy verifier, and the code that reads sketches."""

@@ -1,8 +1,8 @@
-"""A keyless agent for `IAD/Sketch2Code-v0`: stochastic, reads only the sketch, knows no reference.
+"""A rule-based agent for `IAD/Sketch2Code-v0`. It is stochastic and reads only the sketch, not the reference.
 
-It finds frames, crosses and lines of text in the sketch's ink, guesses what each frame is, and writes a page of placed
-blocks. A temperature spreads its thresholds and guesses. Given best and worst, it keeps Best's page and edits parts of
-it: moves, stretches, renames, or reads a part of the sketch once more; what Worst has and Best has not, it leaves out.
+It finds frames, crosses and lines of text in the sketch's ink, guesses the meaning of each frame, and writes a page of
+placed blocks. The temperature spreads its thresholds and guesses. Given best and worst, it edits parts of Best's page:
+it moves, stretches or renames them, or reads a part of the sketch again. It drops parts that only Worst has.
 """
 
 import math
@@ -31,11 +31,11 @@ SPREAD = SketchParams(
     margin=0.5,
     upright=0.5,
 )
-"""How far each threshold is spread at temperature 1, as standard deviation of its logarithm."""
+"""Spread of each threshold at temperature 1, as the standard deviation of its logarithm."""
 DOUBT = 0.35
-"""In what a frame is, at temperature 1."""
+"""Standard deviation of a frame's fits at temperature 1."""
 CALMER = 0.5
-"""Than a first reading: one that looks again."""
+"""Factor on the temperature when a sketch is read again."""
 N_EDITS = (1, 1, 2)
 TRIES = 8
 FRAMES = ("nav_bar", "form_table", "button")
@@ -43,11 +43,11 @@ TITLE = "The page's title: "
 
 
 class Sketch2CodeAgent:
-    """The keyless agent of IAD/Sketch2Code-v0: finds frames and text in a sketch, and places blocks.
+    """The rule-based agent of IAD/Sketch2Code-v0: it finds frames and text in a sketch, and places blocks.
 
     Args:
-        env: Unused: it reads observations only.
-        temperature: 0 always reads a sketch the same way; 1 is the default.
+        env: Not used. The agent reads observations only.
+        temperature: Randomness of the reading. 0 always reads a sketch the same way, and 1 is the default.
     """
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
@@ -85,10 +85,10 @@ def _title(state: State) -> str:
 
 
 def _traced(state: State, heat: float, rng: Random) -> SketchReading:
-    """Read the sketch, and say what its frames are."""
+    """Read the sketch, and choose the meaning of its frames."""
     factors = [math.exp(heat * spread * rng.gauss(0.0, 1.0)) for spread in SPREAD]
-    taste = SketchParams(*(value * factor for value, factor in zip(SketchParams(), factors, strict=True)))
-    reading = read_sketch(state.observation["sketch"], state.info["facts"]["sketch_size"], taste)
+    params = SketchParams(*(value * factor for value, factor in zip(SketchParams(), factors, strict=True)))
+    reading = read_sketch(state.observation["sketch"], state.info["facts"]["sketch_size"], params)
     named = [_named(block, reading, heat, rng) if block.kind == "frame" else block for block in reading.blocks]
     buttons = [block for block in named if block.kind == "button"]
     kept = [
@@ -104,7 +104,7 @@ def _named(frame: StrokeBlock, reading: SketchReading, heat: float, rng: Random)
 
 
 def frame_fits(frame: StrokeBlock, reading: SketchReading) -> Mapping[str, float]:
-    """Return how well each meaning fits a frame, by its shape and place: larger is likelier."""
+    """Return how well each meaning fits a frame, by its shape and place. Larger is more likely."""
     is_small = frame.w < 0.22 and frame.h < 0.06
     is_bar = frame.w > 0.6 and frame.h < 0.11 and frame.y < 0.25
     is_column = frame.x < 0.05 and frame.h > 1.8 * frame.w and frame.h > 0.4 * reading.height
@@ -159,8 +159,8 @@ def _renamed(best: SketchReading, again: Callable[[], SketchReading], rng: Rando
 def _dropped(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
     if not best.blocks:
         return best
-    gone = rng.randrange(len(best.blocks))
-    return best._replace(blocks=best.blocks[:gone] + best.blocks[gone + 1 :])
+    dropped = rng.randrange(len(best.blocks))
+    return best._replace(blocks=best.blocks[:dropped] + best.blocks[dropped + 1 :])
 
 
 def _reread_kind(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
@@ -178,7 +178,7 @@ def _reread_band(best: SketchReading, again: Callable[[], SketchReading], rng: R
 
 
 def _added(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:
-    """Take over the frames and pictures that a new reading finds; what a new picture covers goes."""
+    """Add the frames and pictures that a new reading finds, and drop the parts that a new picture covers."""
     boxes = [block for block in again().blocks if block.kind in ("image", *FRAMES)]
     new = [block for block in boxes if not any(near(block, old, 0.02) for old in best.blocks)]
     covering = [block for block in new if block.kind == "image"]
@@ -196,4 +196,4 @@ EDITS: Mapping[str, tuple[float, Callable[[SketchReading, Callable[[], SketchRea
     "take a frame for something else": (0.01, _renamed),
     "leave a part out": (0.02, _dropped),
 }
-"""What is done to Best's page -> how often, and the function."""
+"""Edit of Best's page -> its weight and its function."""

@@ -1,4 +1,4 @@
-"""Pages of placed blocks: as blocks, as HTML with absolute positions, and back."""
+"""Converts between placed blocks and HTML with absolute positions."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from iad_policy.domains.sketch2code.reading import SketchReading
 from iad_policy.domains.sketch2code.strokes import StrokeBlock
 
 PAGE_PX = 1280
-"""Width of the written page."""
+"""Width of the written page in pixels."""
 TAGS = {
     "text_block": "p",
     "image": "img",
@@ -17,7 +17,7 @@ TAGS = {
     "nav_bar": "nav",
     "divider": "hr",
 }
-"""Kind of block -> its tag."""
+"""Kind of block -> HTML tag."""
 FILL = ("Here", "stands", "some", "text", "of", "the", "page", "that", "was", "sketched,", "and", "more", "follows.")
 CHAR_PX, LINE_PX = 7, 22
 STYLE = (
@@ -33,7 +33,7 @@ _HEIGHT = re.compile(r'<div id="page" style="height:([\d.]+)px">')
 
 
 def written(reading: SketchReading, title: str) -> str:
-    """Return blocks as a page, frames and pictures first."""
+    """Return blocks as an HTML page, frames and pictures first."""
     order = list(TAGS)
     blocks = sorted(
         reading.blocks,
@@ -64,7 +64,7 @@ def _filling(width: int, height: int) -> str:
 
 
 def blocks_of(html: str) -> SketchReading | None:
-    """Return the blocks of a page that `written` made; None for any other."""
+    """Return the blocks of a page that `written` made, or None for any other."""
     height = _HEIGHT.search(html)
     if height is None:
         return None
@@ -76,13 +76,13 @@ def blocks_of(html: str) -> SketchReading | None:
 
 
 def snapped(block: StrokeBlock) -> StrokeBlock:
-    """Return a block as it is written: in whole pixels, and at least one wide and high."""
+    """Return a block rounded as in the page: to whole pixels, and at least one pixel wide and high."""
     left, top, width, height = (round(edge * PAGE_PX) for edge in block[1:])
     return StrokeBlock(block.kind, *(edge / PAGE_PX for edge in (left, top, max(1, width), max(1, height))))
 
 
 def near(one: StrokeBlock, other: StrokeBlock, apart: float = 0.008) -> bool:
-    """Say whether two blocks are the same but for slips of the hand."""
+    """Return whether two blocks are the same except for small shifts."""
     return one.kind == other.kind and all(abs(a - b) <= apart for a, b in zip(one[1:], other[1:], strict=True))
 
 

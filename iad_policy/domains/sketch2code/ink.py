@@ -1,4 +1,4 @@
-"""Sketches, for agents and verifiers: how well a page agrees with the ink of one, and how a model is shown one."""
+"""Compares pages with the ink of a sketch, and prepares pictures for a model."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ Boxes = Mapping[str, Sequence[Sequence[float]]]
 WIDTH_PX = 320
 MAX_HEIGHT_PX = 1280
 LINE_SHARE = 0.02
-"""Of the width, between two lines of text."""
+"""Distance between two lines of text, as a share of the width."""
 DARKER = 50
-"""Than the paper, in grey values: ink."""
+"""How much darker than the paper ink is, in grey values."""
 BLURS_PX = (2.0, 5.0, 12.0)
-"""From where strokes lie to where things are: a sketch is never exact."""
+"""Blur radii, from positions of strokes to positions of whole parts, as a sketch is never exact."""
 SHORT_SIDE_PX, LONG_SIDE_PX = 768, 2000
-"""Of a picture that a model is shown, at most, as in Sketch2Code."""
+"""Maximum size of a picture for a model, as in Sketch2Code."""
 FRAMED = ("nav_bar", "form_table", "button")
 
 
@@ -30,11 +30,11 @@ def agreement(ink: Ink, boxes: Boxes) -> float:
 
 
 def ink_of(sketch: NDArray[np.uint8], size: Sequence[int]) -> Ink:
-    """Return a sketch's ink, 0-1, at the width that is compared.
+    """Return a sketch's ink, 0-1, scaled to the width of the comparison.
 
     Args:
-        sketch: As observed: height, width, 3.
-        size: Height and width of the part of it that is not frame.
+        sketch: The observed sketch, shape (height, width, 3).
+        size: Height and width of the sketch without its padding.
     """
     cv2 = opencv()
     grey = sketch[: size[0], : size[1], 1]
@@ -44,7 +44,7 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int]) -> Ink:
 
 
 def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:
-    """Return boxes as a clean drawing: frames, a cross in pictures, lines for text."""
+    """Return boxes as a clean drawing: frames, a cross in pictures, and lines for text."""
     cv2 = opencv()
     height, width = shape
     sheet = np.zeros((height, width), dtype=np.uint8)
@@ -76,7 +76,7 @@ def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:
 
 
 def image_part(picture: NDArray[np.uint8]) -> dict[str, Any]:
-    """Return a picture as part of a message: its short side 768 pixels at most, its long side 2000."""
+    """Return a picture as part of a message, at most 768 pixels on the short side and 2000 on the long one."""
     cv2 = opencv()
     height, width = picture.shape[:2]
     scale = min(1.0, SHORT_SIDE_PX / min(height, width), LONG_SIDE_PX / max(height, width))
@@ -87,7 +87,7 @@ def image_part(picture: NDArray[np.uint8]) -> dict[str, Any]:
 
 
 def _alike(one: Ink, other: Ink) -> float:
-    """Return the cosine of two drawings."""
+    """Return the cosine similarity of two drawings."""
     lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
     return float((one * other).sum()) / lengths if lengths else 0.0
 
@@ -97,7 +97,7 @@ def _blurred(ink: Ink, px: float) -> Ink:
 
 
 def opencv() -> Any:
-    """Return OpenCV, which is imported only when drawings are compared."""
+    """Return OpenCV, which is imported only if drawings are compared."""
     try:
         import cv2
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""A language model that sees: answers a sketch with a page."""
+"""A language model with vision as an agent: it answers a sketch with a page."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,20 +10,20 @@ from iad_policy.types import Feedback, State
 
 TEMPERATURE = 0.5
 MAX_TOKENS = 4096
-"""Both as in arXiv 2504.01931 v1."""
+"""Both values are those of arXiv 2504.01931 v1."""
 
 
 class Sketch2CodeLanguageAgent(LanguageAgent):
-    """Proposes the page that a language model answers, which is shown the sketch; see `LanguageAgent`.
+    """Shows the sketch to a language model and proposes the page that it answers. See `LanguageAgent`.
 
-    The whole answer is the action, as the environment knows fences. A question is an answer, too.
+    The whole answer is the action, as the environment reads code fences. A question is an answer too.
     """
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **{"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS, **options})
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Return what the model is asked: the last message ends with the sketch."""
+        """Return the messages for a state, the last of which ends with the sketch."""
         *before, last = super().messages(_without_sketch(state), feedback)
         height, width = state.info["facts"]["sketch_size"]
         sketch = image_part(state.observation["sketch"][:height, :width])

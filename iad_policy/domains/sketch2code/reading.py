@@ -1,7 +1,7 @@
-"""What a sketch shows, read from its ink: frames, crossed pictures, lines of text, rules. Knows no reference.
+"""Reads a sketch's ink: frames, crossed pictures, lines of text and rules. It knows no reference.
 
-Strokes that run straight across or down are found first; four of them (or three: one may be missing) make a frame, a
-frame with a cross is a picture. What ink is left, in low wide bands, is text.
+Straight horizontal and vertical strokes are found first. Four of them, or three as one may be missing, form a frame,
+and a frame with a cross is a picture. The remaining ink in low, wide bands is text.
 """
 
 import math
@@ -23,60 +23,60 @@ from iad_policy.domains.sketch2code.strokes import (
 )
 
 WIDTH_PX = 1024
-"""At which sketches are read; all lengths are in these pixels."""
+"""Width to which sketches are scaled before reading. All lengths are in these pixels."""
 CROSS_SHIFTS_PX = (-14, 14)
-"""Beside a diagonal: where a cross has no ink, and a text has as much as on it."""
+"""Offsets from a diagonal. There a cross has no ink, but a text has as much as on the diagonal."""
 COVERED_SHARE = 0.5
-"""Of a frame by pictures: then it is only what stands between them."""
+"""Share of a frame covered by pictures from which it is only the space between them."""
 OUTLINE_PX = 36
-"""Of connected ink that may be a frame by itself."""
+"""Minimum size of connected ink that may be a frame on its own."""
 BAND_PX = 9
-"""Along the edges of such ink: where its sides are looked for."""
+"""Width of the strips along the edges of such ink in which its sides are looked for."""
 
 
 class SketchReading(NamedTuple):
-    """A sketch as it was read: frames are of the kind `frame` until somebody says what they are.
+    """The parts read from a sketch. Frames have the kind `frame` until their meaning is chosen.
 
     Attributes:
-        blocks: In shares of the page's width, page margin and tilt taken off.
-        height: Of the page, in the same measure.
+        blocks: The blocks in shares of the page's width, with margin and tilt corrected.
+        height: Height of the page, in the same unit.
     """
 
     blocks: tuple[StrokeBlock, ...]
     height: float
 
 
-def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], taste: SketchParams) -> SketchReading:
+def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], params: SketchParams) -> SketchReading:
     """Read a sketch.
 
     Args:
-        sketch: As observed: height, width, 3.
-        size: Height and width of the part of it that is not frame.
-        taste: How to read.
+        sketch: The observed sketch, shape (height, width, 3).
+        size: Height and width of the sketch without its padding.
+        params: Thresholds for reading.
     """
-    ink = ink_of(sketch, size, taste.darker)
-    across, down = strokes_of(ink, taste), strokes_of(np.ascontiguousarray(ink.T), taste)
-    frames, loose = frames_of(across, down, taste)
-    kinds = [StrokeBlock("image" if _crossed(ink, frame, taste.cross) else "frame", *frame[1:]) for frame in frames]
-    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, taste.cross)]
+    ink = ink_of(sketch, size, params.darker)
+    across, down = strokes_of(ink, params), strokes_of(np.ascontiguousarray(ink.T), params)
+    frames, loose = frames_of(across, down, params)
+    kinds = [StrokeBlock("image" if _crossed(ink, frame, params.cross) else "frame", *frame[1:]) for frame in frames]
+    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, params.cross)]
     images = [frame for frame in kinds if frame.kind == "image"]
     frames = kinds = [
         frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < COVERED_SHARE
     ]
-    across = [stroke for stroke in across if stroke.purity >= taste.rule or _on_edge(stroke, frames, taste.corner)]
-    down = [stroke for stroke in down if stroke.purity >= taste.rule or _on_side(stroke, frames, taste.corner)]
-    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, taste.corner)]
-    rules = [rule for rule in rules if rule.w > 3 * taste.stroke and not _inside_image(rule, kinds)]
+    across = [stroke for stroke in across if stroke.purity >= params.rule or _on_edge(stroke, frames, params.corner)]
+    down = [stroke for stroke in down if stroke.purity >= params.rule or _on_side(stroke, frames, params.corner)]
+    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, params.corner)]
+    rules = [rule for rule in rules if rule.w > 3 * params.stroke and not _inside_image(rule, kinds)]
     left = _without(ink, kinds, across, down)
-    kinds += _outlined(left, taste)
-    blocks = [*kinds, *rules, *_texts(left, taste)]
+    kinds += _outlined(left, params)
+    blocks = [*kinds, *rules, *_texts(left, params)]
     long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
-    tilt = math.tan(float(np.median(long))) * taste.upright if long else 0.0
-    return _straight(blocks, ink.shape, taste.margin, tilt)
+    tilt = math.tan(float(np.median(long))) * params.upright if long else 0.0
+    return _straight(blocks, ink.shape, params.margin, tilt)
 
 
 def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink:
-    """Return a sketch's ink, 0 or 1, at the width that is read."""
+    """Return a sketch's ink, 0 or 1, scaled to the width of reading."""
     cv2 = opencv()
     grey = sketch[: size[0], : size[1], 1]
     height = max(8, round(WIDTH_PX * grey.shape[0] / max(1, grey.shape[1])))
@@ -86,20 +86,20 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink
     return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
 
 
-def _outlined(ink: Ink, taste: SketchParams) -> list[StrokeBlock]:
-    """Return frames and pictures among the connected ink that no strokes explained; wipe them off."""
+def _outlined(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
+    """Return frames and pictures in the connected ink that no strokes explained, and erase them."""
     found = []
     _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
         if label == 0 or h < OUTLINE_PX or w < OUTLINE_PX:
             continue
-        mine = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
+        component = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
         block = StrokeBlock("frame", x, y, w, h)
-        if _crossed(ink, block, taste.cross):
+        if _crossed(ink, block, params.cross):
             ink[y : y + h, x : x + w] = 0
             found.append(block._replace(kind="image"))
             continue
-        sides = [side.any(axis=axis).mean() for side, axis in _bands(mine)]
+        sides = [side.any(axis=axis).mean() for side, axis in _bands(component)]
         if sum(share > 0.7 for share in sides) >= 3:
             for band, _ in _bands(ink[y : y + h, x : x + w]):
                 band[:] = 0
@@ -113,14 +113,14 @@ def _bands(ink: Ink) -> list[tuple[Ink, int]]:
 
 
 def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:
-    """Say whether a frame has a diagonal with more ink on it than beside it."""
+    """Return whether a frame has a diagonal with more ink on it than next to it."""
     near = np.asarray(opencv().dilate(ink, np.ones((9, 9), np.uint8)))
     shares = np.linspace(0.12, 0.88, 60)
     xs = frame.x + shares * frame.w
     gains = []
     for ys in (frame.y + shares * frame.h, frame.bottom - shares * frame.h):
-        on, *beside = (_share(near, xs, ys + shift) for shift in (0, *CROSS_SHIFTS_PX))
-        gains.append(on - float(np.mean(beside)))
+        on, *around = (_share(near, xs, ys + shift) for shift in (0, *CROSS_SHIFTS_PX))
+        gains.append(on - float(np.mean(around)))
     return max(gains) >= more and frame.h > 24
 
 
@@ -131,7 +131,7 @@ def _share(mask: Ink, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float
 
 
 def _overlap(frame: StrokeBlock, others: Sequence[StrokeBlock]) -> float:
-    """Return which share of a frame others cover, counted one by one."""
+    """Return the share of a frame that other blocks cover. Overlaps of these count twice."""
     shared = 0.0
     for other in others:
         across = min(frame.right, other.right) - max(frame.x, other.x)
@@ -163,7 +163,7 @@ def _inside_image(block: StrokeBlock, blocks: Sequence[StrokeBlock]) -> bool:
 
 
 def _without(ink: Ink, frames: Sequence[StrokeBlock], across: Sequence[Stroke], down: Sequence[Stroke]) -> Ink:
-    """Return the ink that is neither a picture nor a straight stroke."""
+    """Return the ink that belongs neither to a picture nor to a straight stroke."""
     left = ink.copy()
     for frame in frames:
         x, y, right, bottom = (round(edge) for edge in (frame.x, frame.y, frame.right, frame.bottom))
@@ -184,18 +184,18 @@ def _wipe(ink: Ink, stroke: Stroke) -> None:
         ink[max(0, y - 4) : y + 5, x] = 0
 
 
-def _texts(ink: Ink, taste: SketchParams) -> list[StrokeBlock]:
-    """Return texts: bands of ink, those below each other joined."""
+def _texts(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
+    """Return texts: bands of ink, joined if one is below the other."""
     cv2 = opencv()
-    bands = cv2.dilate(ink, np.ones((1, round(taste.word_gap)), np.uint8))
+    bands = cv2.dilate(ink, np.ones((1, round(params.word_gap)), np.uint8))
     _, _, stats, _ = cv2.connectedComponentsWithStats(bands, connectivity=8)
     lines = []
     for x, y, w, h, _ in stats[1:].tolist():
-        if w - taste.word_gap >= 9 and h >= 4:
-            grown = h * (taste.leading - 1) if h < 18 else 4.0
-            wide = w - taste.word_gap
-            lines.append(StrokeBlock("text_block", x + taste.word_gap / 2, y - grown / 2, wide, h + grown))
-    return _joined(sorted(lines, key=lambda line: (line.y, line.x)), taste.line_gap)
+        if w - params.word_gap >= 9 and h >= 4:
+            padding = h * (params.leading - 1) if h < 18 else 4.0
+            wide = w - params.word_gap
+            lines.append(StrokeBlock("text_block", x + params.word_gap / 2, y - padding / 2, wide, h + padding))
+    return _joined(sorted(lines, key=lambda line: (line.y, line.x)), params.line_gap)
 
 
 def _joined(lines: Sequence[StrokeBlock], line_gap: float) -> list[StrokeBlock]:
@@ -214,7 +214,7 @@ def _joined(lines: Sequence[StrokeBlock], line_gap: float) -> list[StrokeBlock]:
 
 
 def _straight(blocks: Sequence[StrokeBlock], shape: tuple[int, ...], margin: float, tilt: float) -> SketchReading:
-    """Take tilt and margin off; from pixels to shares of the page's width."""
+    """Correct tilt and margin, and convert pixels to shares of the page's width."""
     edge = margin * shape[1]
     width, height = shape[1] - 2 * edge, shape[0] - 2 * edge
     turned = []

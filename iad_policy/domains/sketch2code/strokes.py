@@ -1,4 +1,4 @@
-"""Straight strokes in a sketch's ink, and the frames that they make; waves of text are no strokes."""
+"""Straight strokes in a sketch's ink, and the frames that they form. Wavy lines of text are not strokes."""
 
 import math
 from collections.abc import Sequence
@@ -13,28 +13,28 @@ from iad_policy.domains.sketch2code.ink import opencv
 Ink = NDArray[np.uint8]
 MIN_SIDE_PX = 16
 STRAIGHT_PX = 15
-"""Of a stroke that runs straight without a break: waves never do."""
+"""Minimum length of a stroke that is straight without a break. Wavy lines never are."""
 PATH_PX = 20
 AROUND_PX = 7
-"""Where ink beside a stroke is looked for."""
+"""Distance from a stroke within which other ink is looked for."""
 
 
 class SketchParams(NamedTuple):
-    """How a sketch is read.
+    """Thresholds for reading a sketch. Lengths are in pixels unless they are shares.
 
     Attributes:
-        darker: Than the paper, in grey values: ink.
-        stroke: Shortest stroke of a frame.
-        corner: How far the ends of two strokes that meet may be apart.
-        cross: How much more ink on a diagonal than beside it makes a cross, as a share.
-        bridge: Gap in a stroke that is still one.
-        purity: How much of the ink around a straight stroke lies on it, as a share.
-        rule: The same for a stroke that belongs to no frame: otherwise it is text.
-        word_gap: Gap between waves that are one line of text.
-        line_gap: Gap between lines that are one text, as a share of a line's height.
-        leading: Height of a line of text, as a multiple of its ink's.
-        margin: Of the sheet around the page, as a share of its width.
-        upright: How much of the sheet's tilt is taken back, as a share.
+        darker: How much darker than the paper ink is, in grey values.
+        stroke: Length of the shortest stroke of a frame.
+        corner: Maximum distance between the ends of two strokes that meet.
+        cross: How much more ink is on a diagonal than next to it if it is a cross, as a share.
+        bridge: Largest gap within a stroke.
+        purity: Share of the ink around a straight stroke that lies on it.
+        rule: The same share for a stroke outside of frames. Below it, the stroke is text.
+        word_gap: Largest gap between wavy lines that belong to one line of text.
+        line_gap: Largest gap between lines that belong to one text, as a share of a line's height.
+        leading: Height of a line of text, as a multiple of its ink's height.
+        margin: Margin of the sheet around the page, as a share of its width.
+        upright: Share of the sheet's tilt that is corrected.
     """
 
     darker: float = 60.0
@@ -71,13 +71,13 @@ class StrokeBlock(NamedTuple):
         return self.y + self.h
 
     def holds(self, other: "StrokeBlock") -> bool:
-        """Say whether another block's centre is inside."""
+        """Return whether another block's centre is inside."""
         x, y = other.x + other.w / 2, other.y + other.h / 2
         return self.x <= x <= self.right and self.y <= y <= self.bottom
 
 
 class Stroke(NamedTuple):
-    """A stroke across or down: where it lies (its middle), its two ends, its slope in radians, and its purity."""
+    """A stroke, horizontal or vertical: the position of its middle, its two ends, its slope in radians, its purity."""
 
     at: float
     start: float
@@ -86,20 +86,20 @@ class Stroke(NamedTuple):
     purity: float
 
 
-def strokes_of(ink: Ink, taste: SketchParams) -> list[Stroke]:
-    """Return what runs straight across; what runs down, for ink that is transposed."""
+def strokes_of(ink: Ink, params: SketchParams) -> list[Stroke]:
+    """Return the horizontal strokes. For transposed ink, these are the vertical ones."""
     cv2 = opencv()
     thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
     straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, STRAIGHT_PX), np.uint8))
-    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(taste.bridge)), np.uint8))
+    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(params.bridge)), np.uint8))
     _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
     found = []
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
-        if label == 0 or w < taste.stroke or h > 0.25 * w + 10:
+        if label == 0 or w < params.stroke or h > 0.25 * w + 10:
             continue
         rows, columns = np.nonzero(labels[y : y + h, x : x + w] == label)
         purity = _purity(ink, x + columns, y + rows)
-        if purity < taste.purity:
+        if purity < params.purity:
             continue
         slope = float(np.polyfit(columns, rows, 1)[0]) if w > 60 else 0.0
         found.append(Stroke(float(y + rows.mean()), float(x), float(x + w), math.atan(slope), purity))
@@ -107,7 +107,7 @@ def strokes_of(ink: Ink, taste: SketchParams) -> list[Stroke]:
 
 
 def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
-    """Return which share of the ink around a stroke lies on it: nearly all of a straight one's, half of a wave's."""
+    """Return the share of the ink around a stroke that lies on it: nearly 1 if it is straight, half if it is wavy."""
     start, n = int(columns.min()), int(columns.max() - columns.min()) // PATH_PX + 1
     bins = (columns - start) // PATH_PX
     counts = np.bincount(bins, minlength=n)
@@ -123,10 +123,10 @@ def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> fl
 
 
 def frames_of(
-    across: Sequence[Stroke], down: Sequence[Stroke], taste: SketchParams
+    across: Sequence[Stroke], down: Sequence[Stroke], params: SketchParams
 ) -> tuple[list[StrokeBlock], list[StrokeBlock]]:
-    """Return the rectangles that have three sides of their own, and those whose sides may be their neighbours', too."""
-    near = taste.corner
+    """Return the rectangles with three sides of their own, and those whose sides may belong to neighbours."""
+    near = params.corner
     own: list[StrokeBlock] = []
     shared: list[StrokeBlock] = []
     for strokes, others, turned in ((across, down, False), (down, across, True)):
@@ -147,7 +147,7 @@ def frames_of(
 
 
 def _drawn(strokes: Sequence[Stroke], at: float, start: float, end: float, near: float) -> bool:
-    """Say whether a stroke runs between two points."""
+    """Return whether a stroke runs between two points."""
     return any(
         abs(stroke.at - at) <= near and abs(stroke.start - start) <= near and abs(stroke.end - end) <= near
         for stroke in strokes
@@ -155,14 +155,14 @@ def _drawn(strokes: Sequence[Stroke], at: float, start: float, end: float, near:
 
 
 def _covered(strokes: Sequence[Stroke], at: float, start: float, end: float, near: float) -> bool:
-    """Say whether a stroke runs between two points, or further."""
+    """Return whether a stroke runs between two points, or beyond them."""
     return any(
         abs(stroke.at - at) <= near and stroke.start <= start + near and stroke.end >= end - near for stroke in strokes
     )
 
 
 def distinct(blocks: Sequence[StrokeBlock]) -> list[StrokeBlock]:
-    """Return blocks without those that are nearly equal to one before."""
+    """Return the blocks without those that are nearly equal to an earlier one."""
     kept: list[StrokeBlock] = []
     for block in blocks:
         edges = (block.x, block.y, block.right, block.bottom)

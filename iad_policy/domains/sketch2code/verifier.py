@@ -1,8 +1,8 @@
 """Verifiers of `IAD/Sketch2Code-v0`.
 
-Against the reference, labelled `oracle`, as in the papers: layout, text IoU and image IoU; and a judge that sees both
-pages, as pictures (arXiv 2504.01931 v1) or as HTML (v2). Without it: the sketch's ink (`proxy`), and a judge that sees
-sketch and page (`self`).
+Some use the reference and are labelled `oracle`, as in the papers: layout, text IoU and image IoU, and a judge that
+sees both pages, as pictures (arXiv 2504.01931 v1) or as HTML (v2). The others do not: the sketch's ink (`proxy`), and a
+judge that sees sketch and page (`self`).
 """
 
 import math
@@ -24,15 +24,15 @@ from iad_policy.types import Candidate, State, Verdict
 Picture = NDArray[np.uint8]
 Screenshot = Callable[[str], Picture | None]
 FAILED = -1.0
-"""Score of a candidate that is no page, or can't be rendered."""
+"""Score of a candidate that is not a page, or can't be rendered."""
 PARTS = ("layout", "text_iou", "image_iou")
 HTML_CHARS = 40_000
-"""Of each page, in a judge's prompt."""
+"""Characters of each page in a judge's prompt."""
 PROMPTS = Prompts("sketch2code")
 
 
 class ReferenceVerifier:
-    """Scores a candidate by a part of the true score: the papers' verifiers.
+    """Scores a candidate by a part of the true score, as the papers' verifiers do.
 
     Args:
         part: `layout`, `text_iou` or `image_iou`.
@@ -49,7 +49,7 @@ class ReferenceVerifier:
 
     @property
     def identity(self) -> str:
-        """Names all that its verdicts depend on."""
+        """Everything its verdicts depend on."""
         return f"reference {self.part}"
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
@@ -66,7 +66,7 @@ class ReferenceVerifier:
 
 
 class Sketch2CodeVerifier:
-    """Scores a candidate by how its page, drawn as a wireframe, agrees with the sketch's ink. No reference."""
+    """Scores a candidate by how well its page, drawn as a wireframe, agrees with the sketch's ink. No reference."""
 
     information: Information = "proxy"
     needs_preview = True
@@ -76,7 +76,7 @@ class Sketch2CodeVerifier:
         pass
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Draw each candidate's preview, and compare."""
+        """Compare each candidate's preview with the sketch."""
         ink = ink_of(state.observation["sketch"], state.info["facts"]["sketch_size"])
         return [self._verdict(ink, _preview(candidate)) for candidate in candidates]
 
@@ -93,7 +93,7 @@ Sees = Literal["images", "html", "sketch"]
 
 class _Kind(NamedTuple):
     information: Information
-    shown: str
+    caption: str
 
 
 KINDS: Mapping[str, _Kind] = {
@@ -104,14 +104,14 @@ KINDS: Mapping[str, _Kind] = {
 
 
 class PageJudge:
-    """A language model that scores a page 0-10, given as 0-1, with a critique.
+    """A language model that scores a page 0-10, scaled to 0-1, with a critique.
 
     Args:
         model: A litellm name or an object with `complete`.
-        sees: `images` or `html`, the reference beside the page; or `sketch`, no reference.
-        screenshot: Renders any HTML to a picture.
-        temperature: Of the judge.
-        max_tokens: Of an answer.
+        sees: `images` or `html` shows the reference and the page. `sketch` shows the sketch and the page.
+        screenshot: Renders HTML to a picture.
+        temperature: Sampling temperature of the judge.
+        max_tokens: Maximum length of an answer.
     """
 
     needs_preview = True
@@ -137,19 +137,19 @@ class PageJudge:
 
     @property
     def identity(self) -> str:
-        """Names all that its verdicts depend on."""
+        """Everything its verdicts depend on."""
         sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
         return f"{identity_of(self.model)} page judge sees={self.sees} prompts={PROMPTS.digest(['score'])} {sampling}"
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Ask about each candidate by itself."""
+        """Ask about each candidate separately."""
         return [self._verdict(state, _preview(candidate)) for candidate in candidates]
 
     def _verdict(self, state: State, preview: State) -> Verdict:
         failure = _failure(preview)
         if failure:
             return Verdict(FAILED, failure)
-        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].shown)
+        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].caption)
         messages = [
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": self._content(prompt.user, state, preview)},
@@ -157,15 +157,15 @@ class PageJudge:
         text = self.model.complete(messages, temperature=self._temperature, max_tokens=self._max_tokens).text
         score = read_score(text)
         if score is None:
-            said = f'expected a line "Score: n" with a number from 0 to 10 from the judge, got {text[:200]!r}'
-            return Verdict(-math.inf, said, details={"error_kind": "malformed"})
+            critique = f'expected a line "Score: n" with a number from 0 to 10 from the judge, got {text[:200]!r}'
+            return Verdict(-math.inf, critique, details={"error_kind": "malformed"})
         return Verdict(score, read_critique(text, "score"))
 
-    def _content(self, asked: str, state: State, preview: State) -> Any:
+    def _content(self, prompt_text: str, state: State, preview: State) -> Any:
         html = preview.info["page"]["html"]
         if self.sees == "html":
             reference = _gold(preview)["reference"]["html"]
-            return f"{asked}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
+            return f"{prompt_text}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
         if self.sees == "images":
             first = self._screenshot(_gold(preview)["reference"]["html"])
         else:
@@ -174,16 +174,16 @@ class PageJudge:
         second = self._screenshot(html)
         if first is None or second is None:
             raise ValueError("expected both pages to be rendered, got none; run it again")
-        return [{"type": "text", "text": asked}, image_part(first), image_part(second)]
+        return [{"type": "text", "text": prompt_text}, image_part(first), image_part(second)]
 
 
 def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:
-    """Score by a part of the true score: `reference:layout`, `:text_iou`, `:image_iou`; see `ReferenceVerifier`."""
+    """Score by a part of the true score: `reference:layout`, `:text_iou`, `:image_iou`. See `ReferenceVerifier`."""
     return ReferenceVerifier(part)
 
 
 def page_judge(env: gym.Env[Any, Any], argument: str = "", **options: Any) -> PageJudge:
-    """Let a language model compare the drawn page with the sketch; `<sees>` and more: see `PageJudge`."""
+    """Let a language model compare the page with the reference or the sketch: `page-judge:<sees>:<model>`."""
     sees, _, model = argument.partition(":")
     return PageJudge(model, sees, env.get_wrapper_attr("screenshot"), **options)  # type: ignore[arg-type]
 

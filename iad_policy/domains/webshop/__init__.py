@@ -1,1 +1,1 @@
-"""The shop: rule-based agent, proxy verifier, and how both read instructions and pages."""
+"""The shop: rule-based agent, proxy verifier, and the code with which both read instructions and pages."""

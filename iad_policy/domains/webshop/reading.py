@@ -1,6 +1,6 @@
-"""What an instruction asks for and what a shop page offers, read from what an agent may see.
+"""Reads shop instructions and pages, using only what an agent may see.
 
-The keyless agent and the proxy verifier of `IAD/WebShop-v0` share this reading: words, no gold.
+The rule-based agent and the proxy verifier of `IAD/WebShop-v0` share this code. It uses words only, no gold.
 """
 
 import math
@@ -24,21 +24,21 @@ _FILLER_WORDS = """
     brother mother father friend help hoping hope if all only our us d s t ll ve
 """
 _FILLER = frozenset(_FILLER_WORDS.split())
-"""Words that say nothing of the product."""
+"""Words that say nothing about the product."""
 
 
-TELLING_PAGES = ("description", "features")
-"""Sub pages that say something of the product; reviews are always empty."""
+FACT_PAGES = ("description", "features")
+"""Sub pages with facts about the product. Reviews are always empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShopInstruction:
-    """An instruction, read.
+    """A parsed instruction.
 
     Attributes:
         words: Its content words in order, each once.
-        text: Its words as one text, to look phrases up in.
-        price_limit: In dollars; infinite where none is named.
+        text: Its words as one text, in which phrases are looked up.
+        price_limit: Price limit in dollars. Infinite if there is none.
     """
 
     words: tuple[str, ...]
@@ -46,12 +46,12 @@ class ShopInstruction:
     price_limit: float
 
     def names(self, phrase: str) -> bool:
-        """Say whether the instruction contains a phrase, word for word."""
-        said = plain(phrase)
-        return said != "" and f" {said} " in self.text
+        """Return whether the instruction contains a phrase, word for word."""
+        words = plain(phrase)
+        return words != "" and f" {words} " in self.text
 
     def coverage(self, words: Iterable[str]) -> float:
-        """Return which share of the content words is among `words`."""
+        """Return the share of the content words that is among `words`."""
         if not self.words:
             return 0.0
         there = set(words)
@@ -60,7 +60,7 @@ class ShopInstruction:
 
 @lru_cache(maxsize=4096)
 def read_instruction(instruction: str) -> ShopInstruction:
-    """Read an instruction: content words and price limit."""
+    """Parse an instruction into content words and a price limit."""
     lowered = instruction.lower()
     amounts = [float(dollars or amount) for dollars, amount in _LIMIT.findall(lowered)]
     words = words_of(_LIMIT.sub(" ", lowered))
@@ -70,12 +70,12 @@ def read_instruction(instruction: str) -> ShopInstruction:
 
 @lru_cache(maxsize=16_384)
 def words_of(text: str) -> tuple[str, ...]:
-    """Return a text's words in lower case, plurals cut to the singular."""
+    """Return a text's words in lower case, with plurals cut to the singular."""
     return tuple(_singular(word) for word in _WORD.findall(text.lower().replace("'s", "")))
 
 
 def plain(text: str) -> str:
-    """Return a text's words as `words_of` has them, joined by blanks."""
+    """Return the words of `words_of`, joined by blanks."""
     return " ".join(words_of(text))
 
 
@@ -84,29 +84,29 @@ def _singular(word: str) -> str:
 
 
 def price_fits(price_text: str, limit: float) -> bool:
-    """Say whether the lowest price that a page shows is within a limit; True where it shows none."""
+    """Return whether the lowest price on a page is within a limit. It is True if there is no price."""
     prices = [float(price) for price in _MONEY.findall(price_text)]
     return not prices or min(prices) <= limit
 
 
-def wanted_values(options: Mapping[str, Sequence[str]], wanted: ShopInstruction) -> dict[str, str]:
-    """Return, for each option of a product, the value that the instruction names; the longest of several."""
+def wanted_values(options: Mapping[str, Sequence[str]], instruction: ShopInstruction) -> dict[str, str]:
+    """Return, for each option of a product, the value that the instruction names, or the longest of several."""
     named: dict[str, str] = {}
     for name, values in options.items():
-        spoken = [value for value in values if wanted.names(value)]
-        if spoken:
-            named[name] = max(spoken, key=lambda value: len(plain(value)))
+        named_values = [value for value in values if instruction.names(value)]
+        if named_values:
+            named[name] = max(named_values, key=lambda value: len(plain(value)))
     return named
 
 
 def page_of(state: State) -> Mapping[str, Any]:
-    """Return the page an agent is on, as data."""
+    """Return the agent's current page as data."""
     page: Mapping[str, Any] = state.info["page"]
     return page
 
 
 def item_of(state: State) -> Mapping[str, Any] | None:
-    """Return the product page that the agent is on, or whose sub page it is on; None elsewhere."""
+    """Return the product page of a state, or that of the sub page's product. Elsewhere return None."""
     page = page_of(state)
     if page["kind"] == "item":
         return page
@@ -120,14 +120,14 @@ def item_of(state: State) -> Mapping[str, Any] | None:
 
 
 def lines_read(state: State, asin: str) -> list[str]:
-    """Return the lines of a product's sub pages that were opened on the way to a state, itself included."""
+    """Return the lines of a product's sub pages that were opened so far, including the current one."""
     return [line for page in _sub_pages(state, asin) for line in page["lines"]]
 
 
 def unread(state: State, asin: str) -> list[str]:
-    """Return which of a product's telling sub pages were not opened on the way to a state."""
+    """Return the product's sub pages with facts that were not opened so far."""
     opened = {page["kind"] for page in _sub_pages(state, asin)}
-    return [kind for kind in TELLING_PAGES if kind not in opened]
+    return [kind for kind in FACT_PAGES if kind not in opened]
 
 
 def _sub_pages(state: State, asin: str) -> list[Mapping[str, Any]]:
@@ -136,6 +136,6 @@ def _sub_pages(state: State, asin: str) -> list[Mapping[str, Any]]:
 
 
 def visited(state: State) -> frozenset[str]:
-    """Return the ids of the products whose pages were opened on the way to a state."""
+    """Return the ids of the products whose pages were opened so far."""
     pages = [turn.info.get("page", {}) for turn in state.history]
     return frozenset(page["asin"] for page in pages if "asin" in page)

@@ -1,7 +1,6 @@
-"""Attempts in simulation, put into words: what an agent is told of them, and how that is read back.
+"""Simulated attempts as text: what the agent is given about them, and how that text is read again.
 
-The words are for a language model; what stands on the lines `Actions`, `Plan` and `Verdict` can be read by an agent
-without one too.
+The text is for a language model. An agent without one can read the lines `Actions`, `Plan` and `Verdict`.
 """
 
 import json
@@ -18,9 +17,9 @@ from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.types import Candidate, State, score
 
 REAL = "What comes now is real and counts."
-"""Stands above what is told for the one execution after the attempts."""
+"""First line of the text that the agent gets for the real execution."""
 PASSING_SCORE = 0.5
-"""Of an attempt at whose end the verifier only gives a score."""
+"""Score from which an attempt passes if the verifier gives only a score."""
 SEEN_CHARS = 400
 ACTIONS_CHARS = 12_000
 _ACTIONS = re.compile(r"^(Actions|Plan, actions) (\d+)-\d+: (\[.*\])$", re.MULTILINE)
@@ -31,8 +30,8 @@ class Attempt:
     """One simulated attempt.
 
     Attributes:
-        rollout: What was simulated; empty where the budget ended before.
-        evaluation: The evaluator's words; empty without any.
+        rollout: The simulated steps. Empty if the budget ended before them.
+        evaluation: The evaluator's text. Empty if there is none.
     """
 
     rollout: Rollout
@@ -40,16 +39,16 @@ class Attempt:
 
     @property
     def first(self) -> Candidate | None:
-        """Its first candidate, proposed in the real state; None where not even that was granted."""
+        """Its first candidate, proposed in the real state, or None if not even that was granted."""
         return next(iter(self.rollout.candidates), self.rollout.untried)
 
     @property
     def has_passed(self) -> bool:
-        """Whether the evaluator says that it succeeded."""
+        """Whether the evaluator says that the attempt succeeded."""
         return passes(self.evaluation) is True
 
-    def told(self, number: int) -> str:
-        """Return what is told of it: what was done, what was seen at the end, how it was evaluated."""
+    def as_text(self, number: int) -> str:
+        """Return the attempt as text: its actions, its last observation, and its evaluation."""
         done = len(self.rollout.start.history)
         actions = [turn.action for turn in self.rollout.end.history[done:]]
         lines = [f"Attempt {number}, simulated", steps("Actions", actions, done)]
@@ -58,11 +57,11 @@ class Attempt:
 
 
 class Steps(NamedTuple):
-    """Actions that stand in a text.
+    """Actions read from a text.
 
     Attributes:
         n_before: How many actions of the episode come before the first of them.
-        actions: In order.
+        actions: The actions, in order.
     """
 
     n_before: int
@@ -70,24 +69,25 @@ class Steps(NamedTuple):
 
 
 def steps(label: str, actions: Sequence[Any], n_before: int) -> str:
-    """Return a line that names actions by their place in the episode; a very long one is shortened, unreadably."""
+    """Return a line that lists actions with their numbers in the episode. A very long line is cut and not readable."""
     if not actions:
         return f"{label}: none"
-    said = json.dumps([encode(action) for action in actions], ensure_ascii=False)
-    said = said if len(said) <= ACTIONS_CHARS else f"{said[:ACTIONS_CHARS]}..."
-    return f"{label} {n_before + 1}-{n_before + len(actions)}: {said}"
+    content = json.dumps([encode(action) for action in actions], ensure_ascii=False)
+    content = content if len(content) <= ACTIONS_CHARS else f"{content[:ACTIONS_CHARS]}..."
+    return f"{label} {n_before + 1}-{n_before + len(actions)}: {content}"
 
 
 def passes(evaluation: str) -> bool | None:
-    """Return whether an evaluation says `pass` or `fail`; None where it can't be read."""
-    said = read_choice(evaluation, "verdict", ("pass(?:e[ds])?", "fail(?:ed|s|ure)?"))
-    return None if said is None else said.startswith("pass")
+    """Return whether an evaluation says `pass` or `fail`, or None if it can't be read."""
+    content = read_choice(evaluation, "verdict", ("pass(?:e[ds])?", "fail(?:ed|s|ure)?"))
+    return None if content is None else content.startswith("pass")
 
 
 def evaluation_of(candidate: Candidate) -> str:
     """Return an evaluation without a model, from the verdict on the attempt's last action.
 
-    It passes where the verdict says so; where that says neither, if the episode is over there and scored high enough.
+    It passes if the verdict says so. If the verdict does not say, it passes if the episode is over with a high enough
+    score.
     """
     verdict, preview = candidate.verdict, candidate.preview
     if verdict is None:
@@ -96,13 +96,13 @@ def evaluation_of(candidate: Candidate) -> str:
     has_passed = verdict.passed if verdict.passed is not None else is_over and score(candidate) >= PASSING_SCORE
     cause = " ".join(verdict.critique.split()) or "The verifier says no more."
     suggestion = "Do the same." if has_passed else "Do something else." if is_over else "Go on to the end."
-    said = "pass" if has_passed else "fail"
-    return f"Verdict: {said}\nCause: {cause}\nSuggestion: {suggestion}\nScore: {score(candidate):.4g}"
+    word = "pass" if has_passed else "fail"
+    return f"Verdict: {word}\nCause: {cause}\nSuggestion: {suggestion}\nScore: {score(candidate):.4g}"
 
 
-def summary_of(told: Iterable[str]) -> str:
-    """Return a summary without a model: the best-scored attempt that passed as the plan, and what was said of each."""
-    texts = list(told)
+def summary_of(attempts: Iterable[str]) -> str:
+    """Return a summary without a model: the text of every attempt, and the best attempt that passed as the plan."""
+    texts = list(attempts)
     passed = [text for text in texts if passes(text) and _read(text, "Actions")]
     lines = ["What was tried:", *(f"- {text}" for text in texts)]
     if passed:
@@ -114,7 +114,7 @@ def summary_of(told: Iterable[str]) -> str:
 
 
 def plan_of(notes: Iterable[str]) -> Steps | None:
-    """Return what the notes of the real execution say to do: their plan, else what an attempt did that passed."""
+    """Return the plan in the notes of the real execution, or else the actions of an attempt that passed."""
     for note in reversed([note for note in notes if REAL in note]):
         found = _read(note, "Plan, actions")
         if found is not None:

@@ -1,4 +1,4 @@
-"""How a tree grows: the iterations that Monte-Carlo searches share, and what all searches ask of a node."""
+"""Expansion of search trees: the iterations of Monte-Carlo searches, and the requests that all searches make."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,25 +11,24 @@ from iad_policy.strategies.building_blocks.tree import Edge, Node, SelectionScor
 from iad_policy.types import Candidate, State, score
 
 Ranking: TypeAlias = Callable[[State, list[Candidate]], Asking[list[Candidate]]]
-"""Puts the actions of a state in the order in which they are first visited, the best first."""
+"""Returns the actions of a state in the order of their first visits, the best first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchConfig:
-    """What tells the Monte-Carlo searches apart.
+    """The differences between the Monte-Carlo searches.
 
     Attributes:
-        selection_score: Which of the visited actions of a node is visited next.
-        ranking: In which order they are visited first.
-        decide: How a rollout goes on where the tree ends.
-        width: How many proposals a node is expanded with.
-        root_width: Likewise for the root.
-        depth: Actions of a rollout, those in the tree included.
-        draws: Outcomes kept of one action where the environment is random.
-        temperature: Of proposals.
-        notes: Told to the agent with every proposal; may grow while the search goes on.
-        at_depth: What a rollout is worth that is `depth` actions long and did not end the episode; None asks the
-            verifier there too.
+        selection_score: Score that decides which visited action of a node is visited next.
+        ranking: Order in which the actions are visited first.
+        decide: Rule that continues a rollout below the tree.
+        width: Number of proposals that expand a node.
+        root_width: Number of proposals that expand the root.
+        depth: Maximum number of actions of a rollout, including those in the tree.
+        draws: Number of outcomes kept per action if the environment is random.
+        temperature: Temperature of proposals.
+        notes: Notes given to the agent with every proposal. They may grow during the search.
+        at_depth: Value of a rollout with `depth` actions that did not end the episode. None asks the verifier.
     """
 
     selection_score: SelectionScore
@@ -45,14 +44,13 @@ class SearchConfig:
 
 
 def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
-    """Select, expand, play to the end, and back up what that was worth.
+    """Select, expand, simulate to the end, and back up the value.
 
-    The way down ends where a node has no actions yet: it is expanded, its best-ranked action is taken, and the rollout
-    goes on from there. A node where the episode is over, or from which no action is known, is worth what it was worth
-    before.
+    The path down ends at a node without actions. That node is expanded, its best-ranked action is taken, and the
+    rollout continues from there. A node where the episode is over, or for which no action is known, keeps its value.
 
     Returns:
-        The rollout from the root, with its worth as value; None where nothing can be done at the root.
+        The rollout from the root with its value, or None if there is nothing to do at the root.
     """
     node = tree.root
     is_within = True
@@ -63,15 +61,15 @@ def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
         if not node.edges:
             break
         node = yield from outcome(selected(node, config.selection_score), config.draws)
-    rollout = tree.way_to(node)
+    rollout = tree.path_to(node)
     if not rollout.candidates:
         return None
-    rollout = node.ended or (yield from _played(node, rollout, config))
+    rollout = node.ended or (yield from _simulated(node, rollout, config))
     back_up(node.edges_above(), rollout.value)
     return rollout
 
 
-def _played(node: Node, rollout: Rollout, config: SearchConfig) -> Asking[Rollout]:
+def _simulated(node: Node, rollout: Rollout, config: SearchConfig) -> Asking[Rollout]:
     is_end = node.state.done or node.is_expanded or len(rollout) >= config.depth
     if not is_end:
         rollout = yield from roll_on(rollout, depth=config.depth, decide=config.decide)
@@ -87,14 +85,14 @@ def _played(node: Node, rollout: Rollout, config: SearchConfig) -> Asking[Rollou
 def _expand(tree: Tree, node: Node, config: SearchConfig) -> Asking[None]:
     n = config.width if node.by else config.root_width
     counted = yield from proposed(tree, node, n, temperature=config.temperature, notes=config.notes)
-    node.consider([candidate for candidate, _ in counted])  # known even if the budget ends with the ranking
+    node.consider([candidate for candidate, _ in counted])  # kept even if the budget ends during the ranking
     node.consider((yield from config.ranking(node.state, [edge.candidate for edge in node.edges])))
 
 
 def proposed(
     tree: Tree, node: Node, n: int, *, temperature: float | None, notes: Sequence[str] = ()
 ) -> Asking[list[tuple[Candidate, int]]]:
-    """Propose at a node; returns each different action once, in order, with how often it was proposed."""
+    """Propose at a node, and return each different action once, in order, with its number of proposals."""
     candidates = yield from Propose(node.state.noted(*notes) if notes else node.state, n, temperature=temperature)
     if node is tree.root:
         tree.proposed = (*tree.proposed, *candidates)
@@ -107,7 +105,7 @@ def proposed(
 
 
 def outcome(edge: Edge, draws: int = 1) -> Asking[Node]:
-    """Return where an action leads at this visit: where the environment is random, `draws` outcomes take turns."""
+    """Return the result of an action at this visit. In a random environment, `draws` outcomes take turns."""
     draw = edge.n % draws if edge.node.state.is_random else 0
     if draw >= len(edge.draws):
         edge.add_child((yield from Simulate(edge.node.state, edge.candidate, len(edge.draws))))
@@ -115,20 +113,21 @@ def outcome(edge: Edge, draws: int = 1) -> Asking[Node]:
 
 
 def ranked(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
-    """Order candidates by repeated best-removal: the ranker names the best of those left, K - 1 times.
+    """Order candidates by asking the ranker for the best of those left, K - 1 times.
 
-    Those it can't be asked about any more, as the budget is spent, follow by their verdicts.
+    When the budget is spent, the remaining ones follow in the order of their verdicts.
     """
     left, order = list(candidates), list[Candidate]()
     while len(left) > 1:
         try:
-            said = yield from Ask("ranker", at, tuple(left))
+            answer = yield from Ask("ranker", at, tuple(left))
         except BudgetExhausted:
             left.sort(key=score, reverse=True)
             break
-        if not said.isdecimal() or int(said) >= len(left):
+        if not answer.isdecimal() or int(answer) >= len(left):
             raise ContractError(
-                f"expected the ranker to answer with a place from 0 to {len(left) - 1}, got {said!r:.80}"
+                f"expected the ranker to answer with an index from 0 to {len(left) - 1}, got {answer!r:.80}; "
+                "return one of these"
             )
-        order.append(left.pop(int(said)))
+        order.append(left.pop(int(answer)))
     return order + left

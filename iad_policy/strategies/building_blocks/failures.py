@@ -1,4 +1,4 @@
-"""What went wrong when an action was simulated, in the environment's own words: it knows no gold."""
+"""Errors of simulated actions, in the environment's own words and without gold."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,10 @@ from iad_policy.types import State
 
 
 def failure_of(state: State) -> str:
-    """Return the error that the action which led to a state met; "" where it met none.
+    """Return the error of the action that led to a state, or "" if there was none.
 
     It is read from `info`: an invalid action's complaint, a finding of severity `error`, a page that could not be
-    rendered, a command's exit status; and from the observation where nothing says more.
+    rendered, or a command's exit status. The observation is used if an invalid action has no complaint.
     """
     facts: Mapping[str, Any] = state.info.get("facts") or {}
     page: Mapping[str, Any] = state.info.get("page") or {}

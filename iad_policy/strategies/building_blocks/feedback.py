@@ -1,9 +1,9 @@
-"""Feedback forms: what an agent is told of its best and worst candidates before it proposes again.
+"""Feedback forms: what an agent is given about its best and worst candidates before it proposes again.
 
-A form is a generator too: most ask nothing, judge text asks the critic. An agent that is no language model reads
-`Feedback.best` and `.worst`; their verdicts are left out, so only the scalar form shows a score.
+A form is a generator too. Most make no request, and judge text asks the critic. Agents that are not language models
+read `Feedback.best` and `.worst`. Their verdicts are removed, so only the scalar form shows a score.
 
-How much of a candidate and of the critic's text is shown can stand in the form's name, in tokens: `best-worst:300`,
+The form's name may limit how much of a candidate and of the critic's text is shown, in tokens: `best-worst:300`,
 `best-worst-judge:300:100`.
 """
 
@@ -19,14 +19,14 @@ from iad_policy.types import Candidate, Feedback, State
 FeedbackForm = Callable[[State, Candidate, Candidate | None], Asking[Feedback | None]]
 
 SHOWN_TOKENS = 300
-"""Of a best or worst candidate (arXiv 2504.01931 v2 shows 200-300)."""
+"""Tokens shown of a best or worst candidate (arXiv 2504.01931 v2 shows 200-300)."""
 CRITIQUE_TOKENS = 100
-"""Of the judge's text."""
+"""Tokens shown of the judge's text."""
 CHARS_PER_TOKEN = 4
 
 
-def told(feedback: Feedback | None) -> str:
-    """Return what tells feedbacks apart: the text, and what it leaves out of the candidates it shows."""
+def fingerprint(feedback: Feedback | None) -> str:
+    """Return what distinguishes feedbacks: the text, and the full candidates that it may show only in part."""
     if feedback is None:
         return ""
     shown = [one.key or one.error for one in (feedback.best, feedback.worst) if one is not None]
@@ -34,13 +34,13 @@ def told(feedback: Feedback | None) -> str:
 
 
 def truncated(text: str, n_tokens: int) -> str:
-    """Return the head of a text, in tokens of four characters: needs no tokenizer."""
+    """Return the start of a text, in tokens of four characters. No tokenizer is needed."""
     limit = n_tokens * CHARS_PER_TOKEN
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def no_feedback(here: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
-    """Tell nothing: the next proposal is independent of the ones before."""
+    """Give no feedback, so that the next proposal is independent of the earlier ones."""
     yield from ()
     return None
 
@@ -48,7 +48,7 @@ def no_feedback(here: State, best: Candidate, worst: Candidate | None) -> Asking
 def scalar(
     here: State, best: Candidate, worst: Candidate | None, *, shown_tokens: int = SHOWN_TOKENS
 ) -> Asking[Feedback | None]:
-    """Tell the incumbent and its score."""
+    """Show the incumbent and its score."""
     yield from ()
     return Feedback(f"{_block('Best', best, shown_tokens)}\nScore: {best.score:.4g}", best=best.shown())
 
@@ -56,7 +56,7 @@ def scalar(
 def best_and_worst(
     here: State, best: Candidate, worst: Candidate | None, *, shown_tokens: int = SHOWN_TOKENS
 ) -> Asking[Feedback | None]:
-    """Tell the best and the worst candidate (eqs 3-5 of arXiv 2504.01931 v2); the best alone while it is the only."""
+    """Show the best and the worst candidate (eqs 3-5 of arXiv 2504.01931 v2), or the best if there is only one."""
     yield from ()
     return _best_and_worst(best, worst, "", shown_tokens)
 
@@ -69,7 +69,7 @@ def judge_text(
     shown_tokens: int = SHOWN_TOKENS,
     critique_tokens: int = CRITIQUE_TOKENS,
 ) -> Asking[Feedback | None]:
-    """Tell the incumbent and what the critic says of it."""
+    """Show the incumbent and the critic's text about it."""
     critique = truncated((yield from Ask("critic", here, best)), critique_tokens)
     return Feedback(f"{_block('Best', best, shown_tokens)}\nReview: {critique}", best=best.shown(), critique=critique)
 
@@ -82,15 +82,15 @@ def best_worst_and_judge_text(
     shown_tokens: int = SHOWN_TOKENS,
     critique_tokens: int = CRITIQUE_TOKENS,
 ) -> Asking[Feedback | None]:
-    """Tell best, worst and what the critic says of the best: the papers' IAD-fb."""
+    """Show best, worst and the critic's text about the best: the papers' IAD-fb."""
     critique = truncated((yield from Ask("critic", here, best)), critique_tokens)
     return _best_and_worst(best, worst, critique, shown_tokens)
 
 
 def about_last(last: Candidate, *said: tuple[str, str]) -> Feedback:
-    """Tell the last answer, and under a label each what is said of it: for methods that always revise the last one.
+    """Show the last answer and labelled texts about it, for methods that always revise the last answer.
 
-    Agents that are no language models read `Feedback.best` as what is to be revised, whether it is the best or not.
+    Agents that are not language models read `Feedback.best` as the answer to revise, whether it is the best or not.
     """
     shown = [(label, truncated(text, CRITIQUE_TOKENS)) for label, text in said if text]
     blocks = [f"Last: {truncated(last.error or str(last.action), SHOWN_TOKENS)}", *map(": ".join, shown)]
@@ -110,8 +110,8 @@ def load_feedback(name: str) -> FeedbackForm:
     """Return a feedback form by name: `<form>[:<shown tokens>[:<critique tokens>]]`.
 
     Raises:
-        UnknownName: No such form.
-        ValueError: A length that is no whole number of 1 or more, or one that the form has no use for.
+        UnknownName: There is no such form.
+        ValueError: A length is not a whole number of 1 or more, or the form does not use it.
     """
     kind, *lengths = name.split(":")
     if kind not in FORMS:

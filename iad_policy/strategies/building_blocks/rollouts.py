@@ -1,7 +1,7 @@
-"""Simulated episodes: how methods that look ahead make, score and commit them.
+"""Simulated episodes: how lookahead methods create, score and commit them.
 
-A value is a verdict: what the chosen verifier says of the last action of a rollout, which is the true reward only under
-the label `oracle`.
+A value is a verdict: the verifier's score of the last action of a rollout. It is the true reward only under the label
+`oracle`.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -15,9 +15,9 @@ from iad_policy.requests import All, Asking, Commit, Propose, Request, Simulate,
 from iad_policy.types import Candidate, State, score
 
 Decide: TypeAlias = Callable[[State], Asking[Candidate]]
-"""How one step is decided, for rollouts that take more than the agent's first answer."""
+"""Decides one step of a rollout."""
 DEPTH = 50
-"""Steps of a simulated episode at most, where the environment has no limit of its own."""
+"""Maximum number of steps of a simulated episode, if the environment does not end it earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Rollout:
     """A sequence of simulated steps.
 
     Attributes:
-        start: Where it begins.
-        candidates: What was done, first to last.
+        start: The state where it begins.
+        candidates: The actions, in order.
         states: The simulated state after each of them.
-        value: What the verifier says of the last step, in [0, 1]; NaN before it was asked.
-        untried: What was proposed at the end and not simulated any more, as the budget was spent.
+        value: The verifier's value of the last step, in [0, 1]. NaN before the verifier was asked.
+        untried: A last proposal that was not simulated, as the budget was spent.
     """
 
     start: State
@@ -57,23 +57,23 @@ class Rollout:
 
 
 def value_of(candidate: Candidate) -> float:
-    """Return a verdict's score as a value in [0, 1]: 0 for what failed or was not verified."""
+    """Return a verdict's score as a value in [0, 1]. It is 0 for candidates that failed or were not verified."""
     return min(1.0, max(0.0, score(candidate)))
 
 
 def roll_out(
     start: State, *, depth: float = float("inf"), temperature: float | None = None, decide: Decide | None = None
 ) -> Asking[Rollout]:
-    """Decide and simulate, one action at a time, until the episode is over there or `depth` actions were taken.
+    """Decide and simulate, one action at a time, until the simulated episode is over or has `depth` actions.
 
-    A step is decided by `decide`, or is the agent's first answer. When the budget is spent on the way, what there is so
-    far is returned.
+    A step is decided by `decide`, or is the agent's first answer. When the budget is spent, the rollout so far is
+    returned.
     """
     return (yield from roll_on(Rollout(start), depth=depth, decide=decide or first_answer(temperature)))
 
 
 def roll_on(rollout: Rollout, *, depth: float, decide: Decide) -> Asking[Rollout]:
-    """Go on with a rollout as `roll_out` does; its steps so far count in `depth`."""
+    """Continue a rollout as `roll_out` does. Its existing steps count in `depth`."""
     with suppress(BudgetExhausted):
         while len(rollout) < depth and not rollout.end.done:
             candidate = yield from decide(rollout.end)
@@ -84,7 +84,7 @@ def roll_on(rollout: Rollout, *, depth: float, decide: Decide) -> Asking[Rollout
 
 
 def first_answer(temperature: float | None = None) -> Decide:
-    """Return the way to decide that takes the agent's first answer."""
+    """Return a rule that takes the agent's first answer."""
 
     def decide(at: State) -> Asking[Candidate]:
         (candidate,) = yield from Propose(at, 1, temperature=temperature)
@@ -94,33 +94,33 @@ def first_answer(temperature: float | None = None) -> Decide:
 
 
 def valued(rollout: Rollout) -> Asking[Rollout]:
-    """Ask the verifier about the last step of a rollout, unless it was asked already; an empty one is worth 0.
+    """Value a rollout by the verifier's score of its last step, unless there is a verdict. An empty one has value 0.
 
     Raises:
-        BudgetExhausted: At the yield, as everywhere.
+        BudgetExhausted: The budget is spent. It is raised at the yield, as in all requests.
     """
     last = rollout.last
     if last is None:
         return replace(rollout, value=0.0)
     draw = rollout.end.path[-1].draw if rollout.end.path else 0
-    if last.verdict is None or draw:  # a verdict that is there already was given on draw 0
+    if last.verdict is None or draw:  # an existing verdict was given on draw 0
         (last,) = yield from Verify((rollout.start, *rollout.states)[-2], [last], draw=draw)
     return replace(rollout, candidates=(*rollout.candidates[:-1], last), value=value_of(last))
 
 
 def best_of(rollouts: Sequence[Rollout | None]) -> Asking[Rollout]:
-    """Ask the verifier about each rollout, as far as the budget goes, and return the best-scored; the first of equals.
+    """Ask the verifier about each rollout, as far as the budget goes, and return the best, the first among equals.
 
-    One that came to its end goes before one that did not, and None, which the budget cut before it began, is left out.
+    A finished rollout is preferred to an unfinished one. None, for a rollout cut before it began, is left out.
     """
-    made = [rollout for rollout in rollouts if rollout is not None]
-    asked = yield from All([valued(rollout) for rollout in made])
-    judged = [old if new is None else new for old, new in zip(made, asked, strict=True)]
-    return max(judged, key=lambda one: (one.end.done, float("-inf") if one.last is None else score(one.last)))
+    begun = [rollout for rollout in rollouts if rollout is not None]
+    answers = yield from All([valued(rollout) for rollout in begun])
+    scored = [old if new is None else new for old, new in zip(begun, answers, strict=True)]
+    return max(scored, key=lambda one: (one.end.done, float("-inf") if one.last is None else score(one.last)))
 
 
 def follow(here: State, rollout: Rollout) -> Generator[Request, Any, State]:
-    """Commit a rollout's actions while the real environment answers as its simulation did; return where that leads."""
+    """Commit a rollout's actions while the real environment answers as in the simulation, and return the last state."""
     for candidate, expected in zip(rollout.candidates, rollout.states, strict=True):
         if here.done:
             return here
@@ -133,6 +133,6 @@ def follow(here: State, rollout: Rollout) -> Generator[Request, Any, State]:
 
 
 def finish(here: State, *, temperature: float | None = None, decide: Decide | None = None) -> Asking[None]:
-    """Go on to the end of the episode, step by step by `decide`, or with the agent's first answers."""
+    """Continue to the end of the episode, step by step, by `decide` or with the agent's first answers."""
     while not here.done:
         here = yield from Commit((yield from (decide or first_answer(temperature))(here)))

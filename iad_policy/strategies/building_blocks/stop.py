@@ -1,4 +1,4 @@
-"""When a refining strategy stops before its proposals are used up."""
+"""Stop rules: when a refining strategy stops before its proposals are used up."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,7 +29,7 @@ def score_reached(threshold: float) -> StopRule:
 
 
 def load_stop(name: str) -> StopRule:
-    """Return the rule named `never`, `finalise` or `score:X`."""
+    """Return the stop rule named `never`, `finalise` or `score:X`."""
     if name == "never":
         return never
     if name == "finalise":

@@ -1,6 +1,6 @@
-"""The search tree of methods that look ahead: states, the actions considered there, and their estimated values.
+"""The search tree of lookahead methods: states, the actions considered there, and their estimated values.
 
-The tree asks for nothing. `expansion` grows it; choices, preference pairs and value data are pure functions of it.
+The tree makes no requests. `expansion` grows it. Choices, preference pairs and value targets are pure functions of it.
 """
 
 import math
@@ -14,22 +14,22 @@ from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.types import Candidate, State
 
 Pick = Literal["visits", "value"]
-"""What decides which action of the root is taken: how often it was visited, or what its visits were worth."""
+"""Statistic that decides which action of the root is committed: its visits, or its mean value."""
 SelectionScore = Callable[["Edge"], float]
-"""How strongly an action that was visited asks to be visited again."""
+"""Score of a visited action in selection. The action with the highest score is visited next."""
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """An action considered in a state; equal actions (`Candidate.key`) are one edge.
+    """An action considered in a state. Equal actions (`Candidate.key`) are one edge.
 
     Attributes:
-        node: Where it was considered.
+        node: The node where it was considered.
         candidate: The action, with its verdict if the verifier was asked.
-        rank: Its place in the ranking as a value in [0, 1]: 1 for the best.
-        n: How often it was visited: N(h, a).
-        q: The mean of what its visits were worth, 0 before the first: Q(h, a).
-        draws: What it leads to, by draw; draws that come to the same share one node.
+        rank: Its place in the ranking as a value in [0, 1], where the best has 1.
+        n: Number of visits, N(h, a).
+        q: Mean value of its visits, Q(h, a). 0 before the first.
+        draws: Its outcomes by draw. Draws with the same outcome share one node.
     """
 
     node: "Node"
@@ -41,16 +41,16 @@ class Edge:
 
     @property
     def children(self) -> list["Node"]:
-        """The different nodes it leads to, in order."""
+        """The different nodes to which it leads, in order."""
         return list(dict.fromkeys(self.draws))
 
-    def visited(self, worth: float) -> None:
-        """Count a visit: N grows by one and Q is the mean over visits (Algorithm 1 of arXiv 2408.07199)."""
-        self.q = (self.q * self.n + worth) / (self.n + 1)
+    def visited(self, value: float) -> None:
+        """Count a visit: N grows by one, and Q is the mean over visits (Algorithm 1 of arXiv 2408.07199)."""
+        self.q = (self.q * self.n + value) / (self.n + 1)
         self.n += 1
 
     def add_child(self, state: State) -> "Node":
-        """Add the next draw; returns its node, which is an earlier draw's where both look the same."""
+        """Add the next draw and return its node, which is an earlier draw's if both look the same."""
         node = next((known for known in self.draws if _looks_like(known.state, state)), None) or Node(state, self)
         self.draws.append(node)
         return node
@@ -61,11 +61,11 @@ class Node:
     """A state and the actions considered there.
 
     Attributes:
-        state: The state; it is simulated, but for the root's.
-        by: The action that led there; None for the root.
-        edges: The actions, best-ranked first; none before the node is expanded.
-        is_expanded: Whether actions were asked for.
-        ended: The rollout that ended here, valued; None before one did.
+        state: The state. It is simulated, except for the root's.
+        by: The action that led there, or None for the root.
+        edges: The actions, best-ranked first. Empty before the node is expanded.
+        is_expanded: Whether actions were proposed.
+        ended: The valued rollout that ended here, or None before there is one.
     """
 
     state: State
@@ -76,16 +76,16 @@ class Node:
 
     @property
     def n(self) -> int:
-        """How often a visit went on from here: N(h), the sum over actions."""
+        """Number of visits to its actions, N(h)."""
         return sum(edge.n for edge in self.edges)
 
     @property
     def depth(self) -> int:
-        """How many actions lead here from the root."""
+        """Number of actions from the root."""
         return len(self.edges_above())
 
     def edges_above(self) -> list[Edge]:
-        """The actions that lead here, the root's first."""
+        """The actions on the path from the root, in order."""
         above: list[Edge] = []
         edge = self.by
         while edge is not None:
@@ -94,7 +94,7 @@ class Node:
         return above[::-1]
 
     def consider(self, candidates: Sequence[Candidate]) -> None:
-        """Make these the node's actions, best-ranked first: rank values (K - place) / (K - 1), 1 for an only one."""
+        """Set the node's actions, best-ranked first. Rank values are (K - place) / (K - 1), or 1 for a single one."""
         last = len(candidates) - 1
         self.edges = [
             Edge(self, candidate, (last - place) / last if last else 1.0) for place, candidate in enumerate(candidates)
@@ -106,33 +106,33 @@ class Tree:
     """A tree of simulated states.
 
     Args:
-        here: The committed state: its root.
+        here: The committed state, which is the root.
     """
 
     def __init__(self, here: State) -> None:
         self.root = Node(here)
         self.proposed: tuple[Candidate, ...] = ()
-        """What was proposed at the root: one of it is committed where nothing else is known."""
+        """The proposals at the root. One of them is committed if nothing else is known."""
 
     def nodes(self) -> Iterator[Node]:
-        """All nodes, each after the one it follows from."""
+        """All nodes, parents before their children."""
         todo = [self.root]
         while todo:
             node = todo.pop()
             yield node
             todo.extend(end for edge in reversed(node.edges) for end in reversed(edge.children))
 
-    def way_to(self, node: Node) -> Rollout:
+    def path_to(self, node: Node) -> Rollout:
         """Return the steps from the root to a node."""
         above = node.edges_above()
         states = [edge.node.state for edge in above[1:]] + [node.state] * bool(above)
         return Rollout(self.root.state, tuple(edge.candidate for edge in above), tuple(states))
 
     def chosen(self, pick: Pick = "visits") -> Candidate:
-        """Return the root's action to commit: most visits or highest Q among those visited.
+        """Return the root's action to commit: the one with the most visits or the highest Q among those visited.
 
-        Of equals the other statistic decides, then the ranking. With no visit it is the best-ranked, and with no action
-        the first thing that was proposed.
+        Ties are decided by the other statistic, then by the ranking. Without visits it is the best-ranked action, and
+        without actions the first proposal.
         """
         if not self.root.edges:
             return self.proposed[0]
@@ -153,31 +153,31 @@ def ucb1(c_exp: float) -> SelectionScore:
 
 
 def uct(edge: Edge) -> float:
-    """Return LATS' score: mean value + sqrt(2 ln N_p / N), N_p the visits of the node (arXiv 2310.04406)."""
+    """Return the score of LATS: mean value + sqrt(2 ln N_p / N), where N_p is the node's visits (arXiv 2310.04406)."""
     return edge.q + math.sqrt(2 * math.log(edge.node.n) / edge.n)
 
 
 def selected(node: Node, selection_score: SelectionScore) -> Edge:
-    """Return the action to visit: in order of the ranking while one was never visited, then the highest score."""
+    """Return the action to visit: the first unvisited one in the ranking's order, or else that of the highest score."""
     unvisited = next((edge for edge in node.edges if not edge.n), None)
     return unvisited or max(node.edges, key=selection_score)
 
 
-def back_up(path: Iterable[Edge], worth: float) -> None:
+def back_up(path: Iterable[Edge], value: float) -> None:
     """Tell every action on a path what following it was worth."""
     for edge in path:
-        edge.visited(worth)
+        edge.visited(value)
 
 
 class ActionPreference(NamedTuple):
     """Two actions of one state, of which one is better (arXiv 2408.07199, section 4.2).
 
     Attributes:
-        state: Where both were considered.
+        state: The state in which both were considered.
         chosen: The better action.
-        rejected: The other.
-        margin: By how much: the difference of alpha Q_mcts + (1 - alpha) Q_rank.
-        source: Which statistic by itself prefers the chosen one: the visits' worth, the ranking, or both.
+        rejected: The worse action.
+        margin: Difference of alpha Q_mcts + (1 - alpha) Q_rank.
+        source: Statistic that prefers the chosen action on its own: the visits' value, the ranking, or both.
     """
 
     state: State
@@ -188,13 +188,15 @@ class ActionPreference(NamedTuple):
 
 
 def preference_pairs(tree: Tree, alpha: float = 0.5, theta: float = 0.2) -> list[ActionPreference]:
-    """Return the pairs of actions that the tree tells apart, node by node.
+    """Return the pairs of actions that the tree can order, node by node.
 
-    Only actions that were visited count, and a pair needs |Q_mix(a) - Q_mix(b)| >= theta, as in eq. 10 (Algorithm 1 has
-    >), with Q_mix = alpha Q_mcts + (1 - alpha) Q_rank. `alpha=1` is the paper's ablation without ranking.
+    Only visited actions count, and a pair needs |Q_mix(a) - Q_mix(b)| >= theta, as in eq. 10 (Algorithm 1 has >), with
+    Q_mix = alpha Q_mcts + (1 - alpha) Q_rank. `alpha=1` is the paper's ablation without ranking.
     """
     if not 0.0 <= alpha <= 1.0:
-        raise ValueError(f"expected alpha, the weight of the visits' worth, from 0 to 1, got {alpha}")
+        raise ValueError(
+            f"expected alpha, the weight of the visits' value, from 0 to 1, got {alpha}; the default is 0.5"
+        )
     pairs = []
     for node in tree.nodes():
         explored = [edge for edge in node.edges if edge.n]

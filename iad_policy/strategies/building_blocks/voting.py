@@ -1,6 +1,6 @@
-"""Voting: candidates that are, or come to, the same are one vote each for it, or weigh what they score.
+"""Voting: candidates with the same action or result share their votes or scores.
 
-What failed does not vote, and what came to nothing votes only when nothing else is left; of equals the first seen wins.
+Failed candidates do not vote, and empty results vote only if there is nothing else. Ties go to the first candidate.
 """
 
 import math
@@ -17,12 +17,12 @@ from iad_policy.types import Candidate, State
 
 
 def result_of(state: State) -> str:
-    """Return what names the result of a simulated state: the environment's key, else its observation."""
+    """Return the name of a simulated state's result: the environment's key, or else the observation."""
     return state.key or str(state.observation)
 
 
 def rank_of(state: State) -> int:
-    """Return 0 for a state that an invalid or failed action led to, 1 for one with nothing in it, else 2."""
+    """Return 0 for a state after an invalid or failed action, 1 for an empty result, and 2 for all others."""
     if failure_of(state):
         return 0
     facts: Mapping[str, Any] = state.info.get("facts") or {}
@@ -33,7 +33,7 @@ def majority(candidates: Sequence[Candidate]) -> Candidate:
     """Return the first candidate of the largest group with the same result.
 
     Args:
-        candidates: At least one; those without a preview, and those with an error, only count if there are no others.
+        candidates: At least one candidate. Those with an error or without a preview count only if there are no others.
     """
     seen = [candidate for candidate in candidates if candidate.preview is not None and not candidate.error]
     if not seen:
@@ -45,11 +45,11 @@ def majority(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def heaviest(candidates: Sequence[Candidate]) -> Candidate:
-    """Return the first candidate of the action whose scores add up to most.
+    """Return the first candidate of the action with the highest total score.
 
     Args:
-        candidates: At least one; those that are no action, were not verified or failed to be weigh nothing, and count
-            only if there are no others.
+        candidates: At least one candidate. Those without a usable action or a finite score count only if there are no
+            others.
     """
     weights: dict[str, float] = {}
     for candidate in candidates:
@@ -64,11 +64,11 @@ def _result(candidate: Candidate) -> str:
 
 
 def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:
-    """Simulate the candidates that were not yet, as far as the budget goes, and return the majority's choice."""
-    shown = []
+    """Simulate the candidates without a preview, as far as the budget goes, and return the majority's choice."""
+    previewed = []
     for candidate in candidates:
         if candidate.preview is None and not candidate.error:
             with suppress(BudgetExhausted):
                 candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
-        shown.append(candidate)
-    return majority(shown)
+        previewed.append(candidate)
+    return majority(previewed)

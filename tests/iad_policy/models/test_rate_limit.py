@@ -13,11 +13,11 @@ from tests.iad_policy.models.openai_server import Reply, serving
 
 
 def test_it_lets_so_many_through_at_once() -> None:
-    gate = RateLimit(3)
+    limit = RateLimit(3)
     inside, most, lock = [0], [0], threading.Lock()
 
     def pass_through() -> None:
-        with gate.passed():
+        with limit.slot():
             with lock:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
@@ -35,33 +35,33 @@ def test_it_lets_so_many_through_at_once() -> None:
 
 def test_a_complaint_closes_it_and_halves_it_once_and_answers_open_it_again() -> None:
     now = [0.0]
-    gate = RateLimit(16, clock=lambda: now[0])
-    assert gate.closed_s() == 0
+    limit = RateLimit(16, clock=lambda: now[0])
+    assert limit.blocked_s() == 0
     for _ in range(16):  # all that were under way are told
-        gate.close(5.0)
-    assert (gate.closed_s(), gate.n_allowed) == (5.0, 8.0)
-    gate.close(2.0)
-    assert gate.closed_s() == 5.0
+        limit.block(5.0)
+    assert (limit.blocked_s(), limit.n_allowed) == (5.0, 8.0)
+    limit.block(2.0)
+    assert limit.blocked_s() == 5.0
     now[0] = 5.0
-    assert gate.closed_s() == 0
-    gate.close(1.0)
-    assert gate.n_allowed == 4.0
+    assert limit.blocked_s() == 0
+    limit.block(1.0)
+    assert limit.n_allowed == 4.0
     for _ in range(4):
-        gate.answered()
-    assert 4.8 < gate.n_allowed < 5.1
+        limit.answered()
+    assert 4.8 < limit.n_allowed < 5.1
     for _ in range(1000):
-        gate.answered()
-    assert gate.n_allowed == 16
+        limit.answered()
+    assert limit.n_allowed == 16
 
 
 def test_it_never_closes_for_good() -> None:
     now = [0.0]
-    gate = RateLimit(2, clock=lambda: now[0])
+    limit = RateLimit(2, clock=lambda: now[0])
     for _ in range(10):
-        gate.close(1.0)
+        limit.block(1.0)
         now[0] += 1.0
-    assert gate.n_allowed == 1.0
-    with gate.passed():
+    assert limit.n_allowed == 1.0
+    with limit.slot():
         pass
 
 
@@ -80,12 +80,12 @@ def test_what_one_worker_is_told_holds_for_another() -> None:
 
 def test_a_run_that_is_told_to_stop_waits_no_longer() -> None:
     stopped = threading.Event()
-    gate = RateLimit(1)
-    with use_call(Call(stopped=stopped)), gate.passed():
+    limit = RateLimit(1)
+    with use_call(Call(stopped=stopped)), limit.slot():
         threading.Timer(0.05, stopped.set).start()
         start = time.monotonic()
         with pytest.raises(Interrupted):
             pause(60)
-        with pytest.raises(Interrupted), gate.passed():
+        with pytest.raises(Interrupted), limit.slot():
             raise AssertionError("it was full")
         assert time.monotonic() - start < 30

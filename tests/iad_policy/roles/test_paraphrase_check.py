@@ -14,7 +14,7 @@ from iad_policy.env_defaults import DEFAULTS
 from iad_policy.errors import GoldError
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.roles import TemplateRoles
-from iad_policy.roles.paraphrase_check import as_told, differences, parted
+from iad_policy.roles.paraphrase_check import agent_view, differences, split_task
 from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
 from iad_policy.types import PublicInfo, Turn
 from iad_policy.verifiers import load_verifier
@@ -67,7 +67,7 @@ def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
     inner: Any = env.unwrapped
     for task_id in inner.task_ids[:20]:
         _, info = env.reset(options={"task_id": task_id})
-        task, fixed = parted(info["instruction"])
+        task, fixed = split_task(info["instruction"])
         said = [paraphrase(task, index, task_id) for index in range(4)]
         assert len({task, *said}) == 5
         assert not any(differences(task, one) for one in said)
@@ -109,10 +109,10 @@ def test_what_a_paraphrase_lost_or_added_is_named(original: str, said: str, lost
 
 
 def test_lines_under_a_label_are_not_paraphrased() -> None:
-    task, fixed = parted("How many flights?\nEvidence: a flight is a row\nof trips")
+    task, fixed = split_task("How many flights?\nEvidence: a flight is a row\nof trips")
     assert (task, fixed) == ("How many flights?", ["Evidence: a flight is a row", "of trips"])
-    assert parted("Note: just this") == ("Note: just this", [])
-    assert parted("") == ("", [])
+    assert split_task("Note: just this") == ("Note: just this", [])
+    assert split_task("") == ("", [])
 
 
 def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_changes() -> None:
@@ -127,7 +127,7 @@ def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_ch
     )
     seen = {"text": "Question: How many?\nEvidence: none\n> ", "picture": 7}
     state = State(seen, info, history=(Turn("How many? (again)", "How many?", info),), id="x")
-    told = as_told(state.worded("How many? Tell me: how many?\nEvidence: none"))
+    told = agent_view(state.worded("How many? Tell me: how many?\nEvidence: none"))
     assert told.observation == {"text": "Question: How many? Tell me: how many?\nEvidence: none\n> ", "picture": 7}
     assert told.info["instruction"] == "How many? Tell me: how many?\nEvidence: none"
     assert told.info["page"] == {"question": "How many? Tell me: how many?", "evidence": "none", "rows": ((1,),)}
@@ -137,8 +137,8 @@ def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_ch
     assert told.id == state.id
     with pytest.raises(GoldError):
         told.info.get("reward")
-    assert as_told(state) is state
-    assert as_told(State("a room", {}).worded("Other words")).observation == "a room"
+    assert agent_view(state) is state
+    assert agent_view(State("a room", {}).worded("Other words")).observation == "a room"
 
 
 @pytest.mark.parametrize("name", KEYLESS)

@@ -12,8 +12,8 @@ from iad_policy.strategies.building_blocks.feedback import (
     CHARS_PER_TOKEN,
     FORMS,
     SHOWN_TOKENS,
+    fingerprint,
     load_feedback,
-    told,
     truncated,
 )
 from iad_policy.strategies.building_blocks.stop import load_stop
@@ -106,8 +106,8 @@ def test_a_length_that_makes_no_sense_shows_the_form_s_name(name: str, form: str
 
 def test_feedback_on_different_candidates_is_told_apart_where_its_text_is_the_same() -> None:
     one, other = (Feedback("Best: xxx...", best=Candidate(None, key=key)) for key in ("xxxa", "xxxb"))
-    assert told(one) != told(other)
-    assert told(None) == ""
+    assert fingerprint(one) != fingerprint(other)
+    assert fingerprint(None) == ""
 
 
 def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:

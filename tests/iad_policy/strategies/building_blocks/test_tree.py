@@ -101,7 +101,7 @@ def test_verdicts_come_before_the_ranker_where_they_are_what_it_goes_by() -> Non
 def test_a_ranker_that_names_no_place_is_refused(said: str) -> None:
     ranking = ranked(State("", {}), [letter("a"), letter("b")])
     next(ranking)
-    with pytest.raises(ContractError, match="a place from 0 to 1"):
+    with pytest.raises(ContractError, match="an index from 0 to 1"):
         ranking.send(said)
 
 
