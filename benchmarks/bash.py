@@ -1,6 +1,6 @@
-"""Figures of IAD/InterCodeBash-v0: speed beside the recorded figures of the original, leftovers, and the bundled tasks.
+"""Figures of IAD/InterCodeBash-v0: speed against the original's recorded figures, leftovers, and the bundled tasks.
 
-The recorded baseline is the original, unmodified, through the docker SDK on podman's socket, on a loaded machine.
+The recorded baseline is the unmodified original, through the docker SDK on podman's socket, on a loaded machine.
 """
 
 import os
@@ -20,7 +20,7 @@ from figures import figure, in_fresh_process
 import iad_envs
 from iad_envs.bash.sandbox import open_sandbox
 
-# Milliseconds of the original over containers, medians.
+# Median milliseconds of the original with containers.
 RECORDED_MS = {"create": 9700.0, "reset": 219.0, "step": 225.0, "submit": 1100.0}
 DATA = Path(iad_envs.__file__).parent.parent / "data" / "intercode"
 N_SANDBOXES = 32
@@ -113,20 +113,20 @@ def episode_figures(n: int) -> None:
 
 
 def traces() -> Counter[str]:
-    """How much of each kind that a sandbox could leave on the host there is: processes, mounts, cgroups and files."""
+    """Count what a sandbox could leave on the host, by kind: processes, mounts, cgroups and files."""
     pids = below(os.getpid())
     groups = [path.name for path in Path("/sys/fs/cgroup").glob("**/iad-sandbox-*")]
     return Counter(
         processes=len(pids),
         mounts=Path("/proc/self/mountinfo").read_text().count("\n"),
         files=sum(1 for folder in ("/tmp", "/dev/shm") for _ in Path(folder).glob("iad-sandbox*")),
-        # Their names hold the process that made them: other programs' are not ours.
+        # Their names contain the creating process, so those of other programs are not counted.
         cgroups=sum(any(f"-{pid}-" in name for pid in pids) for name in groups),
     )
 
 
 def below(pid: int) -> list[int]:
-    """A process's descendants."""
+    """Return a process's descendants."""
     found = []
     for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, tasks.read_text().split()):
@@ -135,7 +135,7 @@ def below(pid: int) -> list[int]:
 
 
 def layers_held() -> int:
-    """Mounts that the processes below this one see: layers of states that someone holds, and what lies around them."""
+    """Count the mounts of the processes below this one: layers of states in use, and those around them."""
     total = 0
     for pid in below(os.getpid()):
         with suppress(OSError):
@@ -144,7 +144,7 @@ def layers_held() -> int:
 
 
 def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
-    """The least that is measured within a time: sandboxes made ahead come and go."""
+    """Return the smallest measurement within a time, as sandboxes created in advance come and go."""
     found, end = measure(), time.monotonic() + wait_s
     while time.monotonic() < end:
         time.sleep(0.1)
@@ -153,7 +153,7 @@ def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
 
 
 def leftovers(n_episodes: int) -> None:
-    open_sandbox().close()  # what a process keeps once, whatever comes
+    open_sandbox().close()  # creates what a process keeps once in any case
     before = traces()
     env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
     task_ids = env.task_ids

@@ -1,8 +1,8 @@
-"""Figures of the shop with many products: 100,000 made-up ones, or with --full as many as the original has.
+"""Figures of the shop with many products: 100,000 synthetic ones, or with --full as many as the original has.
 
-Everything is measured as a user meets it: the data are written by `iad data synth`, indexed by `iad index build`, and
-opened by `gym.make` in fresh processes. Queries have the length and the frequency of words of human ones, and no query
-is asked twice. `--keep DIR` keeps data and indexes for the next time.
+Everything is measured as a user gets it: `iad data synth` writes the data, `iad index build` indexes them, and
+`gym.make` opens them in new processes. Queries have the length and word frequencies of human ones, and no query is
+repeated. `--keep DIR` keeps data and indexes for the next run.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def measure(home: Path, full: bool) -> None:
 
 
 class Ran(NamedTuple):
-    """What a command took: time, CPU time of all its processes, and the memory of the largest one so far."""
+    """Cost of a command: time, CPU time of all its processes, and the memory of the largest process so far."""
 
     minutes: float
     cpu_minutes: float
@@ -131,7 +131,7 @@ def run_iad(*arguments: Any) -> Ran:
 
 
 def bundled_recall() -> None:
-    """How often the goal's product is among the first 50 (and 10, and 1), for the instructions of all bundled goals."""
+    """Print how often the goal's product is among the first 50 (and 10, and 1), for all bundled goals' instructions."""
     from webshop_server.catalog import index_text, load_catalog
     from webshop_server.goals import load_goals
     from webshop_server.search import load_engine

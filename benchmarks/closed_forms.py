@@ -1,6 +1,6 @@
-"""What strategies reach with agents whose errors are known, beside what is worked out by hand.
+"""Results of strategies with agents whose error rates are known, compared with values computed by hand.
 
-Run with --full only: by itself it takes a minute or two. `tests/iad_policy/closed_forms.py` has the formulas.
+Run with --full only, as it takes a minute or two. `tests/iad_policy/closed_forms.py` has the formulas.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""What running an evaluation costs: how much of a slow model's time is hidden, and what saving everything adds.
+"""Cost of running an evaluation: how much of a slow model's time is hidden, and what saving everything adds.
 
-The environment is trivial and the model a fake that answers at once, or after 0.5 s; everything else is what a user
+The environment is trivial, and the model is a fake that answers at once or after 0.5 s. Everything else is what a user
 gets: prompts, the call cache, the answer log, budgets, records and the summary.
 """
 
@@ -47,7 +47,7 @@ N_SUMMARISED = 100_000
 
 
 class Corridor(IADEnv[str, int]):
-    """A text environment that answers at once: some steps, then the end."""
+    """A text environment that answers at once. An episode has a fixed number of steps."""
 
     observation_space = UnicodeText(2000)  # type: ignore[assignment]
     action_space = UnicodeText(200)  # type: ignore[assignment]
@@ -58,7 +58,7 @@ class Corridor(IADEnv[str, int]):
 
     @property
     def task_ids(self) -> Sequence[str]:
-        """As many as asked for."""
+        """As many ids as requested."""
         return self._ids
 
     def _task(self, task_id: str) -> str:
@@ -94,12 +94,12 @@ class Corridor(IADEnv[str, int]):
         return action
 
     def irreversible(self, action: str) -> bool:
-        """None is."""
+        """Return False, as every action can be taken back."""
         return False
 
 
 class FakeModel:
-    """Answers after a while; notes every answer in a file, if there is one."""
+    """Answers after a delay, and writes every answer to a file if there is one."""
 
     name = "fake"
 
@@ -123,7 +123,7 @@ class FakeModel:
 
 
 class InstantVerifier:
-    """Scores by the side."""
+    """Scores the action `go[left]` with 1 and all others with 0."""
 
     information: Information = "proxy"
     needs_preview = False
@@ -140,7 +140,7 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
     components = Components(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
     runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: components)
     results = Results(Heading(asked, "proxy", asked.tasks, {}))
-    with RunFolder(folder, runner.config()) as kept:
+    with RunFolder(folder, runner.recorded_config()) as kept:
         for record in runner.episodes(kept):
             results.add(record)
             yield record
@@ -157,14 +157,14 @@ def seconds_of(folder: Path, model: Any, **config: Any) -> float:
 
 
 def throughput(folder: Path) -> None:
-    """How much of the time is the model's."""
+    """Print how much of the time is the model's."""
     ideal_s = math.ceil(N_EPISODES / N_WORKERS) * N_STEPS * ANSWER_S
     wall_s = seconds_of(folder / "slow", FakeModel(ANSWER_S), tasks=N_EPISODES, workers=N_WORKERS)
     figure("throughput_of_ideal", ideal_s / wall_s, "share", target=0.95, better="higher", n=N_EPISODES * N_STEPS)
 
 
 def cost_of_a_candidate(folder: Path) -> None:
-    """What proposing, verifying and keeping a candidate takes where the model takes no time; and not keeping it."""
+    """Print the cost of proposing, verifying and saving a candidate with an instant model, and without saving."""
     n = N_TASKS * N_CANDIDATES
     saved, unsaved = [], []
     for place in range(N_ROUNDS):
@@ -176,7 +176,7 @@ def cost_of_a_candidate(folder: Path) -> None:
 
 
 def seconds_unsaved() -> float:
-    """Wall seconds of the same decisions in a loop of one's own that keeps nothing."""
+    """Return the wall seconds of the same decisions in a hand-written loop that saves nothing."""
     env = Corridor(1, N_TASKS)
     agent = LanguageAgent(FakeModel())
     start = perf_counter()
@@ -188,14 +188,14 @@ def seconds_unsaved() -> float:
 
 
 def overhead_of_a_step(folder: Path) -> None:
-    """What a step of an episode takes where nobody takes any time."""
+    """Print the time of a step if the model and the environment take no time."""
     n = 200
     times = [1e3 / (n * N_STEPS) * seconds_of(folder / f"step{place}", FakeModel(), tasks=n) for place in range(3)]
     figure("runner_overhead_ms", median(times), "ms", target=2.0, n=3 * n * N_STEPS)
 
 
 def redone_after_kill(folder: Path) -> None:
-    """How many answered calls are made again after a kill in the middle."""
+    """Print how many answered calls are repeated after a kill in the middle."""
     ledger = folder / "ledger"
     command = [sys.executable, __file__, "--killed", str(folder / "killed"), str(ledger)]
     whole = 40 * N_STEPS
@@ -210,13 +210,13 @@ def redone_after_kill(folder: Path) -> None:
 
 
 def killed(folder: Path, ledger: Path) -> None:
-    """The run that is killed."""
+    """Run the process that will be killed."""
     for _ in run(folder, FakeModel(0.05, ledger), tasks=40, workers=16):
         pass
 
 
 def summarise_1e5(folder: Path) -> None:
-    """Reading 10^5 episodes from disk and making the table's figures of them."""
+    """Print the time to read 10^5 episodes from disk and to compute the table from them."""
     config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_SUMMARISED // 4)
     path = folder / "many"
     path.mkdir()
@@ -241,7 +241,7 @@ def summarise_1e5(folder: Path) -> None:
 
 
 def hash_of(place: int, below: float) -> float:
-    """A number that looks random."""
+    """Return a number that looks random."""
     return below * (place * 2654435761 % 2**32) / 2**32
 
 
@@ -255,7 +255,7 @@ print(json.dumps({"grown": held[1] - held[0]}))
 
 
 def memory(folder: Path) -> None:
-    """What 2,000 episodes leave in memory while the run goes on."""
+    """Print the memory that 2,000 episodes keep during a run."""
     grown = in_fresh_process(GROWTH, folder / "long", n=1)
     figure("memory_growth_mb", grown["grown"], "MB", target=20, n=2000)
 

@@ -1,7 +1,7 @@
-"""What writing a run as data takes: 10^5 decisions as parquet, and fewer in the forms that have no target.
+"""Cost of exporting a run: 10^5 decisions as parquet, and fewer in the forms that have no target.
 
-Parquet is written as `iad export` does it, with a process for each processor; by one process is its baseline.
-The run folder is a real one (the demo's comparison on 20 tasks) whose episodes are repeated under new keys.
+Parquet is written as `iad export` does it, with one process per processor. The baseline uses one process. The run
+folder is a real one (the demo's comparison on 20 tasks) whose episodes are repeated under new keys.
 """
 
 import os
@@ -28,7 +28,7 @@ OTHERS = ("jsonl", "sft", "preference", "kto")
 
 
 def repeat(real: Path, folder: Path, times: int) -> None:
-    """Write a run folder that holds the episodes of another one several times."""
+    """Write a run folder that repeats the episodes of another one several times."""
     folder.mkdir()
     (folder / CONFIG).write_bytes((real / CONFIG).read_bytes())
     (folder / BLOBS).symlink_to(real / BLOBS)
@@ -42,7 +42,7 @@ def repeat(real: Path, folder: Path, times: int) -> None:
 
 
 def measured(folder: Path, form: str, out: Path, *, workers: int = 1) -> tuple[float, float, int]:
-    """Return wall and CPU seconds of an export, from the folder to the file, and its number of rows."""
+    """Return the wall and CPU seconds of an export, from the folder to the file, and its number of rows."""
     start, cpu = perf_counter(), cpu_s()
     run = RunTraces(folder)
     n_rows = export_runs([run], form, out, workers=workers)[out]
@@ -50,13 +50,13 @@ def measured(folder: Path, form: str, out: Path, *, workers: int = 1) -> tuple[f
 
 
 def cpu_s() -> float:
-    """Return what this process and those that it began and ended have used."""
+    """Return the CPU seconds of this process and its finished child processes."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def main() -> None:
-    """Print the figures; another number of decisions may be given."""
+    """Print the figures. The argument is another number of decisions."""
     n = int(sys.argv[1]) if len(sys.argv) > 1 else N_DECISIONS
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -1,4 +1,4 @@
-"""How the benchmarks measure in fresh processes, and print: one JSON line per figure, whatever it says."""
+"""Measures in new processes and prints figures: one JSON line per figure, whatever its value."""
 
 import json
 import subprocess
@@ -30,14 +30,15 @@ def figure(
     """Print one figure.
 
     Args:
-        metric: Its name.
-        value: As measured.
-        unit: Of value, target and baseline.
-        n: How many measurements the value is the median of, or how many cases it was measured on.
-        target: What it should reach; None for a figure that has no target.
-        better: Which way is better.
-        baseline: The same of what we compare with, measured in the same run; `"recorded"` where that can't run here.
-        ratio: Value by baseline; needed only for a recorded one.
+        metric: Name of the figure.
+        value: The measured value.
+        unit: Unit of value, target and baseline.
+        n: Number of measurements of which the value is the median, or number of cases it was measured on.
+        target: Value to reach. None for a figure without a target.
+        better: Whether lower or higher values are better.
+        baseline: The same figure of the system we compare with, measured in the same run. `"recorded"` if that system
+            can't run here.
+        ratio: Value divided by baseline. It is needed only for a recorded baseline.
     """
     meets = None if target is None else value <= target if better == "lower" else value >= target
     if ratio is None and isinstance(baseline, int | float) and baseline:
@@ -61,10 +62,10 @@ def _rounded(value: float) -> float:
 
 
 def in_fresh_process(code: str, *arguments: Any, n: int = 5) -> dict[str, float]:
-    """Run code in fresh interpreters and return the median of each figure that it prints as one JSON object.
+    """Run code in new interpreters, and return the median of each figure that it prints as one JSON object.
 
-    The code finds `cpu_s()` (CPU seconds since the interpreter started), `rss_mb()` (peak resident memory) and
-    `held_mb()` (resident memory now) defined.
+    The code can call `cpu_s()` (CPU seconds since the interpreter started), `rss_mb()` (peak resident memory) and
+    `held_mb()` (current resident memory).
     """
     command = [sys.executable, "-c", PRELUDE + code, *map(str, arguments)]
     runs = []

@@ -1,6 +1,6 @@
-"""What reading a run costs: size of `report.html`, seconds to write and to open it, and to serve the first page.
+"""Cost of reading a run: size of `report.html`, seconds to write and to open it, and to serve the first page.
 
-Runs: the shop with bon-sc and iad, 100 tasks with five seeds, and 10,000 episodes copied from them.
+The runs are the shop with bon-sc and iad, 100 tasks with five seeds, and 10,000 episodes copied from them.
 """
 
 import argparse
@@ -39,12 +39,12 @@ def main() -> None:
 
 
 def _open_s(path: Path) -> float | None:
-    """Return the seconds until the page's list of tasks is there in Chromium; None without a browser."""
+    """Return the seconds until the page's list of tasks appears in Chromium, or None without a browser."""
     try:
         from iad_envs.browser.selenium import SeleniumBrowser
 
         browser = SeleniumBrowser(size=(1400, 900))
-    except Exception as missing:  # whatever a machine lacks, the other figures are still told
+    except Exception as missing:  # the other figures are still printed, whatever the machine lacks
         print(json.dumps({"metric": "report_open_s", "value": None, "why": str(missing)}), flush=True)
         return None
     try:
@@ -62,7 +62,7 @@ def _open_s(path: Path) -> float | None:
 
 
 def first_page(run: Path, many: Path) -> None:
-    """Seconds until the server has answered with the page and the head of a run of 10,000 episodes."""
+    """Print the seconds until the server has answered with the page and the head of a run of 10,000 episodes."""
     many.mkdir()
     for name in ("config.json", "answers.jsonl"):
         (many / name).write_bytes((run / name).read_bytes())

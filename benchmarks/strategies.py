@@ -1,6 +1,6 @@
-"""What the strategies cost: what each adds to a request, and the one whose decisions are the largest.
+"""Cost of the strategies: the time that each adds to a request, and the strategy with the largest decisions.
 
-With --full also what they reach: closed forms, and every strategy on all bundled tasks (an hour or more).
+`--full` also measures their results: closed forms, and every strategy on all bundled tasks (an hour or more).
 """
 
 import argparse
@@ -24,9 +24,9 @@ N_ITERATIONS = 30
 
 
 def request_overhead() -> None:
-    """Microseconds per request of every strategy, and of the one that takes most, where all answers are instant.
+    """Print the microseconds per request of every strategy, and of the slowest one, with instant answers.
 
-    A request may ask for several items (three candidates): by item is what is added to one call of a model.
+    A request may ask for several items, such as three candidates. The time per item is added to one call of a model.
     """
     found = {name: overhead_of(name) for name in STRATEGIES}
     for name, one in found.items():
@@ -36,7 +36,7 @@ def request_overhead() -> None:
 
 
 def mcts_step() -> None:
-    """Seconds of an episode's first decision by `mcts`: 30 iterations to the episode's end, in the shop, keyless."""
+    """Print the seconds of the first decision of `mcts` in the shop: 30 iterations to the end, rule-based agent."""
     env = gym.make("IAD/WebShop-v0")
     inner: Any = env.unwrapped
     plain, logged = [], []
@@ -49,7 +49,7 @@ def mcts_step() -> None:
 
 
 def first_decision_s(env: gym.Env[Any, Any], task_id: str, log: str | None = None) -> float:
-    """Seconds of a first decision, beginning with an environment that has simulated nothing of it yet."""
+    """Return the seconds of a first decision in an environment that has simulated nothing of the episode yet."""
     with IADPolicyWrapper("shopper", env, strategy="mcts", n=N_ITERATIONS, log=log) as policy:
         observation, info = env.reset(options={"task_id": task_id})
         start = perf_counter()

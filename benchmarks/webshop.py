@@ -1,6 +1,6 @@
-"""Figures of IAD/WebShop-v0: speed and memory beside the recorded figures of the original, and the bundled tasks.
+"""Figures of IAD/WebShop-v0: speed and memory against the original's recorded figures, and the bundled tasks.
 
-Speed is measured on the official 1,000-product set (IAD_REAL_DATA, a folder that holds `webshop/`), without it on the
+Speed is measured on the official 1,000-product set (IAD_REAL_DATA, a folder that holds `webshop/`), or else on the
 bundled one, which has the same size.
 """
 
@@ -50,7 +50,7 @@ def data_dir() -> str:
 
 
 def walk(env: gym.Env[Any, Any], rng: random.Random, times: dict[str, list[float]]) -> None:
-    """One episode of a search that nobody made before and eight clicks, each timed."""
+    """Run one episode with a new search and eight clicks, and time each step."""
 
     def step(kind: str, action: str) -> dict[str, Any]:
         start = time.process_time_ns()
@@ -90,7 +90,7 @@ def speed(folder: str, n_episodes: int) -> None:
 
 
 def faster(metric: str, operation: str, times: dict[str, list[float]], *, target: float) -> None:
-    """How many times faster than the original's recorded time the median of ours is."""
+    """Print the ratio of the original's recorded time to our median time."""
     ratio = RECORDED_MS[operation] / (1000 * median(times[operation]))
     figure(
         metric, ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=len(times[operation])

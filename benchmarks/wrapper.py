@@ -1,6 +1,6 @@
-"""What the policy wrapper costs: importing it, and what it adds to each decision and each request.
+"""Cost of the policy wrapper: the time of its import, and the time that it adds to each decision and each request.
 
-Agent and verifier answer at once and the environment is trivial, so what is timed is the wrapper alone.
+Agent and verifier answer at once and the environment is trivial, so the measured time is the wrapper's alone.
 """
 
 import tempfile
@@ -33,7 +33,7 @@ print(json.dumps({"import_cpu_s": cpu_s() - start, "import_rss_mb": rss_mb()}))
 
 
 class Instant(gym.Env[str, str]):
-    """A text environment, as ours are, that answers at once and never ends."""
+    """A text environment that answers at once and never ends."""
 
     observation_space: gym.Space[str] = UnicodeText(100)
     action_space: gym.Space[str] = UnicodeText(100)
@@ -43,7 +43,7 @@ class Instant(gym.Env[str, str]):
         return "a room", {"step": 0}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Stay."""
+        """Stay in place."""
         return "a room", 0.0, False, False, {"step": 1}
 
 
@@ -68,14 +68,14 @@ class InstantVerifier:
 
 @per_step
 def many_requests(here: State) -> Any:
-    """Ask for one proposal, many times."""
+    """Ask for one proposal many times."""
     for _ in range(N_REQUESTS):
         (candidate,) = yield from Propose(here, 1)
     return candidate
 
 
 def seconds_per_decision(strategy: Any, *, n_decisions: int, log: str | None = None) -> float:
-    """Seconds of one decision, the environment's step included."""
+    """Return the seconds of one decision, including the environment's step."""
     env = Instant()
     policy = IADPolicyWrapper(InstantAgent(), env, strategy=strategy, n=3, verifier=InstantVerifier(), log=log)
     with policy:
@@ -88,10 +88,10 @@ def seconds_per_decision(strategy: Any, *, n_decisions: int, log: str | None = N
 
 
 def proxy_auc() -> None:
-    """How well the shop's proxy verifier tells purchases with reward 1 from others, on random train pages.
+    """Print how well the shop's proxy verifier separates purchases with reward 1 from others, on random train pages.
 
-    A page is a product page that a warm shopper reached, with the options it chose; what is judged is buying there. The
-    area is the chance that of a good and a bad purchase of different tasks the good one has the higher score.
+    A page is a product page that an agent at a high temperature reached, with the options it chose. The verifier scores
+    buying there. The area is the probability that a good purchase scores higher than a bad one of another task.
     """
     env = gym.make("IAD/WebShop-v0", split="train")
     inner: Any = env.unwrapped
@@ -119,7 +119,7 @@ def proxy_auc() -> None:
 
 
 def score_of_buying(env: gym.Env[Any, Any], token: Any) -> float:
-    """The proxy's score of buying on a page, asked as a decision asks it."""
+    """Return the proxy's score of buying on a page, as in a decision."""
     observation, info = env.unwrapped.restore(token)  # type: ignore[attr-defined]
     policy = IADPolicyWrapper(lambda observation, info: BUY, env, strategy="bon", n=1)
     policy.act(observation, info)

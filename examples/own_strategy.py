@@ -1,6 +1,6 @@
-"""A strategy of one's own, compared with iad on ten tasks at the same number of proposals.
+"""Your own strategy, compared with iad on ten tasks at the same number of proposals.
 
-It spends nothing on verification but where an action can't be taken back.
+It verifies only before actions that can't be taken back.
 Run: python examples/own_strategy.py
 """
 
@@ -12,7 +12,7 @@ from iad_policy import IADPolicyWrapper, Propose, Verify, per_step
 
 @per_step
 def careful_before_buying(here, *, n=3):
-    """Commit the first proposal, unless it buys: then propose n - 1 more and commit the best."""
+    """Commit the first proposal unless it buys. Before buying, propose n - 1 more and commit the best."""
     (first,) = yield from Propose(here)
     if first.key != "click[buy now]" or n == 1:
         return first

@@ -21,6 +21,7 @@ from typing import Any, overload
 
 from webshop_server.catalog import Catalog, Product
 from webshop_server.limits import NO_LIMIT, limit_text, price_limit
+from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.json_files import find_file, read_json
 from webshop_server.storage.loading import open_products
 
@@ -165,7 +166,7 @@ def _require_few(folder: str | Path, catalog: Catalog, first: int | None) -> Non
 
 def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
     """Freeze goals in a file, one JSON object a line, that `load_goals` reads back."""
-    with Path(path).open("w", encoding="utf-8") as lines:
+    with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as lines:
         for goal in goals:
             named = bool(goal.options) and not isinstance(goal.options[0], str)
             record = {

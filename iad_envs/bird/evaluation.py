@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from math import comb, isnan
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -115,17 +115,6 @@ def _row(difficulty: str, scores: Sequence[PairScore]) -> ReportRow:
         mean(score.sound for score in scores),
         sum(score.verdict == "rejected" for score in scores),
     )
-
-
-def pass_at(k: int, n: int, n_right: int) -> float:
-    """Return the chance that one of k samples drawn from n is right (the unbiased estimate of Pass@k).
-
-    Raises:
-        ValueError: k above n.
-    """
-    if not 1 <= k <= n:
-        raise ValueError(f"expected k from 1 to the {n} samples there are, got {k}")
-    return 1.0 - comb(n - n_right, k) / comb(n, k)
 
 
 def majority_right(results: Sequence[str], is_right: Sequence[bool]) -> float:

@@ -11,11 +11,11 @@ from iad_policy.budget import Budget, Meter
 from iad_policy.env_defaults import env_id
 from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
 from iad_policy.evaluation.components import identity_of
-from iad_policy.evaluation.config import Arm, RunConfig
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episode_run import EpisodeRun
 from iad_policy.hashing import seed_of
 from iad_policy.recording.answer_log import EpisodeLog
-from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.episode_record import Arm, EpisodeRecord
 from iad_policy.registry import with_source_digest
 from iad_policy.runtime.components import Components
 from iad_policy.verifiers import NO_VERIFIER
@@ -97,7 +97,7 @@ class WorkerContext:
 
     def facts(self) -> dict[str, Any]:
         """Return which code, data, agents, verifier and strategies these are: what `config.json` records of them."""
-        agents = {agent: self.names(agent) for agent in self._spec.config.agents}
+        agents = {agent: self.names(agent) for agent in self._spec.config.agent}
         return {
             "data": self.data,
             "identity": {**agents, **self.signatures(), self.env_id: self.environment},

@@ -11,25 +11,23 @@ The same configuration goes on where it stopped; another one is refused.
 
 import fcntl
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from iad_policy.analysis.results import CONFIG
-from iad_policy.errors import IADError, StorageError
+from iad_policy.errors import IADError
 from iad_policy.hashing import dumps
 from iad_policy.recording.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
+from iad_policy.recording.atomic import PART, write_atomically
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.recording.jsonl import LineFile, read_lines
 
+CONFIG = "config.json"
 SUMMARY = "summary.json"
 REPORT = "report.html"
 LOCK = ".lock"
-PART = ".part"
-"""Of a file that is being written."""
 ABSENT = object()
 RESET = "reset"
 """The item of an answer that only the environment gave."""
@@ -68,7 +66,8 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"expected a folder for the run, got the file {self.path}; name another folder")
         found = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
-        if found - {LOCK, f"{CONFIG}{PART}"} and CONFIG not in found:
+        begun = {name for name in found if name.startswith(CONFIG) and name.endswith(PART)}
+        if found - {LOCK} - begun and CONFIG not in found:
             raise RunFolderError(
                 f"expected an empty or new folder, or one that holds a run, got {self.path} with other files; name "
                 "another folder"
@@ -192,15 +191,5 @@ def _shown(value: Any, other: Any) -> str:
 
 
 def _replace(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file so that a reader sees the old or the new one, never a part."""
-    part = path.with_name(f"{path.name}{PART}")
-    text = json.dumps(content, indent=2, allow_nan=False)
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise StorageError(path, error) from error
+    with write_atomically(path, is_synced=True) as part:
+        part.write_text(f"{json.dumps(content, indent=2, allow_nan=False)}\n", encoding="utf-8")

@@ -10,14 +10,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_policy.analysis.results import CONFIG
 from iad_policy.hashing import decode
 from iad_policy.recording.answer_log import ANSWERS, BLOBS
 from iad_policy.recording.codec import parts_of, usage_of, verdict_of
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.index import LogIndex
-from iad_policy.recording.run_folder import RunFolderError
+from iad_policy.recording.run_folder import CONFIG, RunFolderError
 from iad_policy.types import NOTHING, Part, Usage, Verdict
 
 N_BLOBS = 128

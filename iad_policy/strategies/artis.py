@@ -56,11 +56,16 @@ def artis(
     passed is committed, or else that of the first attempt. Every later step has one proposal of its own.
     """
     if mode not in ("sequential", "parallel"):
-        raise ValueError(f"expected mode sequential or parallel, got {mode!r}")
+        raise ValueError(f"expected mode sequential or parallel, got {mode!r}; pass one of the two")
     if depth < 1 or (every is not None and every < 1):
-        raise ValueError(f"expected depth and every of 1 or more, got {depth} and {every}")
+        raise ValueError(
+            f"expected depth and every of 1 or more, got {depth} and {every}; leave them out for the defaults"
+        )
     if until_pass and (mode == "parallel" or not evaluate):
-        raise ValueError("expected sequential attempts with evaluation for until_pass, got others; leave one out")
+        raise ValueError(
+            "expected sequential attempts with evaluation for until_pass, got others; leave out mode, evaluate or "
+            "until_pass"
+        )
     attempt = partial(_attempt, depth=depth, verify=verify, evaluate=evaluate, temperature=temperature)
     while not here.done:
         if mode == "parallel":

@@ -17,8 +17,11 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from platformdirs import user_cache_path
+
 from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, index_text
 from webshop_server.search import build_engine, index_name, index_parts, require_engine
+from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.disk_catalog import FORMAT, open_disk_catalog, write_disk_catalog
 from webshop_server.storage.json_files import find_file
 
@@ -70,7 +73,7 @@ def index_home() -> Path:
     named = os.environ.get(INDEX_VARIABLE)
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "indexes"
+    return user_cache_path("iad", appauthor=False) / "indexes"
 
 
 class Indexes:
@@ -279,6 +282,5 @@ def _read(path: Path, otherwise: Any) -> Any:
 
 
 def _write(path: Path, content: Any) -> None:
-    partial = path.with_name(f"{path.name}{PARTIAL}-{os.getpid()}")
-    partial.write_text(json.dumps(content, indent=2), encoding="utf-8")
-    partial.replace(path)
+    with write_atomically(path) as part:
+        part.write_text(json.dumps(content, indent=2), encoding="utf-8")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from webshop_server.goals import FROZEN_FILE, HARD_FROM, SPLITS
 from webshop_server.limits import limit_text, price_limit
+from webshop_server.storage.atomic import write_atomically
 from webshop_server.synthetic.lexicon import Lexicon
 
 __all__ = ["FULL_SIZE", "write_catalog"]
@@ -84,14 +85,12 @@ def write_catalog(folder: Path, n_products: int, *, seed: int = 0, wrote: Wrote 
         raise ValueError(f"expected at least 1 product, got {n_products}; the original has {FULL_SIZE}")
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        items, annotations, human, frozen = (
-            stack.enter_context((folder / f"{name}.partial").open("w", encoding="utf-8")) for name in FILES
-        )
+        parts = [stack.enter_context(write_atomically(folder / name)) for name in FILES]
+        # Opened last, so that all are closed before the first gets its name.
+        items, annotations, human, frozen = (stack.enter_context(part.open("w", encoding="utf-8")) for part in parts)
         goals = _write_products(made_products(n_products, seed), items, annotations, wrote)
         human.write(json.dumps({goal["asin"]: [_human(goal)] for goal in goals}))
         frozen.writelines(json.dumps(goal) + "\n" for goal in goals)
-    for name in FILES:
-        (folder / f"{name}.partial").replace(folder / name)
 
 
 def made_products(n_products: int, seed: int) -> Iterator[SyntheticCatalog]:

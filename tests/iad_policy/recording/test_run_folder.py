@@ -119,7 +119,7 @@ def test_a_torn_last_line_is_repaired_and_that_is_said(name: str, tmp_path: Path
 
 def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) -> None:
     one = runner()
-    with RunFolder(tmp_path / "run", one.config()):
+    with RunFolder(tmp_path / "run", one.recorded_config()):
         done = iad("run", SHOP, "--tasks", 1, "--out", tmp_path / "run")
     assert done.returncode == 2
     assert "no other process writes to" in done.stderr
