@@ -1,4 +1,4 @@
-"""Gymnasium environments `IAD/...`: import this package, or write `gym.make("iad_envs:IAD/WebShop-v0")`."""
+"""Gymnasium environments `IAD/...`. Import this package, or use `gym.make("iad_envs:IAD/WebShop-v0")`."""
 
 from gymnasium.envs.registration import register
 
@@ -15,6 +15,6 @@ ENVIRONMENTS = (
     "IAD/BIRD-v0",
     "IAD/Sketch2Code-v0",
 )
-"""Registered ids."""
+"""Ids of the registered environments."""
 
 __all__ = ["ENVIRONMENTS"]

@@ -1,20 +1,20 @@
-"""Errors of the environments. A bad action is never one of them: it is an observation."""
+"""Errors of the environments. An invalid action never raises: it is answered by an observation."""
 
 from collections.abc import Iterable
 
 
 class GuardError(RuntimeError):
-    """An agent or a verifier touched the real environment, or its gold, while a policy was deciding."""
+    """An agent or a verifier used the real environment or its gold while a policy was deciding."""
 
     breaks_contract = True
 
 
 class Unavailable(RuntimeError):
-    """This machine lacks what an environment needs; the message says what to do."""
+    """This machine lacks a requirement of an environment. The error text says how to fix it."""
 
 
 class UnknownTask(ValueError):
-    """A task id, split or option that the environment does not have."""
+    """The environment has no such task id, split or option."""
 
     def __init__(self, kind: str, given: object, known: Iterable[object]) -> None:
         names = [str(name) for name in known]
@@ -23,4 +23,4 @@ class UnknownTask(ValueError):
 
 
 class DataNotFound(FileNotFoundError):
-    """A data folder is not where it was looked for."""
+    """A data folder or file was not found."""

@@ -1,4 +1,4 @@
-"""The browser that pages are rendered in, and OpenCV, which reads its pictures."""
+"""Checks the browser that renders pages, and OpenCV, which reads its pictures."""
 
 import os
 import shutil
@@ -23,12 +23,12 @@ def _browser(limit_s: float) -> str:
     try:
         executable = find_chromium()
     except BrowserNotFound as error:
-        asked = os.environ.get(CHROMIUM_VARIABLE)
-        if not asked:
+        named = os.environ.get(CHROMIUM_VARIABLE)
+        if not named:
             raise Missing(CHROMIUM) from error
         rest = {} if any(map(shutil.which, NAMES)) else CHROMIUM
         raise Missing(
-            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={asked} is no program"
+            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={named} is not a program"
         ) from error
     began = time.monotonic()
     try:

@@ -1,1 +1,1 @@
-"""The online shop as environments: as text, and in a real browser."""
+"""The online shop environments: as text, and in a real browser."""
