@@ -41,11 +41,20 @@ def outcomes(folder: Path) -> dict[str, Any]:
     return {key: (one.actions, one.reward, one.success) for key, one in read_episodes(folder).items()}
 
 
+RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    assert iad(*RUN, folder).returncode == 0
+    return folder
+
+
 @pytest.mark.parametrize("n_bytes", [900, 20_000, 60_001])
-def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, tmp_path: Path) -> None:
-    run = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")
-    assert iad(*run, tmp_path / "whole").returncode == 0
-    full = iad(*run, tmp_path / "full", n_bytes=n_bytes)
+def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_path: Path) -> None:
+    full = iad(*RUN, tmp_path / "full", n_bytes=n_bytes)
     assert full.returncode == 2
     assert full.stderr.startswith("iad: expected to write ")
     assert "give the same command to go on" in full.stderr
@@ -53,14 +62,14 @@ def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, tmp_path: Path) -> 
     path = tmp_path / "full" / "answers.jsonl"
     if path.exists():
         assert all(json.loads(line) for line in path.read_text().splitlines())
-    again = iad(*run, tmp_path / "full")
+    again = iad(*RUN, tmp_path / "full")
     assert (again.returncode, again.stderr) == (0, "")
     assert "cut off" not in again.stdout
-    assert outcomes(tmp_path / "full") == outcomes(tmp_path / "whole")
+    assert outcomes(tmp_path / "full") == outcomes(whole)
     if n_bytes > 1000:  # what was kept is not asked again
         lines = path.read_text().splitlines()
         items = [(line["episode"], line["item"]) for line in map(json.loads, lines)]
-        assert len(items) == len(set(items)) == len((tmp_path / "whole" / "answers.jsonl").read_text().splitlines())
+        assert len(items) == len(set(items)) == len((whole / "answers.jsonl").read_text().splitlines())
 
 
 class Brimful:
