@@ -17,7 +17,7 @@ class PostgresServer(NamedTuple):
 
 
 class OpenDatabase(NamedTuple):
-    """The open connections and cached data of one database."""
+    """The workers or sessions of one database, with its scorer, schema and values."""
 
     db_id: str
     dialect: Dialect

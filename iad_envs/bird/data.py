@@ -197,8 +197,8 @@ def read_descriptions(folder: Path) -> dict[tuple[str, str], Described]:
     """Read a database's `database_description/*.csv`.
 
     Returns:
-        Descriptions by table and column name. Both names are stripped and in lower case, because the files are not
-                consistent.
+        Descriptions by table and column name. Both names are stripped and in lower case, because the files are
+        inconsistent.
     """
     found: dict[tuple[str, str], Described] = {}
     for path in sorted(folder.glob("*.csv")):

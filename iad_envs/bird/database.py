@@ -81,7 +81,7 @@ SCORING = QueryLimits(
     address_space_bytes=2048 * MIB,
     strict=False,
 )
-"""Limits for gold queries, and for predictions that exceeded an agent limit unknown to the official evaluator."""
+"""Wider limits, for gold queries and for predictions that exceeded a limit that only agents have."""
 
 
 class QueryResult(NamedTuple):

@@ -43,8 +43,8 @@ class BirdEnv(IADEnv[str, BirdState]):
     """The agent reads a question and a schema, explores a database, and submits one SQL query.
 
     ## Description
-    BIRD (Li et al., 2023) with exploration before the answer. Each environment has a worker process for its queries.
-    They are read-only and limited in time, rows and memory. A worker that must be killed is replaced.
+    BIRD (Li et al., 2023) with exploration before the answer. Queries run in one worker process per environment. They
+    are read-only and limited in time, rows and memory. If a worker must be killed, it is replaced.
 
     ## Action Space
     Text. `execute[SQL]` shows the rows of a query. `submit[SQL]` or a bare query commits it. If a query fails, is

@@ -43,7 +43,7 @@ class SqlToken(NamedTuple):
 
     Attributes:
         kind: Kind of token. `word` is an unquoted name or keyword, `name` a quoted name. An unclosed token extends to
-                    the end of the text.
+            the end of the text.
         text: The token as written.
         value: The token without quotes. Words are in upper case.
     """

@@ -17,7 +17,7 @@ class Missing(Exception):
             `brew --cask`) or the id of a Linux distribution (`ubuntu`) with other package names. The entry for this
             machine is used. Further keys: `extra` for extras of this project, `package` for other pip packages, `root`
             for a command to run as root, `command` for any other command.
-                    reason: Short description of the problem. Empty if the requirement is just not installed.
+        reason: Short description of the problem. Empty if the requirement is just not installed.
     """
 
     def __init__(self, install: Mapping[str, str], reason: str = "") -> None:
