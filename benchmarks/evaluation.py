@@ -16,13 +16,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from reference import Reference
 from support.figures import ROOT, figure, in_fresh_process
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
-from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.agents.language import LanguageAgent
@@ -47,6 +46,17 @@ N_ROUNDS = 5
 N_SUMMARISED = 100_000
 
 
+class CorridorTask(NamedTuple):
+    """Which corridor."""
+
+    task_id: str
+
+    @property
+    def instruction(self) -> str:
+        """What is to be done."""
+        return f"Walk through {self.task_id}."
+
+
 class Corridor(IADEnv[str, int]):
     """A text environment that answers at once. An episode has a fixed number of steps."""
 
@@ -54,26 +64,10 @@ class Corridor(IADEnv[str, int]):
     action_space = UnicodeText(200)  # type: ignore[assignment]
 
     def __init__(self, n_steps: int = N_STEPS, n_tasks: int = N_EPISODES) -> None:
-        super().__init__(max_steps=n_steps)
-        self._ids = [f"corridor-{place:05d}" for place in range(n_tasks)]
+        ids = [f"corridor-{place:05d}" for place in range(n_tasks)]
+        super().__init__({task_id: CorridorTask(task_id) for task_id in ids}, max_steps=n_steps)
 
-    @property
-    def task_ids(self) -> Sequence[str]:
-        """As many ids as requested."""
-        return self._ids
-
-    def _task(self, task_id: str) -> str:
-        if not task_id.startswith("corridor-"):
-            raise UnknownTask("task", task_id, self._ids)
-        return task_id
-
-    def _task_id(self, task: str) -> str:
-        return task
-
-    def _instruction(self, task: str) -> str:
-        return f"Walk through {task}."
-
-    def _start(self, task: str) -> int:
+    def _start(self, task: CorridorTask) -> int:
         return 0
 
     def _transition(self, state: int, action: str, rng: Any) -> Transition:
@@ -83,20 +77,16 @@ class Corridor(IADEnv[str, int]):
         seen = f"Door {state}. " + "The walls are painted green up to the shoulder. " * 12
         return View(seen, ("go[left]", "go[right]"), {"door": state}, {"door": state})
 
-    def _score(self, task: str, now: Snapshot, memory: Any) -> Score:
+    def _score(self, task: CorridorTask, now: Snapshot, memory: Any) -> Score:
         progress = now.state / self.max_steps
         return Score(float(now.done), progress, now.done, {"doors": progress}, None)
 
-    def _reference(self, task: str) -> str:
+    def _reference(self, task: CorridorTask) -> str:
         return "go[left]"
 
-    def action_key(self, action: str) -> str:
-        """The action itself."""
-        return action
-
-    def irreversible(self, action: str) -> bool:
-        """Return False, as every action can be taken back."""
-        return False
+    def terminal(self, action: str) -> bool:
+        """The last step ends the episode, whatever it is."""
+        return True
 
 
 class FakeModel:

@@ -1,6 +1,7 @@
 """Errors of the environments. An invalid action never raises: it is answered by an observation."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class GuardError(RuntimeError):
@@ -16,12 +17,14 @@ class Unavailable(RuntimeError):
 
 
 class UnknownTask(ValueError):
-    """The environment has no such task id, split or option."""
+    """The environment has no such task id, split or option. The message offers the nearest names."""
 
     def __init__(self, kind: str, given: object, known: Iterable[object]) -> None:
         names = [str(name) for name in known]
+        near = get_close_matches(str(given), names, n=3)
+        hint = f" (near: {', '.join(near)})" if near else ""
         shown = ", ".join(names[:20]) + (f" ... ({len(names)} in all)" if len(names) > 20 else "")
-        super().__init__(f"expected a known {kind}, got {given!r}; known: {shown}")
+        super().__init__(f"expected a known {kind}, got {given!r}{hint}; known: {shown}")
 
 
 class DataNotFound(FileNotFoundError):

@@ -49,7 +49,7 @@ def _solved(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int | None) 
             while not done:
                 observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
                 done = terminated or truncated
-            results.append((bool(info["success"]), inner.difficulty(task_id)))
+            results.append((bool(info["success"]), inner.tasks[task_id].difficulty))
     return results
 
 

@@ -119,15 +119,11 @@ class BashEnv(IADEnv[str, ShellState]):
         sandbox_options: Mapping[str, Any] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         if reward not in NO_PARTS:
             raise UnknownTask("reward", reward, NO_PARTS)
         self._folder = data_folder("intercode", data_dir).resolve()
-        self._tasks = {task.task_id: task for task in load_tasks(self._folder)}
-        splits = {task.split for task in self._tasks.values()}
-        if split is not None and split not in splits:
-            raise UnknownTask("split", split, sorted(splits))
-        self.split = split
+        tasks = {task.task_id: task for task in load_tasks(self._folder)}
+        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self._reward = reward
         self._published = published
         self._backend = backend
@@ -142,11 +138,7 @@ class BashEnv(IADEnv[str, ShellState]):
     def task_ids(self) -> Sequence[str]:
         """Ids of the split's tasks whose programs are available, in order."""
         excluded = self.excluded
-        return [
-            task_id
-            for task_id, task in self._tasks.items()
-            if self.split in (None, task.split) and task_id not in excluded
-        ]
+        return [task_id for task_id in self._task_ids if task_id not in excluded]
 
     @property
     def excluded(self) -> Mapping[str, str]:
@@ -175,15 +167,7 @@ class BashEnv(IADEnv[str, ShellState]):
         """Version of the data this environment runs on."""
         return data_version(self._folder, DATA_FILES)
 
-    def difficulty(self, task_id: str) -> str:
-        """Return `easy`, `hard`, or "" if the data does not specify it."""
-        return self._task(task_id).difficulty
-
-    def action_key(self, action: str) -> str:
-        """Return the command without surrounding blanks. Finding more equal commands would require running them."""
-        return action.strip()
-
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         """Say whether the action submits."""
         return action.strip() == SUBMIT
 
@@ -204,24 +188,12 @@ class BashEnv(IADEnv[str, ShellState]):
             start = self._starts[file_system] = StartState(sandbox, published=self._published)
         return start
 
-    def _task(self, task_id: str) -> BashTask:
-        try:
-            return self._tasks[task_id]
-        except KeyError:
-            raise UnknownTask("task_id", task_id, self._tasks) from None
-
-    def _task_id(self, task: BashTask) -> str:
-        return task.task_id
-
-    def _instruction(self, task: BashTask) -> str:
-        return task.instruction
-
     def _start(self, task: BashTask) -> ShellState:
         start = self._start_of(task.file_system)
         return ShellState(start, task.instruction)
 
     def _transition(self, state: ShellState, action: str, rng: np.random.Generator | None) -> Transition:
-        if self.irreversible(action):
+        if self.terminal(action):
             return Transition(replace(state, submitted=True), "", True)
         complaint = _unusable(action)
         if complaint:

@@ -59,6 +59,11 @@ class Question(NamedTuple):
     evidence: str
     difficulty: str
 
+    @property
+    def instruction(self) -> str:
+        """The question, and the evidence where there is any."""
+        return f"{self.question}\nEvidence: {self.evidence}" if self.evidence else self.question
+
 
 class BirdData(NamedTuple):
     """A split of the data.

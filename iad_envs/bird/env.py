@@ -1,7 +1,7 @@
 """`IAD/BIRD-v0`: questions to real databases, answered in SQL."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -107,7 +107,6 @@ class BirdEnv(IADEnv[str, BirdState]):
         guard_dsn: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         for argument, given, known in (
             ("schema", schema, tuple(RENDERERS)),
             ("scoring", scoring, ("ex", "official", "sound")),
@@ -123,8 +122,7 @@ class BirdEnv(IADEnv[str, BirdState]):
             require_worker()
         self._server = None if dsn is None else PostgresServer(dsn, guard_dsn)
         self._data = load_data(data_folder("bird", data_dir).resolve(), split)
-        self.split = split
-        self._task_ids = list(self._data.questions)
+        super().__init__(self._data.questions, max_steps=max_steps, split=split, render_mode=render_mode)
         self._render = RENDERERS[schema]
         self._scoring = scoring
         self._limits = QueryLimits(seconds=time_limit_s)
@@ -133,11 +131,6 @@ class BirdEnv(IADEnv[str, BirdState]):
         self._desk: OpenDatabase | None = None
         self.action_space = UnicodeText(MAX_CHARS)
         self.observation_space = UnicodeText(MAX_CHARS)
-
-    @property
-    def task_ids(self) -> Sequence[str]:
-        """Ids of the split's questions, in order."""
-        return self._task_ids
 
     @property
     def data(self) -> DataVersion:
@@ -159,15 +152,11 @@ class BirdEnv(IADEnv[str, BirdState]):
         """
         return {task_id: one.sql for task_id, one in aligned(read_predictions(Path(path)), self._data).items()}
 
-    def difficulty(self, task_id: str) -> str:
-        """Return `simple`, `moderate`, `challenging`, or "" if the data does not specify it."""
-        return self._task(task_id).difficulty
-
     def action_key(self, action: str) -> str:
         """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form."""
         return action_key(action)
 
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         """Say whether the action submits."""
         return parse_action(action).kind == "submit"
 
@@ -175,17 +164,6 @@ class BirdEnv(IADEnv[str, BirdState]):
         """End the worker processes. Closing twice is harmless."""
         self._close_database()
         super().close()
-
-    def _task(self, task_id: str) -> Question:
-        if task_id not in self._data.questions:
-            raise UnknownTask("task_id", task_id, self._task_ids)
-        return self._data.questions[task_id]
-
-    def _task_id(self, task: Question) -> str:
-        return task.task_id
-
-    def _instruction(self, task: Question) -> str:
-        return f"{task.question}\nEvidence: {task.evidence}" if task.evidence else task.question
 
     def _start(self, task: Question) -> BirdState:
         self._at(task.db_id)

@@ -1,6 +1,7 @@
 """`IAD/Sketch2Code-v0`: from a hand-drawn sketch to a web page."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -22,7 +23,7 @@ from iad_envs.sketch2code.shared_renderer import RendererLease
 from iad_envs.sketch2code.simulated_user import COMPLETE, User, UserTurn, sees_reference
 from iad_envs.sketch2code.sketcher import draw_sketch
 from iad_envs.sketch2code.state import Sketch, SketchState, page_data
-from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, instruction, load_assets, load_tasks
+from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, load_assets, load_tasks
 from iad_envs.sketch2code.visual import VISUAL_PARTS, visual_score
 from iad_envs.spaces import UnicodeText
 
@@ -110,7 +111,6 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         n_tabs: int = 2,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         if setting not in ASK:
             raise UnknownTask("setting", setting, ASK)
         if (user is None) != (setting == "direct"):
@@ -119,12 +119,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
                 f"{setting!r}; pass user=, such as iad_envs.sketch2code.simulated_user.PointingUser()"
             )
         self._folder = data_folder("sketch2code", data_dir).resolve()
-        self._tasks = load_tasks(self._folder)
-        splits = sorted({task.split for task in self._tasks.values()})
-        if split not in (*splits, None):
-            raise UnknownTask("split", split, [*splits, None])
-        self.split = split
-        self._task_ids = [name for name, task in self._tasks.items() if split in (None, task.split)]
+        records = load_tasks(self._folder)
+        tasks = {task_id: task._replace(setting=setting) for task_id, task in records.items()}
+        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self.setting = setting
         self.success_at = success_at
         self._user = user
@@ -142,11 +139,6 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         )
 
     @property
-    def task_ids(self) -> Sequence[str]:
-        """Ids of the split's sketches."""
-        return self._task_ids
-
-    @property
     def data(self) -> DataVersion:
         """Version of the data this environment runs on."""
         return data_version(self._folder, ("*.html", "*.png", "webpages/*.html", "sketches/*.png", "tasks.jsonl"))
@@ -157,10 +149,6 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         if self._lease is None:
             self._lease = self._new_lease()
         return self._lease.renderer
-
-    def difficulty(self, task_id: str) -> str:
-        """Return `easy`, `hard`, or "" if the data does not specify it."""
-        return self._task(task_id).difficulty
 
     def screenshot(self, html: str) -> Image | None:
         """Return a picture of any page, or None if it can't be rendered."""
@@ -194,21 +182,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         answer = read_answer(action, as_published=self._as_published)
         return f"ask[{answer.question}]" if answer.question else answer.html or action.strip()
 
-    def irreversible(self, action: str) -> bool:
-        """Say whether the action hands the page in: any page does, where no user comments on it."""
-        return self.setting == "direct" and bool(read_answer(action, as_published=self._as_published).html)
-
-    def _task(self, task_id: str) -> SketchTask:
-        try:
-            return self._tasks[task_id]
-        except (KeyError, TypeError):
-            raise UnknownTask("task_id", task_id, self._task_ids) from None
-
-    def _task_id(self, task: SketchTask) -> str:
-        return task.task_id
-
-    def _instruction(self, task: SketchTask) -> str:
-        return instruction(task, self.setting)
+    def terminal(self, action: str) -> bool:
+        """Say whether the action may be the last: a page that is handed in, or that may content the user."""
+        return self.setting != "question" and bool(read_answer(action, as_published=self._as_published).html)
 
     def _start(self, task: SketchTask) -> SketchState:
         return SketchState(task)
@@ -245,15 +221,11 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         )
         words = " ".join(self._user(turn).split())
         content = not has_question and COMPLETE.lower() in words.lower()
-        return Snapshot(
-            after.task,
-            state._replace(conversation=(*state.conversation, f"The user said: {words}"), done=content),
-            after.step,
-            after.complaint,
-            "done" if content else after.stop_reason,
-            content or after.terminated,
-            after.parent,
-            after.rng_state,
+        return replace(
+            after,
+            state=state._replace(conversation=(*state.conversation, f"The user said: {words}"), done=content),
+            stop_reason="done" if content else after.stop_reason,
+            terminated=content or after.terminated,
         )
 
     def _arrive(self, now: Snapshot) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -263,7 +235,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
 
     def _view(self, state: SketchState, complaint: str) -> View:
         page = state.page
-        parts = [self._instruction(state.task)]
+        parts = [state.task.instruction]
         if self._texts:
             parts.append("The page's texts:\n" + "\n".join(f"- {text}" for text in texts_of(state.task.html)))
         parts += state.conversation

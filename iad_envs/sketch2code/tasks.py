@@ -41,6 +41,7 @@ class SketchTask(NamedTuple):
         number: Number of the sketch among those of the page.
         split: Split of the task, `test` unless `tasks.jsonl` specifies another.
         difficulty: `easy`, `hard`, or "" if the data does not specify it.
+        setting: How the agent answers: a key of `ASK`.
     """
 
     task_id: str
@@ -49,11 +50,18 @@ class SketchTask(NamedTuple):
     number: int
     split: str
     difficulty: str
+    setting: str = "direct"
 
     @property
     def html(self) -> str:
         """HTML of the reference page."""
         return self.page.read_bytes().decode("utf-8", "replace")
+
+    @property
+    def instruction(self) -> str:
+        """What the agent is asked to do."""
+        title = title_of(self.html)
+        return f"{TASK} {ASK[self.setting]}" + (f"\nThe page's title: {title}" if title else "")
 
 
 @lru_cache(maxsize=8)
@@ -84,12 +92,6 @@ def load_tasks(folder: Path) -> Mapping[str, SketchTask]:
                 task_id, pages[page], sketch, number, more.get("split", "test"), more.get("difficulty", "")
             )
     return tasks
-
-
-def instruction(task: SketchTask, setting: str) -> str:
-    """Return the instruction of a task."""
-    title = title_of(task.html)
-    return f"{TASK} {ASK[setting]}" + (f"\nThe page's title: {title}" if title else "")
 
 
 def load_assets(folder: Path) -> dict[str, bytes]:

@@ -150,7 +150,6 @@ class WebShopEnv(IADEnv[str, ShopState]):
         token: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         require_known("observation_mode", observation_mode, RENDERERS)
         require_known("progress", progress, PROGRESS_MODES)
         shop: dict[str, Any] = {
@@ -173,20 +172,13 @@ class WebShopEnv(IADEnv[str, ShopState]):
         else:
             _require_defaults({**data, **shop})
             self.storefront = _hosted(server, _token(token))
-        tasks = self.storefront.tasks
-        require_known("split", split, (*dict.fromkeys(task.split for task in tasks), None))
-        self.split = split
-        self._task_ids = [task.task_id for task in tasks if split in (None, task.split)]
+        tasks = {task.task_id: task for task in self.storefront.tasks}
+        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self._mode = observation_mode
         self._progress = progress
         self._published = published
         self.action_space = UnicodeText(MAX_ACTION_CHARS)
         self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
-
-    @property
-    def task_ids(self) -> Sequence[str]:
-        """Ids of the split's goals, in order."""
-        return self._task_ids
 
     @property
     def data(self) -> DataVersion:
@@ -197,16 +189,12 @@ class WebShopEnv(IADEnv[str, ShopState]):
         about = self.storefront.data
         return DataVersion(about["name"], about["digest"], self.storefront.server)
 
-    def difficulty(self, task_id: str) -> str:
-        """Return `easy`, `hard`, or "" if the data does not specify it."""
-        return self._task(task_id).difficulty
-
     def action_key(self, action: str) -> str:
         """Return `name[argument]` as parsed by the shop: the argument in lower case, and without trailing text."""
         name, argument = parse_action(action)
         return f"{name}[{argument}]" if name else action.strip()
 
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         """Say whether the action buys."""
         return parse_action(action) == ("click", "buy now")
 
@@ -214,18 +202,6 @@ class WebShopEnv(IADEnv[str, ShopState]):
         """Close the connection to a hosted shop. Using the environment again opens a new one."""
         if isinstance(self.storefront, HostedStorefront):
             self.storefront.close()
-
-    def _task(self, task_id: str) -> ShopTask:
-        try:
-            return self.storefront.task(task_id)
-        except KeyError:
-            raise UnknownTask("task_id", task_id, self._task_ids) from None
-
-    def _task_id(self, task: ShopTask) -> str:
-        return task.task_id
-
-    def _instruction(self, task: ShopTask) -> str:
-        return task.instruction
 
     def _start(self, task: ShopTask) -> ShopState:
         return ShopState(task.instruction)

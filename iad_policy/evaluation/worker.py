@@ -154,10 +154,9 @@ class Worker:
             except Exception as error:
                 self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
                 run.stop("error", error=error)
-            difficulty = getattr(context.env.unwrapped, "difficulty", None)
             return EpisodeRecord(
                 **identified(job, config, context.env_id),
-                difficulty=difficulty(job.task) if callable(difficulty) else "",
+                difficulty=_difficulty(context.env, job.task),
                 information="" if components.verifier is None else components.verifier.information,
                 wall_s=perf_counter() - start,
                 **run.facts(),
@@ -166,6 +165,12 @@ class Worker:
     def close(self) -> None:
         """Close the environment."""
         self.context.env.close()
+
+
+def _difficulty(env: gym.Env[Any, Any], task: str) -> str:
+    """Return a task's difficulty; "" where the environment lists no tasks."""
+    tasks = getattr(env.unwrapped, "tasks", None)
+    return str(getattr(tasks.get(task), "difficulty", "")) if isinstance(tasks, Mapping) else ""
 
 
 def identified(job: EpisodeJob, config: RunConfig, env_id: str) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from iad_policy.types import AWAITING
+
 SUCCESS, END, INVALID = "success", "end", "invalid"
 
 
@@ -21,7 +23,7 @@ def type_of(info: Mapping[str, Any], done: bool) -> str:
         return "timed out"
     if facts.get("exit_code"):
         return f"exit {facts['exit_code']}"
-    return END if done else SUCCESS
+    return END if done and info.get("stop_reason") != AWAITING else SUCCESS
 
 
 def is_failure(kind: str) -> bool:
