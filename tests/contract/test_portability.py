@@ -32,7 +32,7 @@ for module, names in ((os, os.environ["REMOVED"]), (signal, "SIGHUP SIGKILL" if 
 """
 WINDOWS = {
     "HIDDEN": "fcntl,resource",
-    "REMOVED": "fork forkpty geteuid getuid killpg pread pwrite register_at_fork setsid O_DIRECTORY",
+    "REMOVED": "fork forkpty killpg pread pwrite register_at_fork setsid O_DIRECTORY",
 }
 NO_LITELLM = {"HIDDEN": "litellm", "REMOVED": ""}
 SHOP = "IAD/WebShop-v0"
