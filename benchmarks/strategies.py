@@ -39,7 +39,7 @@ def request_overhead(reference: Reference) -> None:
 
 
 def mcts_step(reference: Reference) -> None:
-    """Seconds of an episode's first decision by `mcts`: 30 iterations to the episode's end, in the shop, keyless."""
+    """Seconds of an episode's first decision by `mcts`: 30 iterations to the episode's end, in the shop, rule-based."""
     env = gym.make("IAD/WebShop-v0")
     inner: Any = env.unwrapped
     plain, logged = [], []

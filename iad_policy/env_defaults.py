@@ -15,7 +15,7 @@ class Defaults:
     """An environment's defaults.
 
     Attributes:
-        agent: The keyless agent's name.
+        agent: The rule-based agent's name.
         proxy: Its proxy verifier, as "module:factory".
         prompts: The folder in `iad_policy/prompts/`.
         stand_ins: Actions with outcomes of several types in any state, for simulators that err and for their report.

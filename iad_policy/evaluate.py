@@ -39,7 +39,7 @@ def evaluate(
         strategies: Names, or generator functions of your own, which may be given a name in a mapping.
         tasks: How many, from the start of the split.
         agent: One base agent or several: names, objects with `propose`, or functions; by default the environment's
-            keyless one. An object is shared by all workers.
+            rule-based one. An object is shared by all workers.
         verifier: A name, `"none"`, or an object with `verify`; by default the environment's proxy.
         out: The run folder, which the same call goes on in; None keeps nothing but the cache of model answers.
         is_fresh: Whether a run that the folder holds is forgotten first.

@@ -103,7 +103,7 @@ def fidelity(
     Args:
         env: The environment, on tasks that the simulator has not learned from.
         simulator: As for `IADPolicyWrapper`.
-        agent: Plays; by default the environment's keyless agent.
+        agent: Plays; by default the environment's rule-based agent.
         tasks: Task ids, or how many from the start of the split (of an environment without ids: how many seeds).
         steps: After how many simulated steps states are compared.
         encoder: Says how alike two observations are; hashed character n-grams by default.

@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from tests.contract.players import Calls, Wanderer
+from tests.contract.components import Calls, Wanderer
 
 SEEDS = st.integers(0, 2**16)
 N_TOKENS = 10

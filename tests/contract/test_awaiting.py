@@ -13,7 +13,7 @@ from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.strategies.building_blocks.rollouts import Rollout, best_of
 from iad_policy.verifiers import load_verifier
 from tests.contract.canned import HERE, canned, drive
-from tests.contract.players import STRATEGIES, Hunch, Wanderer, declared, play
+from tests.contract.components import STRATEGIES, Hunch, Wanderer, declared, play
 from tests.contract.toy import GUEST, Cafe
 
 WHOLE_EPISODE = ["bon-episode", "reflexion", "artis", "artis-parallel", "q-guided-episodes", "lats", "beam"]

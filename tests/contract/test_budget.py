@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from iad_policy import All, Ask, Budget, IADPolicyWrapper, Propose, State, Usage, Verify, per_step
 from iad_policy.errors import BudgetExhausted, ContractError
+from tests.contract.components import STRATEGIES, Calls, Hunch, Played, Wanderer, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
-from tests.contract.players import STRATEGIES, Calls, Hunch, Played, Wanderer, declared, play
 from tests.contract.toy import Digger
 
 ALL = list(STRATEGIES)

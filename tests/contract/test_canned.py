@@ -7,7 +7,7 @@ import pytest
 from iad_policy import Candidate, Propose, State, Verdict, Verify
 from iad_policy.strategies import load_strategy
 from tests.contract.canned import HERE, canned, drive
-from tests.contract.players import STRATEGIES
+from tests.contract.components import STRATEGIES
 
 
 @pytest.mark.parametrize(

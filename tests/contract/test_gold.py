@@ -13,7 +13,7 @@ from iad_policy.errors import ContractError, GoldError, ModelError
 from iad_policy.information import Information
 from iad_policy.requests import Propose
 from iad_policy.verifiers import load_verifier
-from tests.contract.players import STRATEGIES, Hunch, Wanderer, play
+from tests.contract.components import STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger
 
 GOLD = sorted(Digger.GOLD_INFO)

@@ -228,3 +228,15 @@ def test_the_public_names_are_as_written_down() -> None:
     for package, names in PUBLIC.items():
         assert list(package.__all__) == names
         assert all(hasattr(package, name) for name in names)
+
+
+def test_no_two_classes_of_the_product_have_one_name() -> None:
+    places: dict[str, list[str]] = {}
+    for name, tree in MODULES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(name)
+    # Both sides of contract 1 define what a simulation returns, as neither package may import the other.
+    assert {name: own for name, own in places.items() if len(own) > 1} == {
+        "Outcome": ["iad_envs.core", "iad_policy.types"]
+    }

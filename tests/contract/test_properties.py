@@ -18,8 +18,8 @@ from iad_policy.recording.answer_log import ANSWERS
 from iad_policy.strategies import load_strategy
 from iad_policy.verifiers.corrupted import NoisyVerifier
 from tests.contract.canned import HERE, drive
+from tests.contract.components import ENVIRONMENTS, STRATEGIES, Calls, CountedRoles, Wanderer, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, agent, drawn
-from tests.contract.players import ENVIRONMENTS, STRATEGIES, Calls, CountedRoles, Wanderer, declared, play
 
 NAMES = list(STRATEGIES)
 VERIFIERS = ("proxy", "apart", "oracle", None)

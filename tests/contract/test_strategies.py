@@ -10,7 +10,7 @@ from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, S
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.strategies import per_step
 from iad_policy.types import score
-from tests.contract.players import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, play
+from tests.contract.components import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.evaluation.runner import Runner
-from tests.full.ray_players import Dials
+from tests.full.ray_components import Dials
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
 
 if __name__ == "__main__":

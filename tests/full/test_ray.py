@@ -24,7 +24,7 @@ from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
 from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
 from iad_policy.recording.run_folder import RunFolder
-from tests.full.ray_players import Dials, OtherDataEnv
+from tests.full.ray_components import Dials, OtherDataEnv
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 

@@ -12,8 +12,8 @@ from iad_policy import Candidate, Commit, IADPolicyWrapper, Simulate
 from iad_policy.errors import SimulationError
 from iad_policy.hashing import digest
 from iad_policy.world import ForkedWorld, NativeWorld, World, adapt
+from tests.contract.components import STRATEGIES, TAXI, Hunch, Wanderer, play
 from tests.contract.foreign import Dice
-from tests.contract.players import STRATEGIES, TAXI, Hunch, Wanderer, play
 from tests.contract.toy import Digger
 
 

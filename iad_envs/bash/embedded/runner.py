@@ -34,7 +34,7 @@ TICK_MS = 200
 MASKED_IN_PROC = ("cmdline", "keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug")
 
 
-class Runner:
+class RootRunner:
     """The main loop of process 1.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 from iad_envs.bash.embedded import rootfs, syscalls, wire
 from iad_envs.bash.embedded.differ import Stack, diff, tree
 from iad_envs.bash.embedded.layers import OWN, Layers, Root, State, uppers
-from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, Runner
+from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, RootRunner
 from iad_envs.bash.embedded.syscalls import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID
 
 
@@ -188,7 +188,7 @@ class Supervisor:
             self._user.close()
             for running in self._roots.values():
                 running.runner.control.close()
-            Runner(control, proc, self._limits).main()
+            RootRunner(control, proc, self._limits).main()
         except BaseException as error:
             wire.send(control, wire.Message({"error": f"{type(error).__name__}: {error}"}))
         finally:

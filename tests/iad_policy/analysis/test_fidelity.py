@@ -15,7 +15,7 @@ from iad_policy.simulators.embedding import HashedNgrams
 from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.recorded import record
 from iad_policy.simulators.retrieval import RetrievalSimulator
-from tests.contract.players import TAXI, Wanderer
+from tests.contract.components import TAXI, Wanderer
 from tests.contract.toy import LANDMARKS, Digger, SlipperyDigger
 
 TEXTS = st.text(max_size=60)

@@ -14,7 +14,7 @@ from iad_policy import Candidate, Commit, IADPolicyWrapper, Propose, State, Veri
 from iad_policy.errors import BudgetExhausted, ContractError, GoldError, UnknownName
 from iad_policy.learning.targets import q_values, reasoning_tree, value_rows, write_value_data
 from iad_policy.strategies.building_blocks.tree import Tree
-from tests.contract.players import Calls, CountedOracle, Hunch, Wanderer
+from tests.contract.components import Calls, CountedOracle, Hunch, Wanderer
 from tests.contract.toy import Digger
 from tests.iad_policy.two_letters import TwoLetters
 

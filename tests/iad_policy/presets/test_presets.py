@@ -193,7 +193,7 @@ def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if one.env in LONG else ()) for name, one in PRESETS.items()]
 )
-def test_every_preset_runs_with_the_keyless_agent(name: str, tmp_path: Path) -> None:
+def test_every_preset_runs_with_the_rule_based_agent(name: str, tmp_path: Path) -> None:
     done = iad("compare", "--preset", name, "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "ERRORED" not in done.stdout

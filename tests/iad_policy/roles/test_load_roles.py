@@ -15,7 +15,7 @@ from iad_policy.evaluation.runner import Runner
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import AssignedRoles, TemplateRoles, component_for, load_roles
 from iad_policy.roles.language_model import ModelRoles
-from tests.contract.players import Hunch, Wanderer
+from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
 
 

@@ -18,7 +18,7 @@ from iad_policy.roles.paraphrase_check import agent_view, differences, split_tas
 from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
 from iad_policy.types import PublicInfo, Turn
 from iad_policy.verifiers import load_verifier
-from tests.contract.keyless import KEYLESS, made
+from tests.contract.rule_based import KEYLESS, made
 from tests.contract.toy import Digger, Task
 
 WORDS = st.sampled_from(

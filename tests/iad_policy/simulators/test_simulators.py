@@ -29,7 +29,7 @@ from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import PublicInfo
 from iad_policy.world import World, adapt
-from tests.contract.players import TAXI, Hunch, Wanderer
+from tests.contract.components import TAXI, Hunch, Wanderer
 from tests.contract.toy import LANDMARKS, Digger
 
 PREDICTED = "Valid: yes\nOver: no\nObservation:\nYou are at the mill."

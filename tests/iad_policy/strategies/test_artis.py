@@ -284,7 +284,7 @@ KEYLESS: Mapping[str, int] = {
 
 @pytest.mark.parametrize("env_id", KEYLESS)
 @pytest.mark.parametrize(("mode", "simulator"), [("sequential", "perfect"), ("parallel", "noisy:0.7")])
-def test_it_runs_with_the_keyless_agents(env_id: str, mode: str, simulator: str) -> None:
+def test_it_runs_with_the_rule_based_agents(env_id: str, mode: str, simulator: str) -> None:
     if "Sketch" in env_id and not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
         pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
     env = gym.make(env_id)

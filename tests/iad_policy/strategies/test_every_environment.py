@@ -1,4 +1,4 @@
-"""Every registered strategy plays every environment with its keyless agent, and never moves it but by its commits."""
+"""Every registered strategy plays every environment with its rule-based agent, and never moves it but by its commits."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +10,8 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.env_defaults import DEFAULTS
 from iad_policy.hashing import digest
 from iad_policy.strategies import STRATEGIES, declaration_of
-from tests.contract.keyless import KEYLESS, made
-from tests.contract.players import SMALL
+from tests.contract.components import SMALL
+from tests.contract.rule_based import KEYLESS, made
 
 SLOW = ("IAD/WebShopBrowser-v0", "IAD/Sketch2Code-v0")
 """Environments with a browser: one task each, where others have two, one after the other."""

@@ -46,7 +46,7 @@ def played(env: gym.Env[Any, Any], n_tasks: int, **options: Any) -> list[tuple[l
 
 
 @pytest.mark.parametrize(("env_id", "n_tasks"), ENVIRONMENTS)
-def test_without_feedback_a_keyless_agent_gains_nothing_over_best_of_n(env_id: str, n_tasks: int) -> None:
+def test_without_feedback_a_rule_based_agent_gains_nothing_over_best_of_n(env_id: str, n_tasks: int) -> None:
     env = gym.make(env_id)
     bon, silent, told = (
         played(env, n_tasks, **how)

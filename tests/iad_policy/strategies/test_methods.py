@@ -11,7 +11,7 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.strategies import declaration_of, load_strategy, require_verifier
 from iad_policy.types import Move
 from tests.contract.canned import HERE, canned, cut, drive, seen_by
-from tests.contract.players import Calls, CountedOracle, Hunch
+from tests.contract.components import Calls, CountedOracle, Hunch
 
 
 def committed(name: str, answers: Mapping[type, Any], *, n_commits: int = 1, **options: Any) -> list[Any]:

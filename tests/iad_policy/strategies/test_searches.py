@@ -11,7 +11,7 @@ from iad_policy import Ask, Candidate, IADPolicyWrapper, Propose, State, Verdict
 from iad_policy.information import Information
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.tree import Tree
-from tests.contract.players import ENVIRONMENTS, Calls, CountedOracle, Wanderer, play
+from tests.contract.components import ENVIRONMENTS, Calls, CountedOracle, Wanderer, play
 from tests.contract.toy import Digger, SlipperyDigger
 from tests.iad_policy.two_letters import TwoLetters, visits
 

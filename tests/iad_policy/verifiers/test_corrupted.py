@@ -14,7 +14,7 @@ from iad_policy.evaluation.config import RunConfig
 from iad_policy.information import Information
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
-from tests.contract.players import Hunch, Wanderer
+from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
 
 HERE = State("start", {}, id="here")
@@ -94,7 +94,7 @@ def test_what_it_is_made_of_names_it() -> None:
         one.identity for one in (NoisyVerifier(Told(), 0.1), NoisyVerifier(Told(), 0.2), SparseVerifier(Told(), 1))
     }
     assert names == {"noisy:0.1 told", "noisy:0.2 told", "sparse:1 told"}
-    assert NoisyVerifier(Hunch(), 1).identity.endswith("tests.contract.players:Hunch")
+    assert NoisyVerifier(Hunch(), 1).identity.endswith("tests.contract.components:Hunch")
     assert NoisyVerifier(Told(), 1).per_candidate
 
 

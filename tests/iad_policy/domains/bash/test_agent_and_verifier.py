@@ -1,4 +1,4 @@
-"""The keyless agent and the proxy verifier of `IAD/InterCodeBash-v0`, on hand-made states."""
+"""The rule-based agent and the proxy verifier of `IAD/InterCodeBash-v0`, on hand-made states."""
 
 from random import Random
 from typing import Any

@@ -1,4 +1,4 @@
-"""The keyless linker: what it reads, what it writes, and that it knows no more than an agent may."""
+"""The rule-based linker: what it reads, what it writes, and that it knows no more than an agent may."""
 
 import json
 from collections.abc import Iterator

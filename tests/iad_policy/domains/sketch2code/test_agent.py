@@ -1,4 +1,4 @@
-"""The keyless tracer: what it reads in a sketch, that it knows no more, and how it takes feedback."""
+"""The rule-based tracer: what it reads in a sketch, that it knows no more, and how it takes feedback."""
 
 import math
 from html.parser import HTMLParser

@@ -1,4 +1,4 @@
-"""The keyless shopper and the proxy verifier: what they read, and that neither knows more than an agent may."""
+"""The rule-based shopper and the proxy verifier: what they read, and that neither knows more than an agent may."""
 
 import math
 from random import Random

@@ -1,4 +1,4 @@
-"""The environments with a keyless agent, made where what they need is installed."""
+"""The environments with a rule-based agent, made where what they need is installed."""
 
 import os
 import shutil
