@@ -1,4 +1,4 @@
-"""Every registered strategy plays every environment with its rule-based agent, and never moves it but by its commits."""
+"""Every registered strategy plays every environment with its rule-based agent, moving it by its commits only."""
 
 from collections.abc import Iterator
 from typing import Any
