@@ -4,6 +4,7 @@ All are immutable and know nothing of environments or I/O, so a strategy can be 
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import add
@@ -112,6 +113,7 @@ class State:
         wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
         is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
         gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
+        thumbnail: Of a recorded state, the path of a picture of it in the run folder; "" for none.
     """
 
     observation: Any
@@ -126,6 +128,7 @@ class State:
     wording: str = ""
     is_random: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    thumbnail: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         # A page, an info and a history in full are screens long, and each candidate has its own.
@@ -194,6 +197,7 @@ class Candidate:
         preview: The simulated state after it, if there was a simulation.
         verdict: The verifier's word, if it was verified.
         id: Given by the driver; unique in an episode.
+        at: The id of the state that it was proposed in, real or simulated; "" where the strategy made it itself.
     """
 
     action: Any
@@ -207,6 +211,7 @@ class Candidate:
     preview: State | None = None
     verdict: Verdict | None = None
     id: str = ""
+    at: str = ""
 
     @property
     def score(self) -> float:
@@ -246,10 +251,19 @@ class Outcome(NamedTuple):
 
 
 class RoleAnswer(NamedTuple):
-    """A role and what it said."""
+    """A role's text.
+
+    Attributes:
+        role: The role.
+        text: What it answered.
+        source: Where the text is from: a model's name, or `template`.
+        at: The id of the state that it was asked in, real or simulated.
+    """
 
     role: str
     text: str
+    source: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +277,7 @@ class Decision:
         budget: What the decision spent, by role.
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
         notes: What a reader should know (feedback dropped, overdraft, no usable candidate).
-        asked: What the roles said, in order.
+        role_answers: The texts of the roles, in order.
     """
 
     state: State
@@ -272,7 +286,17 @@ class Decision:
     budget: Mapping[str, Usage]
     cut: str = ""
     notes: tuple[str, ...] = ()
-    asked: tuple[RoleAnswer, ...] = ()
+    role_answers: tuple[RoleAnswer, ...] = ()
+
+    @property
+    def asked(self) -> tuple[RoleAnswer, ...]:
+        """The former name of `role_answers`."""
+        warnings.warn(
+            "expected role_answers, got asked, its former name, which the next version doesn't have; rename it",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.role_answers
 
     @property
     def usage(self) -> Usage:
