@@ -27,9 +27,7 @@ def candidate_record(candidate: Candidate) -> dict[str, Any]:
     return record
 
 
-def candidate_of(
-    record: Mapping[str, Any], *, verdict: Verdict | None = None, preview: State | None = None
-) -> Candidate:
+def candidate_of(record: Mapping[str, Any], verdict: Verdict | None = None, preview: State | None = None) -> Candidate:
     """Return the candidate of a record; of its feedback only the text was kept.
 
     Args:
@@ -37,21 +35,28 @@ def candidate_of(
         verdict: The last verdict on it, which has a line of its own.
         preview: What it leads to in a simulation, which has a line of its own, too.
     """
-    logprobs, feedback, usage = record.get("logprobs"), record.get("feedback"), record.get("usage")
+    action, usage = record["action"], record.get("usage")
+    logprobs, feedback = record.get("logprobs"), record.get("feedback")
     return Candidate(
-        decode(record["action"]),
+        action if type(action) is str else decode(action),
         record.get("thought", ""),
         record.get("error", ""),
         record["key"],
-        usage=ONE_PROPOSAL + Usage(**usage) if usage else ONE_PROPOSAL,
-        logprobs=None if logprobs is None else tuple(decode(logprobs)),
-        parts=tuple(Part(*decode(part)) for part in record.get("parts", ())),
-        feedback=None if feedback is None else Feedback(feedback),
-        preview=preview,
-        verdict=verdict,
-        id=record.get("item", ""),
+        _proposing(usage) if usage else ONE_PROPOSAL,
+        None if logprobs is None else tuple(decode(logprobs)),
+        tuple([Part(*decode(part)) for part in record["parts"]]) if "parts" in record else (),
+        None if feedback is None else Feedback(feedback),
+        preview,
+        verdict,
+        record.get("item", ""),
         at=record.get("about", ""),
     )
+
+
+def _proposing(usage: Mapping[str, Any]) -> Usage:
+    """Return what a proposal cost, itself included."""
+    # Mostly the line has what was measured alone, and a sum takes longer than all else about a candidate.
+    return ONE_PROPOSAL + Usage(**usage) if "proposals" in usage else Usage(1, **usage)
 
 
 def place_of(record: Mapping[str, Any]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ The reports, the viewer and the exports are drawn from these values and from not
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -23,7 +24,9 @@ from iad_policy.types import NOTHING, Candidate, Decision, RoleAnswer, State, Us
 
 N_BLOBS = 128
 """Long values that are kept in memory."""
-_Lines: TypeAlias = dict[str, list[Mapping[str, Any]]]
+N_ITEMS = 4096
+"""Names of items whose order is kept: episodes have the same names."""
+_Lines: TypeAlias = defaultdict[str, list[Mapping[str, Any]]]
 """A decision's lines by kind."""
 
 UNFINISHED = Candidate(None, error="the decision was not finished: nothing was committed")
@@ -183,33 +186,38 @@ def _size(path: Path) -> int:
 def _steps(
     lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord, value: Callable[[Any], Any]
 ) -> Iterator[RecordedStep]:
-    decisions: dict[str, _Lines] = {}
+    decisions: defaultdict[str, _Lines] = defaultdict(lambda: defaultdict(list))
     for item, line in lines.items():
-        decisions.setdefault(item.partition(".")[0], {}).setdefault(line["kind"], []).append(line)
+        decisions[item.partition(".")[0]][line["kind"]].append(line)
     before = _state(decisions.pop("reset")["step"][0], value) if "reset" in decisions else UNKNOWN
     simulating = SIMULATOR if SIMULATOR in record.usage else "agent"
     known: dict[str, Candidate] = {}
     for index in sorted(map(int, decisions)):
         own = decisions[str(index)]
         candidates = _candidates(own, known, value)
-        known.update((one.id, one) for one in candidates)
+        for one in candidates:
+            known[one.id] = one
         commit, step = own.get("commit", [None])[0], own.get("step", [None])[0]
         committed = _committed(commit, known, record.actions[index : index + 1])
         decision = Decision(
             before,
-            candidates,
+            tuple(candidates),
             committed,
-            _spent(own, simulating),
+            _Budget(own, simulating),
             cut="" if commit is None else commit.get("cut", ""),
-            role_answers=tuple(
-                RoleAnswer(line["role"], line["text"], line["source"], line.get("about", ""))
-                for line in sorted(own.get("text", ()), key=_order)
-            ),
+            role_answers=_role_answers(own["text"]) if "text" in own else (),
         )
         after = None if step is None else _state(step, value)
         reward = 0.0 if step is None else step.get("reward") or 0.0
         yield RecordedStep(index, decision, committed.action, after, reward)
         before = UNKNOWN if after is None else after
+
+
+def _role_answers(lines: Sequence[Mapping[str, Any]]) -> tuple[RoleAnswer, ...]:
+    return tuple(
+        RoleAnswer(line["role"], line["text"], line["source"], line.get("about", ""))
+        for line in sorted(lines, key=_order)
+    )
 
 
 def _committed(commit: Mapping[str, Any] | None, known: Mapping[str, Candidate], recorded: Sequence[Any]) -> Candidate:
@@ -229,45 +237,81 @@ def _committed(commit: Mapping[str, Any] | None, known: Mapping[str, Candidate],
     return replace(chosen, action=decode(recorded[0])) if chosen.error and recorded else chosen
 
 
-def _candidates(own: _Lines, known: Mapping[str, Candidate], value: Callable[[Any], Any]) -> tuple[Candidate, ...]:
+def _candidates(own: _Lines, known: Mapping[str, Candidate], value: Callable[[Any], Any]) -> list[Candidate]:
     """Return a decision's candidates with its verdicts and previews of them; equal actions share a preview."""
-    lines = sorted(own.get("candidate", ()), key=_order)
-    verdicts = {line.get("about", ""): verdict_of(line) for line in own.get("verdict", ())}
-    if "outcome" not in own:
-        return tuple(candidate_of(line, verdict=verdicts.get(line["item"])) for line in lines)
-    places = {line["item"]: place_of(line) for line in lines}
+    lines = own.get("candidate", [])
+    if len(lines) > 1:
+        lines.sort(key=_order)
+    verdicts = {line.get("about", ""): line for line in own["verdict"]} if "verdict" in own else {}
     previews: dict[tuple[str, str], State] = {}
-    for line in own["outcome"]:
-        about = line.get("about", "")
-        if about in places:
-            previews[places[about]] = _state(line, value)
-        elif about in known:
-            previews[known[about].at, known[about].key] = _state(line, value)
-        # Else the strategy made the candidate itself, and no line describes it.
-    return tuple(
-        candidate_of(line, verdict=verdicts.get(line["item"]), preview=previews.get(places[line["item"]]))
-        for line in lines
-    )
+    if "outcome" in own:
+        places = {line["item"]: place_of(line) for line in lines}
+        for line in own["outcome"]:
+            about = line.get("about", "")
+            if about in places:
+                previews[places[about]] = _state(line, value)
+            elif about in known:
+                previews[known[about].at, known[about].key] = _state(line, value)
+            # Else the strategy made the candidate itself, and no line describes it.
+    candidates = []
+    for line in lines:
+        judged = verdicts.get(line["item"])
+        preview = previews.get(place_of(line)) if previews else None
+        candidates.append(candidate_of(line, None if judged is None else verdict_of(judged), preview))
+    return candidates
 
 
-def _spent(own: _Lines, simulating: str) -> dict[str, Usage]:
-    """Return what a decision spent by role, `simulating` being the one that simulations are charged to."""
-    charges = [(simulating, count("simulations", 1), line) for line in own.get("outcome", ())]
-    charges += [("agent", count("proposals", 1), line) for line in own.get("candidate", ())]
-    charges += [("verifier", count("verifications", 1), line) for line in own.get("verdict", ())]
-    charges += [(line["role"], count("asks", 1), line) for line in own.get("text", ())]
-    charges += [("agent", count("env_steps", 1), line) for line in own.get("commit", ())]
-    spent: dict[str, Usage] = {}
-    for role, counted, line in charges:
-        spent[role] = spent.get(role, NOTHING) + counted
-        if "usage" in line:
-            spent[role] += usage_of(line)
-    return spent
-
-
-def _order(line: Mapping[str, Any]) -> list[int]:
+def _order(line: Mapping[str, Any]) -> tuple[int, ...]:
     """Sort key: the order in which items were asked for. Threads write their answers as they arrive."""
-    return [int(part) for part in line["item"].split(".") if part.isdigit()]
+    return _numbers(line["item"])
+
+
+@lru_cache(N_ITEMS)
+def _numbers(item: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in item.split(".") if part.isdigit())
+
+
+class _Budget(Mapping[str, Usage]):
+    """What a decision spent by role: added up when it is asked for, as it mostly is not."""
+
+    __slots__ = ("_own", "_simulating", "_spent")
+
+    def __init__(self, own: _Lines, simulating: str) -> None:
+        self._own = own
+        self._simulating = simulating
+        self._spent: dict[str, Usage] | None = None
+
+    def __getitem__(self, role: str) -> Usage:
+        return self._by_role()[role]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_role())
+
+    def __len__(self) -> int:
+        return len(self._by_role())
+
+    def __repr__(self) -> str:
+        return repr(self._by_role())
+
+    def _by_role(self) -> dict[str, Usage]:
+        if self._spent is None:
+            self._spent = {}
+            for role, counted, line in self._charges():
+                self._spent[role] = self._spent.get(role, NOTHING) + counted
+                if "usage" in line:
+                    self._spent[role] += usage_of(line)
+        return self._spent
+
+    def _charges(self) -> Iterator[tuple[str, Usage, Mapping[str, Any]]]:
+        for kind, role, axis in (
+            ("outcome", self._simulating, "simulations"),
+            ("candidate", "agent", "proposals"),
+            ("verdict", "verifier", "verifications"),
+            ("text", "", "asks"),
+            ("commit", "agent", "env_steps"),
+        ):
+            for line in self._own.get(kind, ()):
+                yield role or line["role"], count(axis, 1), line
 
 
 class _Info(Mapping[str, Any]):

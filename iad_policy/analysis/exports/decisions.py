@@ -9,7 +9,6 @@ from iad_policy.analysis.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.hashing import encode
 from iad_policy.prompts.rendering import shown
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.trace import RecordedStep
 from iad_policy.types import Candidate, State
 
 EVERYTHING = 2**31
@@ -72,12 +71,12 @@ def _decisions(source: Source, record: EpisodeRecord) -> Iterator[Row]:
             "done": after is not None and after.done,
             "next_observation": _text(after),
             "cut": decision.cut,
-            "candidates": [_candidate(step, one) for one in decision.candidates],
+            "candidates": [_candidate(one, before, decision.committed.id) for one in decision.candidates],
             "asked": [{"role": one.role, "text": one.text, "source": one.source} for one in decision.role_answers],
         }
 
 
-def _candidate(step: RecordedStep, one: Candidate) -> Row:
+def _candidate(one: Candidate, before: State | None, committed: str) -> Row:
     verdict, preview = one.verdict, one.preview
     return {
         "id": one.id,
@@ -85,8 +84,8 @@ def _candidate(step: RecordedStep, one: Candidate) -> Row:
         "thought": one.thought,
         "error": one.error,
         "feedback": feedback_of(one),
-        "is_committed": one.id == step.decision.committed.id,
-        "is_here": step.before is not None and one.at == step.before.id,
+        "is_committed": one.id == committed,
+        "is_here": before is not None and one.at == before.id,
         "score": score_of(one),
         "passed": None if verdict is None else verdict.passed,
         "critique": "" if verdict is None else verdict.critique,
