@@ -103,20 +103,23 @@ lint: $(READY_DEV)
 	$(PY) -m mypy
 
 bench: $(READY_DEV) $(BROWSER)
-	@for file in benchmarks/*.py; do \
-		case $$file in benchmarks/figures.py|benchmarks/bundled.py|benchmarks/closed_forms.py|benchmarks/method_table.py) ;; *) $(PY) $$file || exit 1 ;; esac; \
-	done
+	@for file in benchmarks/*.py; do $(PY) $$file || exit 1; done
 
 setup: $(READY)
 
 # The product and no more. A name that only complains (a pyenv shim) is no Python.
 $(READY): pyproject.toml
-	@set -e; found=; \
+	@set -e; found=; without_venv=; \
 	for python in python3.13 python3.12 python3.11 python3; do \
-		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		if $$python -c 'import venv, ensurepip' 2>/dev/null; then found=$$python; break; fi; \
+		without_venv=$$python; \
 	done; \
-	if [ -z "$$found" ]; then echo "iad needs Python 3.11 or newer, and found none; install one and run make again." >&2; exit 1; fi; \
-	if ! $$found -c 'import venv, ensurepip' 2>/dev/null; then \
+	if [ -z "$$found$$without_venv" ]; then \
+		echo "iad needs Python 3.11 or newer, and found none; install one and run make again." >&2; exit 1; \
+	fi; \
+	if [ -z "$$found" ]; then \
+		found=$$without_venv; \
 		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 			echo "Installing python3-venv ..."; apt-get update -qq && apt-get install -y -qq python3-venv; \
 		else \

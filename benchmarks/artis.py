@@ -1,9 +1,9 @@
-"""What rehearsing in simulation is worth, by how true the simulator is: success of `artis` less that of `single`.
+"""Gain of simulated attempts by simulator fidelity: the success of `artis` minus that of `single`.
 
-Keyless agents that heed a plan; the evaluator takes the proxy verifier's verdict. So this checks the mechanism: it is
-no evidence about language models. Each gain is paired by task, with its bootstrap interval, and stands beside what was
-measured of that simulator. `--full` adds shell and SQL tasks, recorded outcomes, the ablations, and other numbers of
-attempts.
+The agents are rule-based and follow a plan, and the evaluator uses the proxy verifier's verdict. So this checks the
+mechanism and is no evidence about language models. Each gain is paired by task, with its bootstrap interval, and
+printed with the simulator's measured fidelity. `--full` adds shell and SQL tasks, recorded outcomes, ablations, and
+other numbers of attempts.
 """
 
 import sys
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
-from figures import figure
+from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.fidelity import fidelity
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def levels(env_id: str, n_tasks: int, simulators: Sequence[str]) -> None:
-    """Print, for each simulator, how true it is and what rehearsing in it gains."""
+    """Print each simulator's fidelity and the gain of ARTIS with it."""
     env = gym.make(env_id)
     for simulator in simulators:
         name = f"{short(env_id)}_{simulator.replace(':', '_')}"
@@ -56,7 +56,7 @@ def levels(env_id: str, n_tasks: int, simulators: Sequence[str]) -> None:
 
 
 def ablations(env_id: str, n_tasks: int) -> None:
-    """Print what is gained without evaluation, without a summary, and so on, and by the number of attempts."""
+    """Print the gain without evaluation, without a summary, and so on, and for each number of attempts."""
     for name, options in ABLATIONS.items():
         gain(f"{short(env_id)}_{name}", env_id, n_tasks, options=options)
     for n in (1, 3, 8, 10):
@@ -64,16 +64,16 @@ def ablations(env_id: str, n_tasks: int) -> None:
 
 
 def gain(name: str, env_id: str, n_tasks: int, *, options: Mapping[str, Any] | None = None, **run: Any) -> None:
-    """Print the gain of ARTIS over single, and the interval that holds it with 95 %."""
+    """Print the gain of ARTIS over single, with its 95 % interval."""
     from iad_policy.strategies import declares
     from iad_policy.strategies.artis import artis
 
     @declares(n="attempts per episode")
-    def rehearsed(here: Any, *, n: int = N) -> Any:
+    def simulating_first(here: Any, *, n: int = N) -> Any:
         return artis(here, n=n, **(options or {}))
 
-    strategies = {"single": "single", "artis": rehearsed}
-    results = evaluate(env_id, strategies, n_tasks, agent="heeding", **{"n": N, "baseline": "single", **run})
+    strategies = {"single": "single", "artis": simulating_first}
+    results = evaluate(env_id, strategies, n_tasks, agent="plan-following", **{"n": N, "baseline": "single", **run})
     difference = results.compare("artis", "single")
     rows = results.figures(1).summaries
     alone, pairs = rows["single"].success, difference.n_pairs

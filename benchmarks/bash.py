@@ -1,6 +1,6 @@
-"""Figures of IAD/InterCodeBash-v0: speed beside the recorded figures of the original, leftovers, and the bundled tasks.
+"""Figures of IAD/InterCodeBash-v0: speed against the original's recorded figures, leftovers, and the bundled tasks.
 
-The recorded baseline is the original, unmodified, through the docker SDK on podman's socket, on a loaded machine.
+The recorded baseline is the unmodified original, through the docker SDK on podman's socket, on a loaded machine.
 """
 
 import os
@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-from bundled import bundled_tasks
-from figures import figure, in_fresh_process
+from reference import Reference
+from support.bundled import bundled_tasks
+from support.figures import figure, in_fresh_process
 
 import iad_envs
 from iad_envs.bash.sandbox import open_sandbox
 
-# Milliseconds of the original over containers, medians.
+# Milliseconds of the original over containers, medians, on the machine where the targets were set.
 RECORDED_MS = {"create": 9700.0, "reset": 219.0, "step": 225.0, "submit": 1100.0}
+RECORDED_MS["episode"] = sum(RECORDED_MS[name] for name in ("reset", "step", "submit"))
 DATA = Path(iad_envs.__file__).parent.parent / "data" / "intercode"
 N_SANDBOXES = 32
 CANDIDATE = "mkdir -p /tmp/d && echo x >> /tmp/d/f"
@@ -54,19 +56,22 @@ def timed(work: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def sandbox_figures(n: int) -> None:
+def sandbox_figures(n: int, reference: Reference) -> None:
     create: list[float] = []
     for _ in range(12):
+        reference.sample()
         start = time.perf_counter()
         sandbox = open_sandbox(setup=DATA / "fs_1.tar")
         sandbox.run("true")
         create.append((time.perf_counter() - start) * 1000)
         sandbox.close()
-    figure("create_ms", statistics.median(create), "ms", target=50, baseline="recorded",
-         ratio=RECORDED_MS["create"] / statistics.median(create), n=len(create))  # fmt: skip
+    reference.figure("create_ms", statistics.median(create), "ms", target=50, n=len(create))
+    faster("create", statistics.median(create), len(create), reference)
     with open_sandbox(setup=DATA / "fs_1.tar") as sandbox:
         true_ms, reset_ms, bare, tried = [], [], [], []
-        for _ in range(n):
+        for place in range(n):
+            if place % 10 == 0:
+                reference.sample()
             true_ms.append(timed(lambda: sandbox.run("true")))
             sandbox.write("/project/new.txt", b"x")
             reset_ms.append(timed(sandbox.reset))
@@ -75,10 +80,16 @@ def sandbox_figures(n: int) -> None:
             sandbox.restore(token)
             bare.append(timed(lambda: sandbox.run(CANDIDATE)))
             tried.append(timed(lambda: _try_and_undo(sandbox, token)))
-        figure("true_ms", statistics.median(true_ms), "ms", target=12, n=n)
-        figure("sandbox_reset_ms", statistics.median(reset_ms), "ms", n=n)
+        reference.figure("true_ms", statistics.median(true_ms), "ms", target=12, n=n)
+        reference.figure("sandbox_reset_ms", statistics.median(reset_ms), "ms", n=n)
         overhead = statistics.median(mine - command for mine, command in zip(tried, bare, strict=True))
-        figure("simulate_undo_overhead_ms", overhead, "ms", target=3, n=n)
+        reference.figure("simulate_undo_overhead_ms", overhead, "ms", target=3, n=n)
+
+
+def faster(name: str, ms: float, n: int, reference: Reference, *, target: float | None = None) -> None:
+    """How many times faster ours is than the original, as it would run on this machine."""
+    ratio = RECORDED_MS[name] * reference.slowness() / ms
+    figure(f"{name}_ratio", ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=n)
 
 
 def _try_and_undo(sandbox: Any, token: Any) -> None:
@@ -87,7 +98,7 @@ def _try_and_undo(sandbox: Any, token: Any) -> None:
         fork.diff(token)
 
 
-def episode_figures(n: int) -> None:
+def episode_figures(n: int, reference: Reference) -> None:
     env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
     times: dict[str, list[float]] = {"reset": [], "step": [], "submit": [], "episode": []}
     task_ids = env.task_ids
@@ -95,38 +106,37 @@ def episode_figures(n: int) -> None:
         env.reset(options={"task_id": task_id})
     for k in range(n):
         task_id = task_ids[k % len(task_ids)]
+        if k % 10 == 0:
+            reference.sample()
         reset = timed(lambda task_id=task_id: env.reset(options={"task_id": task_id}))
         gold = env.oracle(env.snapshot())["reference"]["gold"]
         step = timed(lambda gold=gold: env.step(gold))
         submit = timed(lambda: env.step("submit"))
         for name, value in (("reset", reset), ("step", step), ("submit", submit), ("episode", reset + step + submit)):
             times[name].append(value)
-    recorded = sum(RECORDED_MS[name] for name in ("reset", "step", "submit"))
     medians = {name: statistics.median(values) for name, values in times.items()}
-    figure("reset_ms", medians["reset"], "ms", target=2, baseline="recorded",
-         ratio=RECORDED_MS["reset"] / medians["reset"], n=n)  # fmt: skip
-    for name in ("step", "submit"):
-        figure(f"{name}_ms", medians[name], "ms", baseline="recorded", ratio=RECORDED_MS[name] / medians[name], n=n)
-    ratio = recorded / medians["episode"]
-    figure("episode_ratio", ratio, "x", target=15, better="higher", baseline="recorded", ratio=ratio, n=n)
+    for name in ("reset", "step", "submit"):
+        reference.figure(f"{name}_ms", medians[name], "ms", target=2 if name == "reset" else None, n=n)
+        faster(name, medians[name], n, reference)
+    faster("episode", medians["episode"], n, reference, target=15)
     env.close()
 
 
 def traces() -> Counter[str]:
-    """How much of each kind that a sandbox could leave on the host there is: processes, mounts, cgroups and files."""
+    """Count what a sandbox could leave on the host, by kind: processes, mounts, cgroups and files."""
     pids = below(os.getpid())
     groups = [path.name for path in Path("/sys/fs/cgroup").glob("**/iad-sandbox-*")]
     return Counter(
         processes=len(pids),
         mounts=Path("/proc/self/mountinfo").read_text().count("\n"),
         files=sum(1 for folder in ("/tmp", "/dev/shm") for _ in Path(folder).glob("iad-sandbox*")),
-        # Their names hold the process that made them: other programs' are not ours.
+        # Their names contain the creating process, so those of other programs are not counted.
         cgroups=sum(any(f"-{pid}-" in name for pid in pids) for name in groups),
     )
 
 
 def below(pid: int) -> list[int]:
-    """A process's descendants."""
+    """Return a process's descendants."""
     found = []
     for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, tasks.read_text().split()):
@@ -135,7 +145,7 @@ def below(pid: int) -> list[int]:
 
 
 def layers_held() -> int:
-    """Mounts that the processes below this one see: layers of states that someone holds, and what lies around them."""
+    """Count the mounts of the processes below this one: layers of states in use, and those around them."""
     total = 0
     for pid in below(os.getpid()):
         with suppress(OSError):
@@ -144,7 +154,7 @@ def layers_held() -> int:
 
 
 def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
-    """The least that is measured within a time: sandboxes made ahead come and go."""
+    """Return the smallest measurement within a time, as sandboxes created in advance come and go."""
     found, end = measure(), time.monotonic() + wait_s
     while time.monotonic() < end:
         time.sleep(0.1)
@@ -153,7 +163,7 @@ def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
 
 
 def leftovers(n_episodes: int) -> None:
-    open_sandbox().close()  # what a process keeps once, whatever comes
+    open_sandbox().close()  # creates what a process keeps once in any case
     before = traces()
     env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
     task_ids = env.task_ids
@@ -177,8 +187,10 @@ def leftovers(n_episodes: int) -> None:
 
 def main() -> None:
     is_full = "--full" in sys.argv[1:]
-    sandbox_figures(60)
-    episode_figures(83)
+    reference = Reference()
+    sandbox_figures(60, reference)
+    episode_figures(83, reference)
+    reference.report()
     figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600, n=1)
     leftovers(10_000 if is_full else 500)
     bundled_tasks("IAD/InterCodeBash-v0", "intercode", "scripter")

@@ -1,4 +1,4 @@
-"""IAD/BIRD-v0: scoring beside the official procedure; what votes and the verifier make of real predictions.
+"""Figures of IAD/BIRD-v0: scoring against the official procedure, and votes and the verifier on real predictions.
 
 Reads `$IAD_REAL_DATA/bird`: the questions on one database, that database, and predictions of real systems.
 """
@@ -22,15 +22,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bundled import bundled_tasks
-from figures import ROOT, figure
+from reference import Reference
+from support.bundled import bundled_tasks
+from support.figures import ROOT, figure
 
 from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
 from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
-from iad_envs.bird.evaluation import ScoringJob, majority_right, pass_at, run_jobs
+from iad_envs.bird.evaluation import ScoringJob, majority_right, run_jobs
 from iad_envs.bird.schema import RENDERERS, SchemaSource, load_schema
 from iad_envs.bird.scoring import GOLDS, QueryScorer
+from iad_policy.analysis.statistics import pass_at_k
 from iad_policy.domains.bird.verifier import BirdVerifier
 from iad_policy.types import Candidate, State
 
@@ -39,7 +41,7 @@ KS = (1, 3, 5, 7)
 Pair = tuple[str, str, str]
 
 
-# The official procedure: a pool of processes, and for every pair a helper thread, a new connection, both queries.
+# The official procedure: a pool of processes. Each pair gets a helper thread and a new connection for both queries.
 
 
 def official_pair(pair: Pair) -> int:
@@ -74,13 +76,13 @@ def official_run(pairs: Sequence[Pair], n_processes: int) -> list[int]:
 
 
 def our_run(jobs: Sequence[ScoringJob], n_workers: int) -> list[int]:
-    """Score all pairs through hardened workers, with no gold result kept from before."""
+    """Score all pairs with hardened workers, without stored gold results."""
     GOLDS.clear()
     return [ex for found in run_jobs(jobs, QueryScorer.ex, workers=n_workers) for ex in found]
 
 
 def measure_speed(folder: Path, n_cores: int, n_copies: int, n_runs: int) -> dict[str, float]:
-    """Time both on the same pairs and cores, alternating; returns median seconds, and the number of pairs."""
+    """Time both on the same pairs and cores, alternating. Return median seconds and the number of pairs."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:n_cores])
     jobs = distinct_jobs(load(folder), folder, n_copies)
     pairs = [(sql, job.gold, str(job.path)) for job in jobs for sql in job.predicted]
@@ -110,7 +112,7 @@ def systems(data: BirdData, folder: Path) -> dict[str, dict[str, str]]:
 
 
 def distinct_jobs(data: BirdData, folder: Path, n_copies: int) -> list[ScoringJob]:
-    """Return for each question the systems' different queries; copies beyond the first differ by a comment."""
+    """Return the systems' different queries for each question. Copies after the first differ by a comment."""
     predictions = systems(data, folder)
     jobs = []
     for task_id, gold in data.golds.items():
@@ -143,13 +145,14 @@ def speed(folder: Path, *, is_full: bool) -> None:
         )  # fmt: skip
 
 
-def latencies(folder: Path) -> None:
+def latencies(folder: Path, reference: Reference) -> None:
     data = load(folder)
     jobs = distinct_jobs(data, folder, 1)
     with QueryScorer(jobs[0].path) as scorer:
         for job in jobs:
             scorer.gold(job.gold)
         pairs = [(sql, job.gold) for job in jobs for sql in job.predicted]
+        reference.sample()
         executed = [_timed(lambda pair=pair: scorer.ex(*pair)) for pair in pairs]
         results = [scorer.database.run(sql) for sql, _ in pairs]
         kept = [
@@ -157,14 +160,17 @@ def latencies(folder: Path) -> None:
             for pair, result in zip(pairs, results, strict=True)
             if result.status != "rejected"
         ]
+        reference.sample()
         official = 1e6 * median(
             _timed(lambda job=job: official_pair((job.predicted[0], job.gold, str(job.path)))) for job in jobs
         )
         # Both results at hand, as when a previewed query is committed; and with the prediction still to be executed.
-        figure("ex_cached_us", 1e6 * median(kept), "us", n=len(kept), target=100, baseline=official)
+        reference.figure("ex_cached_us", 1e6 * median(kept), "us", n=len(kept), target=100)
+        figure("ex_cached_ratio", official / (1e6 * median(kept)), "x", n=len(kept), better="higher", baseline=1.0)
         figure("ex_gold_cached_us", 1e6 * median(executed), "us", n=len(executed), baseline=official)
         trips = [_timed(lambda: scorer.database.run("SELECT 1")) for _ in range(3000)]
-        figure("worker_roundtrip_us", 1e6 * median(trips), "us", n=len(trips), target=100)
+        reference.sample()
+        reference.figure("worker_roundtrip_us", 1e6 * median(trips), "us", n=len(trips), target=100)
     restarts = []
     with DatabaseClient(jobs[0].path) as database:
         for _ in range(30):
@@ -179,7 +185,7 @@ def _timed(call: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def schema_prompts() -> None:
+def schema_prompts(reference: Reference) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wide.sqlite"
         connection = sqlite3.connect(path)
@@ -193,19 +199,20 @@ def schema_prompts() -> None:
         connection.close()
         for name, render in RENDERERS.items():
             took = []
+            reference.sample()
             for _ in range(20):
                 load_schema.cache_clear()
                 took.append(_timed(lambda render=render: render(load_schema(path, SchemaSource(())))))
             target = 5 if name == "ddl+samples" else None
             metric = "schema_prompt_ms" if target else f"schema_prompt_{name.replace('-', '_')}_ms"
-            figure(metric, 1e3 * median(took), "ms", n=len(took), target=target)
+            reference.figure(metric, 1e3 * median(took), "ms", n=len(took), target=target)
 
 
-# What the predictions are worth: facts, votes, and the verifier's choice.
+# The value of the predictions: facts, votes, and the verifier's choice.
 
 
 class Judged:
-    """A question's predictions, each previewed as the environment shows it, and which are right by the official EX."""
+    """A question's predictions, each previewed as in the environment, and which are right by the official EX."""
 
     def __init__(self, candidates: list[Candidate], is_right: list[bool]) -> None:
         self.candidates = candidates
@@ -256,14 +263,14 @@ def facts_table(questions: Sequence[Judged]) -> None:
 
 
 def votes(questions: Sequence[Judged]) -> None:
-    """Print Majority@K, the verifier's choice among K and Pass@K, each over all choices of K systems."""
+    """Print Majority@K, the verifier's choice among K, and Pass@K, each over all choices of K systems."""
     verifiers = {"proxy": BirdVerifier(), "proxy_alone": BirdVerifier(agreement=0.0)}
     for k in KS:
         majority, passed = [], []
         chosen: dict[str, list[float]] = {name: [] for name in verifiers}
         for question in questions:
             n = len(question.candidates)
-            passed.append(pass_at(min(k, n), n, sum(question.is_right)))
+            passed.append(pass_at_k(n, sum(question.is_right), min(k, n)))
             groups = list(combinations(range(n), min(k, n)))
             majority.append(
                 fmean(
@@ -291,7 +298,7 @@ def votes(questions: Sequence[Judged]) -> None:
 
 
 def _choice(verifier: BirdVerifier, question: Judged, group: Sequence[int]) -> float:
-    """Return the chance that the verifier's favourite is right, ties broken by chance."""
+    """Return the probability that the verifier's best is right, with random ties."""
     candidates = [question.candidates[place] for place in group]
     state = State(None, {})
     scores = [verdict.score for verdict in verifier.verify(state, candidates, ())]
@@ -308,14 +315,17 @@ def main() -> None:
         folder, n_cores, n_copies, n_runs = given.speed
         print(json.dumps(measure_speed(Path(folder), int(n_cores), int(n_copies), int(n_runs))))
         return
-    schema_prompts()
+    reference = Reference()
+    schema_prompts(reference)
     bundled_tasks("IAD/BIRD-v0", "bird", "linker", n_tasks=None if given.full else 100)
     real = os.environ.get("IAD_REAL_DATA")
     if not real:
+        reference.report()
         print("IAD_REAL_DATA is not set: figures on real predictions are left out", file=sys.stderr)
         return
     folder = Path(real) / "bird"
-    latencies(folder)
+    latencies(folder, reference)
+    reference.report()
     speed(folder, is_full=given.full)
     questions = judged(folder)
     facts_table(questions)

@@ -1,8 +1,8 @@
-"""Figures of the shop with many products: 100,000 made-up ones, or with --full as many as the original has.
+"""Figures of the shop with many products: 100,000 synthetic ones, or with --full as many as the original has.
 
-Everything is measured as a user meets it: the data are written by `iad data synth`, indexed by `iad index build`, and
-opened by `gym.make` in fresh processes. Queries have the length and the frequency of words of human ones, and no query
-is asked twice. `--keep DIR` keeps data and indexes for the next time.
+Everything is measured as a user gets it: `iad data synth` writes the data, `iad index build` indexes them, and
+`gym.make` opens them in new processes. Queries have the length and word frequencies of human ones, and no query is
+repeated. `--keep DIR` keeps data and indexes for the next run.
 """
 
 import argparse
@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from figures import ROOT, figure, in_fresh_process
+from reference import Reference
+from support.figures import ROOT, figure, in_fresh_process
 
 sys.path.insert(0, str(ROOT))
 
@@ -89,24 +90,29 @@ def main() -> None:
 
 
 def measure(home: Path, full: bool) -> None:
+    reference = Reference()
     n_products = FULL if full else SMALL
     data = home / f"data-{n_products}"
     os.environ["IAD_INDEX"] = str(home / "indexes")
     if not data.is_dir():
         synth = run_iad("data", "synth", "--products", n_products, "--out", data)
         figure("synth_min", synth.minutes, "min", n=n_products)
+    reference.sample()
     build = run_iad("index", "build", "--rebuild", "--data-dir", data)
-    figure("index_build_min", build.minutes, "min", target=10 if full else None, n=n_products)
+    reference.sample()
+    reference.figure("index_build_min", build.minutes, "min", target=10 if full else None, n=n_products)
     figure("index_build_cpu_min", build.cpu_minutes, "min", n=n_products)
     figure("index_build_rss_gb", build.rss_gb, "GB", n=n_products)
     n_bytes = sum(path.stat().st_size for path in (home / "indexes").rglob("bm25*/*"))
     figure("index_gb", n_bytes / 2**30, "GB", n=n_products)
 
-    opened = in_fresh_process(OPEN, data)
-    figure("open_s", opened["open_s"], "s", target=3 if full else 1, n=5)
+    opened = in_fresh_process(OPEN, data, before_each=reference.sample)
+    reference.figure("open_s", opened["open_s"], "s", target=3 if full else 1, n=5)
     searched = in_fresh_process(SEARCH, data, N_QUERIES, n=1)
-    figure("p50_ms", searched["p50_ms"], "ms", target=25 if full else 5, n=int(searched["n"]))
-    figure("p95_ms", searched["p95_ms"], "ms", target=60 if full else None, n=int(searched["n"]))
+    reference.sample()
+    reference.figure("p50_ms", searched["p50_ms"], "ms", target=25 if full else 5, n=int(searched["n"]))
+    reference.figure("p95_ms", searched["p95_ms"], "ms", target=60 if full else None, n=int(searched["n"]))
+    reference.report()
     held = in_fresh_process(MANY, data, N_ENVS, n=1)
     figure("rss_gb", held["rss_gb"], "GB", target=1.5 if full else None, n=N_ENVS)
     figure(f"recall50_bm25_{n_products}", searched["recall"], "share", better="higher", n=int(searched["n_goals"]))
@@ -114,7 +120,7 @@ def measure(home: Path, full: bool) -> None:
 
 
 class Ran(NamedTuple):
-    """What a command took: time, CPU time of all its processes, and the memory of the largest one so far."""
+    """Cost of a command: time, CPU time of all its processes, and the memory of the largest process so far."""
 
     minutes: float
     cpu_minutes: float
@@ -131,7 +137,7 @@ def run_iad(*arguments: Any) -> Ran:
 
 
 def bundled_recall() -> None:
-    """How often the goal's product is among the first 50 (and 10, and 1), for the instructions of all bundled goals."""
+    """Print how often the goal's product is among the first 50 (and 10, and 1), for all bundled goals' instructions."""
     from webshop_server.catalog import index_text, load_catalog
     from webshop_server.goals import load_goals
     from webshop_server.search import load_engine

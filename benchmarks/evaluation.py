@@ -1,6 +1,6 @@
-"""What running an evaluation costs: how much of a slow model's time is hidden, and what saving everything adds.
+"""Cost of running an evaluation: how much of a slow model's time is hidden, and what saving everything adds.
 
-The environment is trivial and the model a fake that answers at once, or after 0.5 s; everything else is what a user
+The environment is trivial, and the model is a fake that answers at once or after 0.5 s. Everything else is what a user
 gets: prompts, the call cache, the answer log, budgets, records and the summary.
 """
 
@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
-from figures import ROOT, figure, in_fresh_process
+from reference import Reference
+from support.figures import ROOT, figure, in_fresh_process
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
-from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.agents.language import LanguageAgent
@@ -46,33 +46,28 @@ N_ROUNDS = 5
 N_SUMMARISED = 100_000
 
 
+class CorridorTask(NamedTuple):
+    """Which corridor."""
+
+    task_id: str
+
+    @property
+    def instruction(self) -> str:
+        """What is to be done."""
+        return f"Walk through {self.task_id}."
+
+
 class Corridor(IADEnv[str, int]):
-    """A text environment that answers at once: some steps, then the end."""
+    """A text environment that answers at once. An episode has a fixed number of steps."""
 
     observation_space = UnicodeText(2000)  # type: ignore[assignment]
     action_space = UnicodeText(200)  # type: ignore[assignment]
 
     def __init__(self, n_steps: int = N_STEPS, n_tasks: int = N_EPISODES) -> None:
-        super().__init__(max_steps=n_steps)
-        self._ids = [f"corridor-{place:05d}" for place in range(n_tasks)]
+        ids = [f"corridor-{place:05d}" for place in range(n_tasks)]
+        super().__init__({task_id: CorridorTask(task_id) for task_id in ids}, max_steps=n_steps)
 
-    @property
-    def task_ids(self) -> Sequence[str]:
-        """As many as asked for."""
-        return self._ids
-
-    def _task(self, task_id: str) -> str:
-        if not task_id.startswith("corridor-"):
-            raise UnknownTask("task", task_id, self._ids)
-        return task_id
-
-    def _task_id(self, task: str) -> str:
-        return task
-
-    def _instruction(self, task: str) -> str:
-        return f"Walk through {task}."
-
-    def _start(self, task: str) -> int:
+    def _start(self, task: CorridorTask) -> int:
         return 0
 
     def _transition(self, state: int, action: str, rng: Any) -> Transition:
@@ -82,24 +77,20 @@ class Corridor(IADEnv[str, int]):
         seen = f"Door {state}. " + "The walls are painted green up to the shoulder. " * 12
         return View(seen, ("go[left]", "go[right]"), {"door": state}, {"door": state})
 
-    def _score(self, task: str, now: Snapshot, memory: Any) -> Score:
+    def _score(self, task: CorridorTask, now: Snapshot, memory: Any) -> Score:
         progress = now.state / self.max_steps
         return Score(float(now.done), progress, now.done, {"doors": progress}, None)
 
-    def _reference(self, task: str) -> str:
+    def _reference(self, task: CorridorTask) -> str:
         return "go[left]"
 
-    def action_key(self, action: str) -> str:
-        """The action itself."""
-        return action
-
-    def irreversible(self, action: str) -> bool:
-        """None is."""
-        return False
+    def terminal(self, action: str) -> bool:
+        """The last step ends the episode, whatever it is."""
+        return True
 
 
 class FakeModel:
-    """Answers after a while; notes every answer in a file, if there is one."""
+    """Answers after a delay, and writes every answer to a file if there is one."""
 
     name = "fake"
 
@@ -123,7 +114,7 @@ class FakeModel:
 
 
 class InstantVerifier:
-    """Scores by the side."""
+    """Scores the action `go[left]` with 1 and all others with 0."""
 
     information: Information = "proxy"
     needs_preview = False
@@ -140,7 +131,7 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
     components = Components(LanguageAgent(cached), InstantVerifier(), TemplateRoles())
     runner = Runner(asked, lambda: Corridor(n_steps, asked.tasks), lambda *_: components)
     results = Results(Heading(asked, "proxy", asked.tasks, {}))
-    with RunFolder(folder, runner.config()) as kept:
+    with RunFolder(folder, runner.recorded_config()) as kept:
         for record in runner.episodes(kept):
             results.add(record)
             yield record
@@ -157,26 +148,27 @@ def seconds_of(folder: Path, model: Any, **config: Any) -> float:
 
 
 def throughput(folder: Path) -> None:
-    """How much of the time is the model's."""
+    """Print how much of the time is the model's."""
     ideal_s = math.ceil(N_EPISODES / N_WORKERS) * N_STEPS * ANSWER_S
     wall_s = seconds_of(folder / "slow", FakeModel(ANSWER_S), tasks=N_EPISODES, workers=N_WORKERS)
     figure("throughput_of_ideal", ideal_s / wall_s, "share", target=0.95, better="higher", n=N_EPISODES * N_STEPS)
 
 
-def cost_of_a_candidate(folder: Path) -> None:
+def cost_of_a_candidate(folder: Path, reference: Reference) -> None:
     """What proposing, verifying and keeping a candidate takes where the model takes no time; and not keeping it."""
     n = N_TASKS * N_CANDIDATES
     saved, unsaved = [], []
     for place in range(N_ROUNDS):
         config = {"strategies": ("bon",), "tasks": N_TASKS, "n": N_CANDIDATES, "n_steps": 1}
+        reference.sample()
         saved.append(1e3 / n * seconds_of(folder / f"saved{place}", FakeModel(), **config))
         unsaved.append(1e3 / n * seconds_unsaved())
-    figure("candidate_saved_ms", median(saved), "ms", target=1.0, n=N_ROUNDS)
-    figure("candidate_unsaved_ms", median(unsaved), "ms", target=0.1, n=N_ROUNDS)
+    reference.figure("candidate_saved_ms", median(saved), "ms", target=1.0, n=N_ROUNDS)
+    reference.figure("candidate_unsaved_ms", median(unsaved), "ms", target=0.1, n=N_ROUNDS)
 
 
 def seconds_unsaved() -> float:
-    """Wall seconds of the same decisions in a loop of one's own that keeps nothing."""
+    """Return the wall seconds of the same decisions in a hand-written loop that saves nothing."""
     env = Corridor(1, N_TASKS)
     agent = LanguageAgent(FakeModel())
     start = perf_counter()
@@ -187,15 +179,18 @@ def seconds_unsaved() -> float:
     return perf_counter() - start
 
 
-def overhead_of_a_step(folder: Path) -> None:
+def overhead_of_a_step(folder: Path, reference: Reference) -> None:
     """What a step of an episode takes where nobody takes any time."""
     n = 200
-    times = [1e3 / (n * N_STEPS) * seconds_of(folder / f"step{place}", FakeModel(), tasks=n) for place in range(3)]
-    figure("runner_overhead_ms", median(times), "ms", target=2.0, n=3 * n * N_STEPS)
+    times = []
+    for place in range(3):
+        reference.sample()
+        times.append(1e3 / (n * N_STEPS) * seconds_of(folder / f"step{place}", FakeModel(), tasks=n))
+    reference.figure("runner_overhead_ms", median(times), "ms", target=2.0, n=3 * n * N_STEPS)
 
 
 def redone_after_kill(folder: Path) -> None:
-    """How many answered calls are made again after a kill in the middle."""
+    """Print how many answered calls are repeated after a kill in the middle."""
     ledger = folder / "ledger"
     command = [sys.executable, __file__, "--killed", str(folder / "killed"), str(ledger)]
     whole = 40 * N_STEPS
@@ -210,12 +205,12 @@ def redone_after_kill(folder: Path) -> None:
 
 
 def killed(folder: Path, ledger: Path) -> None:
-    """The run that is killed."""
+    """Run the process that will be killed."""
     for _ in run(folder, FakeModel(0.05, ledger), tasks=40, workers=16):
         pass
 
 
-def summarise_1e5(folder: Path) -> None:
+def summarise_1e5(folder: Path, reference: Reference) -> None:
     """Reading 10^5 episodes from disk and making the table's figures of them."""
     config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_SUMMARISED // 4)
     path = folder / "many"
@@ -232,16 +227,19 @@ def summarise_1e5(folder: Path) -> None:
             varied |= {"n": 1 if strategy == 0 else 3, "success": float(hash_of(place, 3) < 1 + strategy / 4)}
             varied |= {"progress": hash_of(place, 1.0), "reward": hash_of(place + 1, 1.0)}
             file.write(json.dumps({**line, **varied}) + "\n")
+    reference.sample()
     start = perf_counter()
     results = Results(Heading(config, "proxy", config.tasks, {}))
     for record in read_episodes(path).values():
         results.add(record)
     json.dumps(results.as_json(results.figures()))
-    figure("summarise_1e5_s", perf_counter() - start, "s", target=3.0, n=N_SUMMARISED)
+    seconds = perf_counter() - start
+    reference.sample()
+    reference.figure("summarise_1e5_s", seconds, "s", target=3.0, n=N_SUMMARISED)
 
 
 def hash_of(place: int, below: float) -> float:
-    """A number that looks random."""
+    """Return a number that looks random."""
     return below * (place * 2654435761 % 2**32) / 2**32
 
 
@@ -255,7 +253,7 @@ print(json.dumps({"grown": held[1] - held[0]}))
 
 
 def memory(folder: Path) -> None:
-    """What 2,000 episodes leave in memory while the run goes on."""
+    """Print the memory that 2,000 episodes keep during a run."""
     grown = in_fresh_process(GROWTH, folder / "long", n=1)
     figure("memory_growth_mb", grown["grown"], "MB", target=20, n=2000)
 
@@ -266,10 +264,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         throughput(folder)
-        cost_of_a_candidate(folder)
-        overhead_of_a_step(folder)
+        reference = Reference()
+        cost_of_a_candidate(folder, reference)
+        overhead_of_a_step(folder, reference)
         redone_after_kill(folder)
-        summarise_1e5(folder)
+        summarise_1e5(folder, reference)
+        reference.report()
         memory(folder)
 
 

@@ -1,16 +1,18 @@
-"""What writing a run as data takes: 10^5 decisions as parquet, and fewer in the forms that have no target.
+"""Cost of exporting a run: 10^5 decisions as parquet, and fewer in the forms that have no target.
 
-Parquet is written as `iad export` does it, with a process for each processor; by one process is its baseline.
+Parquet is written as `iad export` does it, with a process for each processor, and by one process.
 The run folder is a real one (the demo's comparison on 20 tasks) whose episodes are repeated under new keys.
 """
 
 import os
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
-from figures import figure
+from reference import Reference
+from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.exports import export_runs
@@ -28,7 +30,7 @@ OTHERS = ("jsonl", "sft", "preference", "kto")
 
 
 def repeat(real: Path, folder: Path, times: int) -> None:
-    """Write a run folder that holds the episodes of another one several times."""
+    """Write a run folder that repeats the episodes of another one several times."""
     folder.mkdir()
     (folder / CONFIG).write_bytes((real / CONFIG).read_bytes())
     (folder / BLOBS).symlink_to(real / BLOBS)
@@ -42,7 +44,7 @@ def repeat(real: Path, folder: Path, times: int) -> None:
 
 
 def measured(folder: Path, form: str, out: Path, *, workers: int = 1) -> tuple[float, float, int]:
-    """Return wall and CPU seconds of an export, from the folder to the file, and its number of rows."""
+    """Return the wall and CPU seconds of an export, from the folder to the file, and its number of rows."""
     start, cpu = perf_counter(), cpu_s()
     run = RunTraces(folder)
     n_rows = export_runs([run], form, out, workers=workers)[out]
@@ -50,13 +52,13 @@ def measured(folder: Path, form: str, out: Path, *, workers: int = 1) -> tuple[f
 
 
 def cpu_s() -> float:
-    """Return what this process and those that it began and ended have used."""
+    """Return the CPU seconds of this process and its finished child processes."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def main() -> None:
-    """Print the figures; another number of decisions may be given."""
+    """Print the figures. The argument is another number of decisions."""
     n = int(sys.argv[1]) if len(sys.argv) > 1 else N_DECISIONS
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -65,11 +67,17 @@ def main() -> None:
         repeat(folder / "real", folder / "few", -(-N_OTHERS // n_real))
         repeat(folder / "real", folder / "many", -(-n // n_real))
         measured(folder / "real", "parquet", folder / "warm.parquet")  # imports pyarrow
+        reference = Reference()
+        reference.sample()
         alone_s, alone_cpu_s, n_rows = measured(folder / "many", "parquet", folder / "data.parquet")
         workers = os.cpu_count() or 1
+        reference.sample()
         wall_s, used_s, n_rows = measured(folder / "many", "parquet", folder / "data.parquet", workers=workers)
         per = N_DECISIONS / n_rows
-        figure("export_parquet_1e5_s", wall_s * per, "s", target=10.0, n=n_rows, baseline=alone_s * per)
+        reference.sample()
+        reference.figure("export_parquet_1e5_s", wall_s * per, "s", target=10.0, n=n_rows)
+        reference.report()
+        figure("export_parquet_1e5_gain", alone_s / wall_s, "x", better="higher", n=n_rows, baseline=1.0)
         figure("export_parquet_1e5_cpu_s", used_s * per, "s", n=n_rows, baseline=alone_cpu_s * per)
         for form in OTHERS:
             wall_s, _, n_rows = measured(folder / "few", form, folder / f"{form}.jsonl")
@@ -77,4 +85,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if find_spec("pyarrow") is None:
+        print("Skipped: pip install -e '.[export]'", file=sys.stderr)
+    else:
+        main()

@@ -1,6 +1,6 @@
-"""What reading a run costs: size of `report.html`, seconds to write and to open it, and to serve the first page.
+"""Cost of reading a run: size of `report.html`, seconds to write and to open it, and to serve the first page.
 
-Runs: the shop with bon-sc and iad, 100 tasks with five seeds, and 10,000 episodes copied from them.
+The runs are the shop with bon-sc and iad, 100 tasks with five seeds, and 10,000 episodes copied from them.
 """
 
 import argparse
@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from figures import figure
+from reference import Reference
+from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
@@ -28,23 +29,28 @@ def main() -> None:
         folder = Path(name) / "run"
         seeds = list(range(5))
         evaluate("IAD/WebShop-v0", ["bon-sc", "iad"], tasks=N_EPISODES // 10, n=3, seed=seeds, out=folder)
+        reference = Reference()
+        reference.sample()
         start = perf_counter()
         path = write_report(folder)
         figure("report_write_s", perf_counter() - start, "s", n=N_EPISODES)
         figure("report_1000_mb", path.stat().st_size / 1e6, "MB", target=10, n=N_EPISODES)
+        reference.sample()
         opened = _open_s(path)
+        reference.sample()
         if opened is not None:
-            figure("report_open_s", opened, "s", target=2, n=1)
-        first_page(folder, Path(name) / "many")
+            reference.figure("report_open_s", opened, "s", target=2, n=1)
+        first_page(folder, Path(name) / "many", reference)
+        reference.report()
 
 
 def _open_s(path: Path) -> float | None:
-    """Return the seconds until the page's list of tasks is there in Chromium; None without a browser."""
+    """Return the seconds until the page's list of tasks appears in Chromium, or None without a browser."""
     try:
         from iad_envs.browser.selenium import SeleniumBrowser
 
         browser = SeleniumBrowser(size=(1400, 900))
-    except Exception as missing:  # whatever a machine lacks, the other figures are still told
+    except Exception as missing:  # the other figures are still printed, whatever the machine lacks
         print(json.dumps({"metric": "report_open_s", "value": None, "why": str(missing)}), flush=True)
         return None
     try:
@@ -61,7 +67,7 @@ def _open_s(path: Path) -> float | None:
         browser.close()
 
 
-def first_page(run: Path, many: Path) -> None:
+def first_page(run: Path, many: Path, reference: Reference) -> None:
     """Seconds until the server has answered with the page and the head of a run of 10,000 episodes."""
     many.mkdir()
     for name in ("config.json", "answers.jsonl"):
@@ -76,7 +82,9 @@ def first_page(run: Path, many: Path) -> None:
     client = create_app([many]).test_client()
     for path in ("/", "/api/runs"):
         assert client.get(path).status_code == 200
-    figure("first_page_s", perf_counter() - start, "s", target=1, n=N_MANY)
+    seconds = perf_counter() - start
+    reference.sample()
+    reference.figure("first_page_s", seconds, "s", target=1, n=N_MANY)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Processes of a Ray cluster against threads, side by side; and what a folder with many episodes takes to go on.
+"""Processes of a Ray cluster against threads, measured in turn, and the cost of resuming a folder with many episodes.
 
-Ray runs on this machine, started once; a run's own start (its processes, their environments) is measured by itself.
-Needs `pip install -e '.[ray]'`. The large folder holds the episodes of a small real run many times, under new keys.
+Ray runs on this machine and is started once. The start of a run (its processes and environments) is measured
+separately. Needs `pip install -e '.[ray]'`. The large folder repeats the episodes of a small real run under new keys.
 """
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from export import repeat
-from figures import ROOT, figure, in_fresh_process
+from support.figures import ROOT, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, State, Verdict, evaluate
@@ -50,29 +51,29 @@ print(json.dumps({"open_s": opened, "held_mb": held, "n": n}))
 
 
 class Slow:
-    """Answers after a while, as a hosted model does."""
+    """Answers after a delay, as a hosted model does."""
 
     identity = "slow"
 
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-        """Wait, and search."""
+        """Wait, then search."""
         time.sleep(ANSWER_S)
         return Candidate("search[shoes]")
 
 
 class Indifferent:
-    """Likes everything."""
+    """Gives every candidate the same score."""
 
     information = "proxy"
     needs_preview = False
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Score everything alike."""
+        """Score everything equally."""
         return [Verdict(0.5) for _ in candidates]
 
 
 class Measured(NamedTuple):
-    """One run: seconds to the first record, from there to the last, CPU seconds of this process, episodes, bytes."""
+    """One run: seconds to the first record, seconds from there to the last, CPU seconds, episodes, bytes."""
 
     first_s: float
     rest_s: float
@@ -82,13 +83,13 @@ class Measured(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Episodes per second, the start left out."""
+        """Episodes per second, without the start."""
         return (self.n - 1) / self.rest_s
 
 
 def measured(runner: Runner) -> Measured:
-    """Run everything in a new folder."""
-    with tempfile.TemporaryDirectory() as temporary, RunFolder(temporary, runner.config()) as folder:
+    """Run everything in a new folder, and measure it."""
+    with tempfile.TemporaryDirectory() as temporary, RunFolder(temporary, runner.recorded_config()) as folder:
         start, cpu, first = perf_counter(), process_time(), 0.0
         n = 0
         for record in runner.episodes(folder):
@@ -102,7 +103,7 @@ def measured(runner: Runner) -> Measured:
 
 
 def shopping(engine: str, workers: int) -> Measured:
-    """Run keyless agents in the shop."""
+    """Run rule-based agents in the shop."""
     seeds = tuple(range(N_SEEDS))
     config = RunConfig(
         "IAD/WebShop-v0", "shopper", "proxy", tasks=N_TASKS, seed=seeds, engine=engine, workers=workers, split="test"
@@ -124,7 +125,7 @@ def waiting(engine: str) -> Measured:
 
 
 def kept_many(temporary: Path) -> dict[str, float]:
-    """Open a folder with many finished episodes in a fresh process."""
+    """Open a folder with many finished episodes in a new process."""
     evaluate("IAD/WebShop-v0", tasks=N_KEPT_TASKS, out=temporary / "real")
     repeat(temporary / "real", temporary / "large", N_KEPT // (3 * N_KEPT_TASKS))
     return in_fresh_process(REOPENED, temporary / "large", n=1)
@@ -175,6 +176,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if find_spec("ray") is None:
-        print("Skipped: pip install -e '.[ray]'")
+        print("Skipped: pip install -e '.[ray]'", file=sys.stderr)
     else:
         main()

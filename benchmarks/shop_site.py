@@ -1,6 +1,6 @@
-"""Figures of the shop as a site: requests, sessions in memory, and a step in a real browser beside one in text.
+"""Figures of the shop as a site: requests, sessions in memory, and a step in a real browser against one in text.
 
-`--full` asks for longer. All traffic is on loopback, from bounded loops.
+`--full` runs longer. All traffic is on loopback, from bounded loops.
 """
 
 import json
@@ -12,7 +12,7 @@ from statistics import median, quantiles
 from typing import Any
 
 import gymnasium as gym
-from figures import PRELUDE, figure, in_fresh_process
+from support.figures import PRELUDE, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.errors import BrowserNotFound
@@ -82,7 +82,7 @@ with create_app(site).app_context():
 
 
 def requests() -> None:
-    """What 32 shoppers in another process get out of one server."""
+    """Print the requests per second that 32 clients in another process get from one server."""
     env: Any = gym.make("IAD/WebShop-v0").unwrapped
     with host_shop(env.storefront, port=0) as server:
         arguments = [server.address.removeprefix("http://"), str(N_CLIENTS), str(SECONDS)]
@@ -99,14 +99,14 @@ def requests() -> None:
 
 
 def sessions() -> None:
-    """How much memory 100,000 sessions leave behind."""
+    """Print the memory that 100,000 sessions leave behind."""
     found = in_fresh_process(SESSIONS, N_SESSIONS, n=1)
     figure("sessions_kept", found["sessions_kept"], "sessions", target=20_000, n=N_SESSIONS)
     figure("sessions_mb", found["sessions_mb"], "MB", target=50, n=N_SESSIONS)
 
 
 def hosted() -> None:
-    """A step on a hosted shop beside one in this process."""
+    """Print the time of a step on a hosted shop, compared with one in this process."""
     local: Any = gym.make("IAD/WebShop-v0").unwrapped
     data = {"name": local.data.name, "digest": local.data.digest}
     with host_shop(local.storefront, port=0, token="known to this run only", data=data) as server:
@@ -117,7 +117,7 @@ def hosted() -> None:
 
 
 def browser() -> None:
-    """A step in the browser beside the same step in text."""
+    """Print the time of a step in the browser, compared with the same step in text."""
     try:
         browser: Any = gym.make("IAD/WebShopBrowser-v0").unwrapped
     except (BrowserNotFound, ModuleNotFoundError) as error:
@@ -132,7 +132,7 @@ def browser() -> None:
 
 
 def walk(envs: list[Any], n_episodes: int) -> list[list[float]]:
-    """The same random episodes in each environment; returns the milliseconds of their steps."""
+    """Run the same random episodes in each environment, and return the milliseconds of their steps."""
     rng = random.Random(0)
     times: list[list[float]] = [[] for _ in envs]
     for seed in range(n_episodes):

@@ -1,7 +1,7 @@
-"""Figures of IAD/Sketch2Code-v0: the scorer's speed beside the published procedure, memory, and what the sketch tells.
+"""Figures of IAD/Sketch2Code-v0: speed against the published scorer, memory, and the quality of the proxy verifier.
 
-Measured on the real pages (IAD_REAL_DATA, a folder that holds `sketch2code/`), without them on the bundled ones.
-`--full` takes more pairs and pages.
+The pages are the real ones (IAD_REAL_DATA, a folder that holds `sketch2code/`), or else the bundled ones. `--full` uses
+more pairs and pages.
 """
 
 import os
@@ -16,8 +16,9 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from bundled import bundled_tasks
-from figures import figure
+from reference import Reference
+from support.bundled import bundled_tasks
+from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import Browser, find_chromium
@@ -54,7 +55,7 @@ HAS_OWN_TEXT = """function() {
 
 
 def published_boxes(html: str, assets: Mapping[str, bytes]) -> Mapping[str, Sequence[Box]]:
-    """A page's boxes as the published scorer gets them: a browser each, a screenshot, a question per element."""
+    """Return a page's boxes as the published scorer gets them: with a new browser, and one question per element."""
     browser = Browser(find_chromium())
     try:
         tab = Tab(browser, scripts=True, assets=assets, limits=RenderLimits())
@@ -105,7 +106,7 @@ def pairs(pages: list[str], assets: Mapping[str, bytes]) -> None:
         Renderer(assets=assets) as renderer,
         ThreadPoolExecutor(2) as pool,
     ):
-        list(pool.map(renderer.page, pages[-2:]))  # the browser and its tabs are started once, before
+        list(pool.map(renderer.page, pages[-2:]))  # starts the browser and its tabs before the measurement
         for one, other in chosen:
             slow, theirs = timed(lambda: [published_boxes(html, assets) for html in (one, other)])  # noqa: B023
             fast, score = timed(lambda: score_pages(*pool.map(renderer.page, (one, other))))  # noqa: B023
@@ -118,24 +119,27 @@ def pairs(pages: list[str], assets: Mapping[str, bytes]) -> None:
     figure("pair_difference", max(off), "score", n=N_PAIRS, target=1e-6)
 
 
-def speed(pages: list[str], assets: Mapping[str, bytes]) -> None:
+def speed(pages: list[str], assets: Mapping[str, bytes], reference: Reference) -> None:
     with Renderer(assets=assets) as renderer:
         references = [renderer.page(html) for html in pages]
         times = []
         for place, html in enumerate(pages):
+            if place % max(1, len(pages) // 5) == 0:
+                reference.sample()
             # A comment makes it a page that was not seen before.
             candidate = f"{html}<!-- candidate -->"
             taken, _ = timed(lambda: score_pages(references[place - 1], renderer.page(candidate)))  # noqa: B023
             times.append(taken)
-        figure("candidate_ms", 1000 * median(times), "ms", n=len(times), target=60)
+        reference.figure("candidate_ms", 1000 * median(times), "ms", n=len(times), target=60)
         shots = [timed(lambda: renderer.screenshot(html))[0] for html in pages[:10]]  # noqa: B023
         figure("screenshot_ms", 1000 * median(shots), "ms", n=len(shots))
         with ThreadPoolExecutor(2) as pool:
             rates = []
             for _ in range(3):
+                reference.sample()
                 taken, _ = timed(lambda: list(pool.map(lambda html: renderer.run(html, lambda tab, page: None), pages)))
                 rates.append(len(pages) / taken)
-        figure("pages_per_s", median(rates), "pages/s", n=3 * len(pages), target=30, better="higher")
+        reference.figure("pages_per_s", median(rates), "pages/s", n=3 * len(pages), target=30)
 
 
 def memory(pages: list[str], assets: Mapping[str, bytes]) -> None:
@@ -151,7 +155,7 @@ def memory(pages: list[str], assets: Mapping[str, bytes]) -> None:
 
 
 def held_mb(group: int) -> float:
-    """The memory of a process group, what its processes share counted once."""
+    """Return the memory of a process group, where shared memory counts once."""
     total = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -164,7 +168,7 @@ def held_mb(group: int) -> float:
 
 
 def distorted(boxes: Mapping[str, Sequence[Sequence[float]]], level: float, rng: random.Random) -> str:
-    """A page with the reference's components moved, resized and left out, the more the higher the level."""
+    """Return a page with the reference's components moved, resized and left out, more so at higher levels."""
     tags = {
         "image": '<img src="rick.jpg" style="{}">',
         "video": '<video style="{}"></video>',
@@ -188,7 +192,7 @@ def distorted(boxes: Mapping[str, Sequence[Sequence[float]]], level: float, rng:
 
 
 def proxy(env: Any) -> None:
-    """Does the sketch alone tell good candidates from bad ones?"""
+    """Print how well the sketch alone separates good candidates from bad ones."""
     rng = random.Random(0)
     correlations, times = [], []
     task_ids = env.task_ids
@@ -217,7 +221,9 @@ def main() -> None:
     pages = [source.read_bytes().decode("utf-8", "replace") for source in sources]
     assets = load_assets(folder)
     pairs(pages, assets)
-    speed(pages, assets)
+    reference = Reference()
+    speed(pages, assets, reference)
+    reference.report()
     memory(pages, assets)
     env = gym.make("IAD/Sketch2Code-v0", data_dir=folder, split=None)
     proxy(env.unwrapped)

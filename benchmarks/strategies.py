@@ -1,6 +1,6 @@
-"""What the strategies cost: what each adds to a request, and the one whose decisions are the largest.
+"""Cost of the strategies: the time that each adds to a request, and the strategy with the largest decisions.
 
-With --full also what they reach: closed forms, and every strategy on all bundled tasks (an hour or more).
+`--full` also measures their results: closed forms, and every strategy on all bundled tasks (an hour or more).
 """
 
 import argparse
@@ -9,11 +9,10 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import closed_forms
 import gymnasium as gym
-import method_table
-from figures import figure
-from instant import N_ROUNDS, overhead_of
+from reference import Reference
+from support import closed_forms, method_table
+from support.instant import N_ROUNDS, Overhead, overhead_of
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
@@ -23,33 +22,38 @@ N_TASKS = 21
 N_ITERATIONS = 30
 
 
-def request_overhead() -> None:
+def request_overhead(reference: Reference) -> None:
     """Microseconds per request of every strategy, and of the one that takes most, where all answers are instant.
 
-    A request may ask for several items (three candidates): by item is what is added to one call of a model.
+    A request may ask for several items, such as three candidates. The time per item is added to one call of a model.
     """
-    found = {name: overhead_of(name) for name in STRATEGIES}
+    found = {}
+    for name in STRATEGIES:
+        reference.sample()
+        found[name] = overhead_of(name)
+    largest = Overhead(*(max(values) for values in zip(*found.values(), strict=True)))
     for name, one in found.items():
-        figure(f"request_overhead_us_{name}", one.per_request, "us", target=50, n=N_ROUNDS)
-    figure("request_overhead_us", max(one.per_request for one in found.values()), "us", target=50, n=len(found))
-    figure("item_overhead_us", max(one.per_item for one in found.values()), "us", target=50, n=len(found))
+        reference.figure(f"request_overhead_us_{name}", one.per_request, "us", target=50, n=N_ROUNDS, clock="cpu")
+    reference.figure("request_overhead_us", largest.per_request, "us", target=50, n=len(found), clock="cpu")
+    reference.figure("item_overhead_us", largest.per_item, "us", target=50, n=len(found), clock="cpu")
 
 
-def mcts_step() -> None:
+def mcts_step(reference: Reference) -> None:
     """Seconds of an episode's first decision by `mcts`: 30 iterations to the episode's end, in the shop, keyless."""
     env = gym.make("IAD/WebShop-v0")
     inner: Any = env.unwrapped
     plain, logged = [], []
     with tempfile.TemporaryDirectory() as folder:
         for task_id in inner.task_ids[:N_TASKS]:
+            reference.sample()
             plain.append(first_decision_s(env, task_id))
             logged.append(first_decision_s(env, task_id, log=f"{folder}/{task_id}"))
-    figure("mcts_step_s", median(plain), "s", target=0.5, n=N_TASKS)
-    figure("mcts_step_logged_s", median(logged), "s", n=N_TASKS)
+    reference.figure("mcts_step_s", median(plain), "s", target=0.5, n=N_TASKS)
+    reference.figure("mcts_step_logged_s", median(logged), "s", n=N_TASKS)
 
 
 def first_decision_s(env: gym.Env[Any, Any], task_id: str, log: str | None = None) -> float:
-    """Seconds of a first decision, beginning with an environment that has simulated nothing of it yet."""
+    """Return the seconds of a first decision in an environment that has simulated nothing of the episode yet."""
     with IADPolicyWrapper("shopper", env, strategy="mcts", n=N_ITERATIONS, log=log) as policy:
         observation, info = env.reset(options={"task_id": task_id})
         start = perf_counter()
@@ -62,8 +66,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="also what the strategies reach")
     given = parser.parse_args()
-    request_overhead()
-    mcts_step()
+    reference = Reference()
+    request_overhead(reference)
+    mcts_step(reference)
+    reference.report()
     if given.full:
         closed_forms.main()
         method_table.main([])

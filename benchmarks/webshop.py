@@ -1,6 +1,6 @@
-"""Figures of IAD/WebShop-v0: speed and memory beside the recorded figures of the original, and the bundled tasks.
+"""Figures of IAD/WebShop-v0: speed and memory against the original's recorded figures, and the bundled tasks.
 
-Speed is measured on the official 1,000-product set (IAD_REAL_DATA, a folder that holds `webshop/`), without it on the
+Speed is measured on the official 1,000-product set (IAD_REAL_DATA, a folder that holds `webshop/`), or else on the
 bundled one, which has the same size.
 """
 
@@ -12,10 +12,11 @@ from statistics import median
 from typing import Any
 
 import gymnasium as gym
-from bundled import bundled_tasks
-from figures import figure, in_fresh_process
+from reference import Reference
+from support.bundled import bundled_tasks
+from support.figures import figure, in_fresh_process
 
-# CPU milliseconds of the original text environment on 1,000 products.
+# CPU milliseconds of the original text environment on 1,000 products, on the machine where the targets were set.
 RECORDED_MS = {"reset": 2.9, "search": 17.6, "click": 15.0}
 RECORDED = {"start_cpu_s": 5.2, "rss_mb": 754.0}
 N_ENVS = 64
@@ -50,7 +51,7 @@ def data_dir() -> str:
 
 
 def walk(env: gym.Env[Any, Any], rng: random.Random, times: dict[str, list[float]]) -> None:
-    """One episode of a search that nobody made before and eight clicks, each timed."""
+    """Run one episode with a new search and eight clicks, and time each step."""
 
     def step(kind: str, action: str) -> dict[str, Any]:
         start = time.process_time_ns()
@@ -70,7 +71,7 @@ def walk(env: gym.Env[Any, Any], rng: random.Random, times: dict[str, list[float
         info = step("click", rng.choice(clicks))
 
 
-def speed(folder: str, n_episodes: int) -> None:
+def speed(folder: str, n_episodes: int, reference: Reference) -> None:
     times: dict[str, dict[str, list[float]]] = {}
     envs = {
         progress: gym.make("IAD/WebShop-v0", data_dir=folder or None, progress=progress)
@@ -79,25 +80,28 @@ def speed(folder: str, n_episodes: int) -> None:
     rng = random.Random(0)
     for env in envs.values():
         env.reset(seed=0)
-    for _ in range(n_episodes):
+    for episode in range(n_episodes):
+        if episode % 40 == 0:
+            reference.sample()
         for progress, env in envs.items():
             walk(env, rng, times.setdefault(progress, {"reset": [], "search": [], "click": []}))
     off, on = times["off"], times["maximum"]
-    faster("click_ratio", "click", off, target=100)
-    faster("search_ratio", "search", off, target=15)
-    faster("click_ratio_progress", "click", on, target=30)
-    faster("reset_ratio", "reset", off, target=50)
+    slowness = reference.slowness("cpu")
+    faster("click_ratio", "click", off, target=100, slowness=slowness)
+    faster("search_ratio", "search", off, target=15, slowness=slowness)
+    faster("click_ratio_progress", "click", on, target=30, slowness=slowness)
+    faster("reset_ratio", "reset", off, target=50, slowness=slowness)
 
 
-def faster(metric: str, operation: str, times: dict[str, list[float]], *, target: float) -> None:
-    """How many times faster than the original's recorded time the median of ours is."""
-    ratio = RECORDED_MS[operation] / (1000 * median(times[operation]))
+def faster(metric: str, operation: str, times: dict[str, list[float]], *, target: float, slowness: float) -> None:
+    """How many times faster the median of ours is than the original, as it would run on this machine."""
+    ratio = RECORDED_MS[operation] * slowness / (1000 * median(times[operation]))
     figure(
         metric, ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=len(times[operation])
     )
 
 
-def simulate(folder: str, n: int) -> None:
+def simulate(folder: str, n: int, reference: Reference) -> None:
     env: Any = gym.make("IAD/WebShop-v0", data_dir=folder or None).unwrapped
     rng = random.Random(0)
     seconds = []
@@ -109,17 +113,22 @@ def simulate(folder: str, n: int) -> None:
             start = time.process_time_ns()
             env.simulate(token, action)
             seconds.append((time.process_time_ns() - start) / 1e9)
-    figure("simulate_us", median(seconds) * 1e6, "us", target=150, n=len(seconds))
+    reference.sample()
+    reference.figure("simulate_us", median(seconds) * 1e6, "us", target=150, n=len(seconds), clock="cpu")
 
 
 def main() -> None:
     folder = data_dir()
-    speed(folder, 400)
-    simulate(folder, 2000)
-    started = in_fresh_process(START, folder)
-    for metric, unit, target in (("start_cpu_s", "s", 1.0), ("rss_mb", "MB", 150)):
-        ratio = RECORDED[metric] / started[metric]
-        figure(metric, started[metric], unit, target=target, baseline="recorded", ratio=ratio, n=5)
+    reference = Reference()
+    speed(folder, 400, reference)
+    simulate(folder, 2000, reference)
+    started = in_fresh_process(START, folder, before_each=reference.sample)
+    reference.figure("start_cpu_s", started["start_cpu_s"], "s", target=1.0, n=5, clock="cpu")
+    faster_start = RECORDED["start_cpu_s"] * reference.slowness("cpu") / started["start_cpu_s"]
+    figure("start_cpu_ratio", faster_start, "x", better="higher", baseline="recorded", ratio=faster_start, n=5)
+    smaller = RECORDED["rss_mb"] / started["rss_mb"]
+    figure("rss_mb", started["rss_mb"], "MB", target=150, baseline="recorded", ratio=smaller, n=5)
+    reference.report()
     figure("rss_per_env_mb", in_fresh_process(MANY, folder, N_ENVS, n=3)["rss_per_env_mb"], "MB", target=1, n=3)
     bundled_tasks("IAD/WebShop-v0", "webshop", "shopper")
 

@@ -1,6 +1,6 @@
-"""What the policy wrapper costs: importing it, and what it adds to each decision and each request.
+"""Cost of the policy wrapper: the time of its import, and the time that it adds to each decision and each request.
 
-Agent and verifier answer at once and the environment is trivial, so what is timed is the wrapper alone.
+Agent and verifier answer at once and the environment is trivial, so the measured time is the wrapper's alone.
 """
 
 import tempfile
@@ -11,7 +11,8 @@ from time import perf_counter
 from typing import Any
 
 import gymnasium as gym
-from figures import figure, in_fresh_process
+from reference import Reference
+from support.figures import figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.spaces import UnicodeText
@@ -33,7 +34,7 @@ print(json.dumps({"import_cpu_s": cpu_s() - start, "import_rss_mb": rss_mb()}))
 
 
 class Instant(gym.Env[str, str]):
-    """A text environment, as ours are, that answers at once and never ends."""
+    """A text environment that answers at once and never ends."""
 
     observation_space: gym.Space[str] = UnicodeText(100)
     action_space: gym.Space[str] = UnicodeText(100)
@@ -43,7 +44,7 @@ class Instant(gym.Env[str, str]):
         return "a room", {"step": 0}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Stay."""
+        """Stay in place."""
         return "a room", 0.0, False, False, {"step": 1}
 
 
@@ -68,14 +69,14 @@ class InstantVerifier:
 
 @per_step
 def many_requests(here: State) -> Any:
-    """Ask for one proposal, many times."""
+    """Ask for one proposal many times."""
     for _ in range(N_REQUESTS):
         (candidate,) = yield from Propose(here, 1)
     return candidate
 
 
 def seconds_per_decision(strategy: Any, *, n_decisions: int, log: str | None = None) -> float:
-    """Seconds of one decision, the environment's step included."""
+    """Return the seconds of one decision, including the environment's step."""
     env = Instant()
     policy = IADPolicyWrapper(InstantAgent(), env, strategy=strategy, n=3, verifier=InstantVerifier(), log=log)
     with policy:
@@ -88,10 +89,10 @@ def seconds_per_decision(strategy: Any, *, n_decisions: int, log: str | None = N
 
 
 def proxy_auc() -> None:
-    """How well the shop's proxy verifier tells purchases with reward 1 from others, on random train pages.
+    """Print how well the shop's proxy verifier separates purchases with reward 1 from others, on random train pages.
 
-    A page is a product page that a warm shopper reached, with the options it chose; what is judged is buying there. The
-    area is the chance that of a good and a bad purchase of different tasks the good one has the higher score.
+    A page is a product page that an agent at a high temperature reached, with the options it chose. The verifier scores
+    buying there. The area is the probability that a good purchase scores higher than a bad one of another task.
     """
     env = gym.make("IAD/WebShop-v0", split="train")
     inner: Any = env.unwrapped
@@ -119,7 +120,7 @@ def proxy_auc() -> None:
 
 
 def score_of_buying(env: gym.Env[Any, Any], token: Any) -> float:
-    """The proxy's score of buying on a page, asked as a decision asks it."""
+    """Return the proxy's score of buying on a page, as in a decision."""
     observation, info = env.unwrapped.restore(token)  # type: ignore[attr-defined]
     policy = IADPolicyWrapper(lambda observation, info: BUY, env, strategy="bon", n=1)
     policy.act(observation, info)
@@ -128,20 +129,23 @@ def score_of_buying(env: gym.Env[Any, Any], token: Any) -> float:
 
 def main() -> None:
     """Measure and print."""
-    imported = in_fresh_process(COST_OF_IMPORT, n=N_IMPORTS)
-    figure("import_cpu_s", imported["import_cpu_s"], "s", target=0.4, n=N_IMPORTS)
+    reference = Reference()
+    imported = in_fresh_process(COST_OF_IMPORT, n=N_IMPORTS, before_each=reference.sample)
+    reference.figure("import_cpu_s", imported["import_cpu_s"], "s", target=0.4, n=N_IMPORTS, clock="cpu")
     figure("import_rss_mb", imported["import_rss_mb"], "MB", target=60, n=N_IMPORTS)
 
     decisions, plain, logged = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         for index in range(N_ROUNDS):
+            reference.sample()
             decisions.append(1e3 * seconds_per_decision("iad", n_decisions=N_DECISIONS))
             plain.append(1e6 / N_REQUESTS * seconds_per_decision(many_requests, n_decisions=10))
             log = f"{folder}/{index}"
             logged.append(1e6 / N_REQUESTS * seconds_per_decision(many_requests, n_decisions=10, log=log))
-    figure("decision_overhead_ms", median(decisions), "ms", target=0.3, n=N_ROUNDS)
-    figure("request_overhead_us", median(plain), "us", target=30, n=N_ROUNDS)
-    figure("request_overhead_logged_us", median(logged), "us", target=60, n=N_ROUNDS)
+    reference.figure("decision_overhead_ms", median(decisions), "ms", target=0.3, n=N_ROUNDS)
+    reference.figure("request_overhead_us", median(plain), "us", target=30, n=N_ROUNDS)
+    reference.figure("request_overhead_logged_us", median(logged), "us", target=60, n=N_ROUNDS)
+    reference.report()
     proxy_auc()
 
 

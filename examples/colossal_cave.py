@@ -1,4 +1,4 @@
-"""Strategies, unchanged, on a text game of others: Colossal Cave (1977). It needs: pip install -e '.[games]'."""
+"""Runs unchanged strategies on a third-party text game, Colossal Cave (1977). Needs: pip install -e '.[games]'."""
 
 import random
 
@@ -13,7 +13,7 @@ COMMANDS = ("north", "south", "east", "west", "up", "down", "enter", "out", "unl
 
 
 class ColossalCave(gym.Env):
-    """The game as an environment, with the environment's dice; a room first seen is worth 1."""
+    """The game as an environment that rolls the game's dice itself. A room seen for the first time gives reward 1."""
 
     observation_space = action_space = UnicodeText(10_000)
 
@@ -26,7 +26,7 @@ class ColossalCave(gym.Env):
         return self.game.do_command(["no"]), {"available_actions": COMMANDS}
 
     def step(self, action):
-        """Say a command; a question, as after a death, ends the episode."""
+        """Enter a command. A question, such as the one after a death, ends the episode."""
         self.game.random_generator = random.Random(int(self.np_random.integers(2**32)))
         text, room = self.game.do_command(action.lower().split() or ["look"]), self.game.loc.n
         reward, self.rooms = float(room not in self.rooms), self.rooms | {room}
@@ -36,12 +36,12 @@ class ColossalCave(gym.Env):
 
 
 class Curious:
-    """Scores the share of lines that were not read before."""
+    """Scores the share of new lines, that is, of lines not read before."""
 
     information, needs_preview = "proxy", True
 
     def verify(self, state, candidates, among):
-        """Read what each candidate leads to."""
+        """Compare each candidate's preview with the lines read so far."""
         known = {line for turn in (*state.history, state) for line in turn.observation.splitlines()}
         pages = [{*candidate.preview.observation.splitlines()} for candidate in candidates]
         return [Verdict(len(page - known) / len(page)) for page in pages]

@@ -1,7 +1,7 @@
-"""Strategies, unchanged, on Gymnasium's slippery FrozenLake, where a step leads where it should one time in three.
+"""Runs unchanged strategies on Gymnasium's slippery FrozenLake, where one step in three goes the intended way.
 
-What a candidate leads to is tried in a copy of the lake with a random stream of its own: a copied stream would foretell
-which way the real step slips. The verifier reads the map. Run: python examples/frozen_lake.py
+A candidate is simulated in a copy of the lake with its own random stream. A copied stream would reveal which way the
+real step slips. The verifier reads the map. Run: python examples/frozen_lake.py
 """
 
 import gymnasium as gym
@@ -12,22 +12,22 @@ N_EPISODES = 20
 
 
 def any_way(observation, info, rng):
-    """Propose any of the four ways."""
+    """Propose any of the four directions."""
     return rng.randrange(4)
 
 
 class OnTheMap:
-    """A proxy verifier: not into a hole, and towards the goal."""
+    """A proxy verifier: avoid holes, and approach the goal."""
 
     information = "proxy"
     needs_preview = True
 
     def verify(self, state, candidates, among):
-        """Score where each candidate leads."""
+        """Score the position after each candidate."""
         return [Verdict(self.score(candidate.preview.observation)) for candidate in candidates]
 
     def score(self, place):
-        """Return 0 for a hole, 1 for the goal, between them by distance."""
+        """Return 0 for a hole, 1 for the goal, and a value by distance in between."""
         tiles = lake.unwrapped.desc
         row, column = divmod(place, tiles.shape[1])
         distance = tiles.shape[0] - 1 - row + tiles.shape[1] - 1 - column

@@ -1,4 +1,4 @@
-"""The evaluation loop, by hand: one task, each step with what was proposed, scored and committed.
+"""The evaluation loop written by hand: one task, printing what each step proposed, scored and committed.
 
 Run: python examples/loop.py [strategy]
 """

@@ -1,6 +1,6 @@
-"""A strategy of one's own, compared with iad on ten tasks at the same number of proposals.
+"""Your own strategy, compared with iad on ten tasks at the same number of proposals.
 
-It spends nothing on verification but where an action can't be taken back.
+It spends proposals and verification only where an action may end the episode, in any environment.
 Run: python examples/own_strategy.py
 """
 
@@ -11,10 +11,10 @@ from iad_policy import IADPolicyWrapper, Propose, Verify, per_step
 
 
 @per_step
-def careful_before_buying(here, *, n=3):
-    """Commit the first proposal, unless it buys: then propose n - 1 more and commit the best."""
+def careful_at_the_end(here, *, n=3):
+    """Commit the first proposal, unless it may end the episode: then propose n - 1 more and commit the best."""
     (first,) = yield from Propose(here)
-    if first.key != "click[buy now]" or n == 1:
+    if n == 1 or not first.is_terminal:
         return first
     others = yield from Propose(here, n - 1)
     candidates = yield from Verify(here, [first, *others])
@@ -22,7 +22,7 @@ def careful_before_buying(here, *, n=3):
 
 
 env = gym.make("IAD/WebShop-v0")
-for strategy in ("single", careful_before_buying, "iad"):
+for strategy in ("single", careful_at_the_end, "iad"):
     policy = IADPolicyWrapper("shopper", env, strategy=strategy, n=3)
     rewards = []
     for task_id in env.unwrapped.task_ids[:10]:

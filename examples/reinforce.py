@@ -1,8 +1,8 @@
-"""Train a policy on the shop with REINFORCE: a linear softmax over what a page offers, in numpy.
+"""Train a policy on the shop with REINFORCE: a linear softmax over the actions of a page, in numpy.
 
-A wrapper turns text into numbers: every action that is offered becomes a row of features, and the policy picks a row.
-From there on it is any other environment, and `gym.make_vec` makes vectors of it. Features are made of what an agent
-may see; the reward is the environment's. docs/training.md explains it.
+A wrapper turns text into numbers: every available action becomes a row of features, and the policy chooses a row. The
+result is like any other environment, and `gym.make_vec` makes vectors of it. Features come from what an agent may see,
+and the reward is the environment's. docs/training.md explains it.
 Run: python examples/reinforce.py [--episodes 20000] [--seeds 0 1 2] [--mode async] [--picture curve.png] [--compare]
 """
 
@@ -30,7 +30,7 @@ PLACES = {name: place for place, name in enumerate(FEATURES)}
 
 
 def offers(info):
-    """Yield the actions of a page, each with its features by name; those that aren't named are 0."""
+    """Yield the actions of a page, each with its features by name. Features that are not named are 0."""
     wanted, page = read_instruction(info["instruction"]), info["page"]
     products = {product["asin"].lower(): product for product in page.get("products", ())}
     covered = {asin: wanted.coverage(words_of(product["title"])) for asin, product in products.items()}
@@ -72,7 +72,7 @@ def offers(info):
 
 
 def read(info):
-    """Return the actions of a page, and their features in rows; rows without an action are 0."""
+    """Return the actions of a page, and their features in rows. Rows without an action are 0."""
     offered = list(offers(info))[:MAX_ACTIONS]
     rows = np.zeros((MAX_ACTIONS, len(FEATURES)), np.float32)
     for row, (_, features) in zip(rows, offered, strict=False):
@@ -82,33 +82,33 @@ def read(info):
 
 
 class Rows(gym.Wrapper):
-    """The environment in numbers: an observation is a table of features, an action the number of a row."""
+    """The environment as numbers: an observation is a table of features, and an action is the number of a row."""
 
     observation_space = gym.spaces.Box(-np.inf, np.inf, (MAX_ACTIONS, len(FEATURES)), np.float32)
     action_space = gym.spaces.Discrete(MAX_ACTIONS)
 
     def reset(self, **options):
-        """Start an episode. `info` stays here: a vector would merge the pages of all environments key by key."""
+        """Start an episode. `info` stays here, as a vector would merge the pages of all environments key by key."""
         _, info = self.env.reset(**options)
         self.actions, rows = read(info)
         return rows, {}
 
     def step(self, row):
-        """Take the action of a row."""
+        """Take the action in a row."""
         _, reward, terminated, truncated, info = self.env.step(self.actions[row])
         self.actions, rows = read(info)
         return rows, reward, terminated, truncated, {}
 
 
 def probabilities(rows, weights):
-    """Return how likely each row is: softmax(rows @ weights) over those that are offered."""
+    """Return the probability of each row: softmax(rows @ weights) over the available ones."""
     logits = np.where(rows[..., 0] > 0, rows @ weights, -np.inf)
     odds = np.exp(logits - logits.max(-1, keepdims=True))
     return odds / odds.sum(-1, keepdims=True)
 
 
 def gradients(rows, likely, taken):
-    """Return, for each environment, the gradients of log p(taken) and of the entropy by the weights."""
+    """Return, for each environment, the gradients of log p(taken) and of the entropy with respect to the weights."""
     mean = np.einsum("na,naf->nf", likely, rows)
     plogp = likely * np.log(np.where(likely > 0, likely, 1))
     entropy = plogp.sum(-1, keepdims=True) * mean - np.einsum("na,naf->nf", plogp, rows)
@@ -116,7 +116,7 @@ def gradients(rows, likely, taken):
 
 
 def train(seed, n_episodes, *, num_envs=16, mode="sync"):
-    """Return the weights that REINFORCE finds, and the rewards of the episodes in order."""
+    """Train with REINFORCE, and return the weights and the rewards of the episodes in order."""
     vector = {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP}  # no step is lost on a reset
     envs = gym.make_vec(ENVIRONMENT, num_envs, mode, vector, [Rows], split="train", progress="off")
     rng = np.random.default_rng(seed)
@@ -148,7 +148,7 @@ def train(seed, n_episodes, *, num_envs=16, mode="sync"):
 
 
 def play(weights, *, is_greedy, seed=0, split="test"):
-    """Return the rewards of a split's tasks, each played once."""
+    """Return the rewards of a split's tasks, with one episode each."""
     env, rng, rewards = Rows(gym.make(ENVIRONMENT, split=split)), np.random.default_rng(seed), []
     for task_id in env.unwrapped.task_ids:
         (rows, _), done = env.reset(options={"task_id": task_id}), False
@@ -162,7 +162,7 @@ def play(weights, *, is_greedy, seed=0, split="test"):
 
 
 def agent_of(weights):
-    """Return the policy as an agent of `IADPolicyWrapper` and `evaluate`: a function of observation and info."""
+    """Return the policy as an agent for `IADPolicyWrapper` and `evaluate`: a function of observation and info."""
 
     def trained(observation, info, temperature, rng):
         actions, rows = read(info)
@@ -173,7 +173,7 @@ def agent_of(weights):
 
 
 def line(name, rewards):
-    """Print the mean reward of several seeds (seeds, episodes), the lowest and highest seed, and the successes."""
+    """Print the mean reward over seeds (seeds, episodes), the lowest and highest seed, and the successes."""
     each = np.mean(rewards, -1)
     bar = "#" * round(40 * each.mean())
     print(f"{name:>18}  {each.mean():.3f} [{each.min():.3f},{each.max():.3f}]  {np.mean(rewards == 1):.3f}  {bar}")
@@ -195,7 +195,7 @@ def draw(curves, path):
 
 
 def main():
-    """Train, show the curve, play tasks that were not trained on, and compare if asked to."""
+    """Train, show the curve, test on new tasks, and compare with strategies if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--episodes", type=int, default=4000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])

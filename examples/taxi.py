@@ -1,6 +1,6 @@
-"""Strategies, unchanged, on Gymnasium's Taxi: numbers for observations and actions, simulated in copies of itself.
+"""Runs unchanged strategies on Gymnasium's Taxi, which has numbers as observations and actions and can be copied.
 
-The agent takes any move that the action mask allows; the verifier knows the city, not the rewards.
+The agent takes any move that the action mask allows. The verifier knows the map, but not the rewards.
 Run: python examples/taxi.py
 """
 
@@ -15,22 +15,22 @@ ABOARD = 4
 
 
 def legal_move(observation, info, rng):
-    """Propose any move that does something."""
+    """Propose any move that has an effect."""
     return rng.choice([int(action) for action in np.flatnonzero(info["action_mask"])])
 
 
 class Shorter:
-    """A proxy verifier: the fewer blocks are left to drive, the better; walls are not counted."""
+    """A proxy verifier: fewer blocks left to drive are better. Walls are ignored."""
 
     information = "proxy"
     needs_preview = True
 
     def verify(self, state, candidates, among):
-        """Score what each candidate leads to."""
+        """Score each candidate's preview."""
         return [Verdict(self.score(candidate.preview)) for candidate in candidates]
 
     def score(self, preview):
-        """Return 1 where the passenger is delivered, else less for each block and for a passenger to be fetched."""
+        """Return 1 after delivery, else less for each block and for a passenger who is not yet in the taxi."""
         row, column, passenger, goal = taxi.unwrapped.decode(preview.observation)
         if preview.done and passenger == goal:
             return 1.0
@@ -39,7 +39,7 @@ class Shorter:
 
 
 def blocks(one, other):
-    """Return the blocks between two places."""
+    """Return the number of blocks between two places."""
     return abs(one[0] - other[0]) + abs(one[1] - other[1])
 
 

@@ -1,20 +1,22 @@
-"""Gymnasium environments `IAD/...`: import this package, or write `gym.make("iad_envs:IAD/WebShop-v0")`."""
+"""Gymnasium environments `IAD/...`. Import this package, or use `gym.make("iad_envs:IAD/WebShop-v0")`."""
+
+from collections.abc import Mapping
 
 from gymnasium.envs.registration import register
 
-register(id="IAD/WebShop-v0", entry_point="iad_envs.webshop.env:WebShopEnv")
-register(id="IAD/WebShopBrowser-v0", entry_point="iad_envs.webshop.browser_env:WebShopBrowserEnv")
-register(id="IAD/InterCodeBash-v0", entry_point="iad_envs.bash.env:BashEnv")
-register(id="IAD/BIRD-v0", entry_point="iad_envs.bird.env:BirdEnv")
-register(id="IAD/Sketch2Code-v0", entry_point="iad_envs.sketch2code.env:Sketch2CodeEnv")
+ENTRY_POINTS: Mapping[str, str] = {
+    "IAD/WebShop-v0": "iad_envs.webshop.env:WebShopEnv",
+    "IAD/WebShopBrowser-v0": "iad_envs.webshop.browser_env:WebShopBrowserEnv",
+    "IAD/InterCodeBash-v0": "iad_envs.bash.env:BashEnv",
+    "IAD/BIRD-v0": "iad_envs.bird.env:BirdEnv",
+    "IAD/Sketch2Code-v0": "iad_envs.sketch2code.env:Sketch2CodeEnv",
+}
+"""Id -> "module:Class"."""
 
-ENVIRONMENTS = (
-    "IAD/WebShop-v0",
-    "IAD/WebShopBrowser-v0",
-    "IAD/InterCodeBash-v0",
-    "IAD/BIRD-v0",
-    "IAD/Sketch2Code-v0",
-)
+for _name, _entry_point in ENTRY_POINTS.items():
+    register(id=_name, entry_point=_entry_point)
+
+ENVIRONMENTS = tuple(ENTRY_POINTS)
 """Registered ids."""
 
 __all__ = ["ENVIRONMENTS"]

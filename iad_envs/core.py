@@ -7,7 +7,7 @@ else (snapshots, simulations, the oracle's door, step limit, info) is here, once
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, ClassVar, Generic, NamedTuple, SupportsFloat, TypeVar
 
@@ -16,10 +16,13 @@ import numpy as np
 
 from iad_envs.errors import UnknownTask
 from iad_envs.guard import Guard, refuse_if_guarded
+from iad_envs.tasks import PublicTasks, TaskInfo, TaskRecord, split_of
 
 ObsT = TypeVar("ObsT")
 StateT = TypeVar("StateT")
 MAX_SIMULATIONS_KEPT = 2048
+AWAITING = "awaiting"
+"""The `stop_reason` of a simulation that only the world can continue: with the user's next message, say."""
 
 
 class Transition(NamedTuple):
@@ -29,11 +32,14 @@ class Transition(NamedTuple):
         state: The state after it.
         complaint: Why the action was invalid, in words an agent can use; empty for a valid one.
         done: True when the action ends the episode.
+        awaiting: True when only the world can say what comes next. A simulation stops there; `step` lets
+            `IADEnv._committed` add the world's answer, and the episode goes on.
     """
 
     state: Any
     complaint: str
     done: bool
+    awaiting: bool = False
 
 
 class View(NamedTuple):
@@ -82,11 +88,17 @@ class Snapshot:
     terminated: bool
     parent: "Snapshot | None" = field(repr=False)
     rng_state: Any = field(default=None, repr=False)
+    is_answered: bool = False
 
     @property
     def done(self) -> bool:
-        """Whether the episode is over here."""
+        """Whether nothing can be simulated from here: the episode is over, or the world has to answer first."""
         return self.stop_reason != ""
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether the world has to answer first."""
+        return self.stop_reason == AWAITING
 
 
 class Outcome(NamedTuple):
@@ -94,9 +106,9 @@ class Outcome(NamedTuple):
 
     Attributes:
         token: The snapshot after it.
-        observation: What would be seen; after an irreversible action without score or gold.
+        observation: What would be seen; if the action ends the episode, without score or gold.
         info: As `step` gives it, without the gold keys.
-        done: Whether the episode would be over.
+        done: Whether the simulation ends here: the episode would be over, or `info["stop_reason"]` is `"awaiting"`.
         key: Canonical form of the result: equal keys mean that two actions come to the same.
     """
 
@@ -110,9 +122,17 @@ class Outcome(NamedTuple):
 class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     """Base of the `IAD/...` environments; see the module's text and contract 1 in docs/design.md.
 
+    A subclass defines `_start`, `_transition`, `_view`, `_score` and `_reference`, and gives its tasks to `__init__`.
+    Everything else has a default.
+
     Args:
+        tasks: The environment's own records of its tasks by id, those of other splits included.
         max_steps: Committed actions after which the episode is truncated.
+        split: The split that `reset` picks tasks from; None for all.
         render_mode: `"ansi"` or None.
+
+    Raises:
+        UnknownTask: No task is in that split.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
@@ -120,36 +140,29 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     STOCHASTIC: ClassVar[bool] = False
     """True if `_transition` draws from its `rng`; the real and the simulated outcome of an action then differ."""
 
-    def __init__(self, *, max_steps: int, render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        tasks: Mapping[str, TaskRecord],
+        *,
+        max_steps: int,
+        split: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
         if max_steps < 1:
             raise ValueError(f"expected max_steps of 1 or more, got {max_steps}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             known = ", ".join(self.metadata["render_modes"])
             raise ValueError(f"expected a render_mode of {known}, or None, got {render_mode!r}")
         self.max_steps = max_steps
+        self.split = split
         self.render_mode = render_mode
+        self._tasks: Mapping[str, Any] = tasks
+        self._task_ids = _ids_of(tasks, split)
         self._now: Snapshot | None = None
         self._simulations: dict[tuple[Snapshot, Any, int], Outcome] = {}
         self._scores: dict[Snapshot, Score] = {}
 
     # What an environment defines.
-
-    @property
-    @abstractmethod
-    def task_ids(self) -> Sequence[str]:
-        """The ids of the tasks that `reset` picks from."""
-
-    @abstractmethod
-    def _task(self, task_id: str) -> Any:
-        """Return a task by its id, which need not be in the split; `UnknownTask` for none."""
-
-    @abstractmethod
-    def _task_id(self, task: Any) -> str:
-        """Return a task's id."""
-
-    @abstractmethod
-    def _instruction(self, task: Any) -> str:
-        """Return what the agent is asked to do."""
 
     @abstractmethod
     def _start(self, task: Any) -> StateT:
@@ -171,20 +184,33 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     def _reference(self, task: Any) -> Any:
         """Return the gold solution, for the oracle."""
 
-    @abstractmethod
+    # What an environment may define.
+
     def action_key(self, action: str) -> str:
         """Return the canonical form of an action: equal keys mean equal actions."""
+        return action.strip()
 
-    @abstractmethod
+    def terminal(self, action: str) -> bool:
+        """Say, from the action alone, whether it may end the episode: a purchase, a submission.
+
+        `Outcome.done` says whether it did. Any other action ends an episode only by the step limit.
+        """
+        return False
+
     def irreversible(self, action: str) -> bool:
-        """Say whether an action can't be taken back."""
+        """Say, from the action alone, whether it can't be taken back while the episode goes on: a sent mail, say."""
+        return False
 
     def _reveal(self, view: View, score: Score) -> Any:
         """Return the real observation of a final state: where the published environment shows the score."""
         return view.observation
 
     def _committed(self, after: Snapshot) -> Snapshot:
-        """Return the moment after a real action: where the world answers what no simulation may know in advance."""
+        """Return the moment after a real action, with what no simulation may know: the answer of the world.
+
+        After a transition that awaits this answer, `after.is_awaiting` is True here. Return
+        `dataclasses.replace(after, state=...)`: the episode then goes on from that state.
+        """
         return after
 
     def _result_key(self, state: StateT, view: View) -> Hashable:
@@ -192,6 +218,16 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         return str(view.observation)
 
     # What everyone uses.
+
+    @property
+    def tasks(self) -> Mapping[str, TaskInfo]:
+        """Instruction, split and difficulty of every task that `reset` takes, by id, those of other splits included."""
+        return PublicTasks(self._tasks, self.split or "")
+
+    @property
+    def task_ids(self) -> Sequence[str]:
+        """The ids of the split's tasks, in order: what `reset` picks from."""
+        return self._task_ids
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsT, dict[str, Any]]:
         """Start an episode.
@@ -226,11 +262,11 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         refuse_if_guarded("step()")
         now = self._required()
         if now.done:
-            observation, info = self._arrive(_like(now, complaint="the episode is over: call reset()"))
+            observation, info = self._arrive(replace(now, complaint="the episode is over: call reset()"))
             return observation, 0.0, now.terminated, not now.terminated, info
         rng = self.np_random if self.STOCHASTIC else None
         known = self._simulations.get((now, _memo_key(action), 0)) if rng is None else None
-        after = self._committed(self._move(now, action, rng) if known is None else known.token)
+        after = self._answered(self._move(now, action, rng) if known is None else known.token)
         observation, info = self._arrive(after)
         return observation, self._scored(after).reward, after.terminated, after.done and not after.terminated, info
 
@@ -239,9 +275,14 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         if self.render_mode is None:
             return None
         now = self._required()
-        return f"Task: {self._instruction(now.task)}\n\n{self._view(now.state, now.complaint).observation}"
+        return f"Task: {now.task.instruction}\n\n{self._view(now.state, now.complaint).observation}"
 
     # What a policy uses.
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the world has answered the last action, so that what is seen now was in no simulation."""
+        return self._now is not None and self._now.is_answered
 
     def guard(self) -> Guard:
         """Return a context in which this thread can simulate, but not step, move or ask for gold."""
@@ -250,7 +291,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     def snapshot(self) -> Snapshot:
         """Return a token of this moment, randomness included."""
         now = self._required()
-        return _like(now, rng_state=self.np_random.bit_generator.state) if self.STOCHASTIC else now
+        return replace(now, rng_state=self.np_random.bit_generator.state) if self.STOCHASTIC else now
 
     def simulate(self, token: Snapshot, action: str, draw: int = 0) -> Outcome:
         """Return what an action would lead to; the environment does not move.
@@ -272,8 +313,17 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         return outcome
 
     def restore(self, token: Snapshot) -> tuple[ObsT, dict[str, Any]]:
-        """Move to the moment of a token; returns the observation and info as they were."""
+        """Move to the moment of a token; returns the observation and info as they were.
+
+        Raises:
+            ValueError: It is a simulated moment that awaits the world's answer.
+        """
         refuse_if_guarded("restore()")
+        if token.is_awaiting:
+            raise ValueError(
+                "expected a moment from which the episode can go on, got a simulated one that awaits the world's "
+                "answer; restore the moment before it and step"
+            )
         if token.rng_state is not None:
             self.np_random.bit_generator.state = token.rng_state
         return self._arrive(token)
@@ -297,21 +347,38 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
             raise gym.error.ResetNeeded("expected reset() before anything else, got no episode yet; call env.reset()")
         return self._now
 
+    def _task(self, task_id: str) -> Any:
+        """Return a task's record; the task need not be in the split."""
+        try:
+            return self._tasks[task_id]
+        except (KeyError, TypeError):
+            raise UnknownTask("task_id", task_id, self._tasks) from None
+
+    def _answered(self, moved: Snapshot) -> Snapshot:
+        """Return the moment after a real action, which never awaits: the world has answered."""
+        after = self._committed(moved)
+        if not moved.is_awaiting:
+            return after
+        return replace(after, stop_reason="" if after.is_awaiting else after.stop_reason, is_answered=True)
+
     def _move(self, before: Snapshot, action: Any, rng: np.random.Generator | None) -> Snapshot:
         if isinstance(action, str):
-            state, complaint, terminated = self._transition(before.state, action, rng)
+            state, complaint, terminated, awaiting = self._transition(before.state, action, rng)
         else:
-            state, terminated = before.state, False
+            state, terminated, awaiting = before.state, False, False
             complaint = f"expected an action that is a text, got {type(action).__name__}"
         step = before.step + 1
-        stop_reason = "done" if terminated else "max_steps" if step >= self.max_steps else ""
+        is_last = step >= self.max_steps
+        stop_reason = "done" if terminated else "max_steps" if is_last else AWAITING if awaiting else ""
         return Snapshot(before.task, state, step, complaint, stop_reason, terminated, before)
 
     def _scored(self, now: Snapshot) -> Score:
         score = self._scores.get(now)
         if score is None:
             memory = None if now.parent is None else self._scored(now.parent).memory
-            score = self._scores[now] = self._score(now.task, now, memory)
+            # A simulation that awaits the world is in the middle of the episode, and is scored so.
+            scored = replace(now, stop_reason="") if now.is_awaiting else now
+            score = self._scores[now] = self._score(now.task, scored, memory)
         return score
 
     def _arrive(self, now: Snapshot) -> tuple[ObsT, dict[str, Any]]:
@@ -326,8 +393,8 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 
     def _public(self, now: Snapshot, view: View) -> dict[str, Any]:
         return {
-            "task_id": self._task_id(now.task),
-            "instruction": self._instruction(now.task),
+            "task_id": now.task.task_id,
+            "instruction": now.task.instruction,
             "available_actions": view.available_actions,
             "invalid_action": now.complaint != "",
             "step": now.step,
@@ -337,9 +404,15 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         }
 
 
-def _like(now: Snapshot, *, complaint: str | None = None, rng_state: Any = None) -> Snapshot:
-    said = now.complaint if complaint is None else complaint
-    return Snapshot(now.task, now.state, now.step, said, now.stop_reason, now.terminated, now.parent, rng_state)
+def _ids_of(tasks: Mapping[str, TaskRecord], split: str | None) -> list[str]:
+    """Return the ids of a split's tasks; a record without a split is in every split."""
+    if split is None:
+        return list(tasks)
+    splits = {task_id: split_of(record) for task_id, record in tasks.items()}
+    known = dict.fromkeys(filter(None, splits.values()))
+    if known and split not in known:
+        raise UnknownTask("split", split, [*known, None])
+    return [task_id for task_id, its in splits.items() if its in ("", split)]
 
 
 def _memo_key(action: Any) -> Hashable:

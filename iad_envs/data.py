@@ -1,4 +1,4 @@
-"""Where an environment's data is, and which data it is."""
+"""Finds an environment's data folder and identifies its version."""
 
 import os
 from collections.abc import Iterable
@@ -31,16 +31,16 @@ OFFICIAL_SHA256 = {
     "nl2bash_fs_3.json": "a2d4ec8bc7ad69a4e2fb3eb84033994cf65ee9cfb355e3e63099df67a339b2e1",
     "nl2bash_fs_4.json": "ce41b89450f87765a02a51df259ca0c1762e8249185c022adb089147e2c16200",
 }
-"""Known official files by name."""
+"""SHA-256 hashes of the official files, by name."""
 
 
 class DataVersion(NamedTuple):
-    """Which data an environment runs on: results are comparable only under the same digest.
+    """The version of an environment's data. Results are comparable only if the digests are equal.
 
     Attributes:
-        name: `bundled`, `official` (all files with a known hash have it) or `other`.
-        digest: Of all data files, 16 hex digits.
-        folder: Where they are.
+        name: Kind of data: `bundled`, `official` (all files with a known hash match) or `other`.
+        digest: Hash of all data files, 16 hex digits.
+        folder: Folder of the data files.
     """
 
     name: str
@@ -52,11 +52,11 @@ def data_folder(environment: str, data_dir: str | Path | None = None) -> Path:
     """Return the folder of an environment's data.
 
     Args:
-        environment: `webshop`, `bird` ...
-        data_dir: That folder itself; by default `$IAD_DATA/<environment>` where it exists, else the bundled data.
+        environment: Short name of the environment: `webshop`, `bird` ...
+        data_dir: The folder itself. Default: `$IAD_DATA/<environment>` if it exists, else the bundled data.
 
     Raises:
-        DataNotFound: `data_dir` is no folder, or the bundled data are missing.
+        DataNotFound: `data_dir` is not a folder, or the bundled data are missing.
     """
     if data_dir is not None:
         folder = Path(data_dir)
@@ -77,7 +77,7 @@ def data_folder(environment: str, data_dir: str | Path | None = None) -> Path:
 
 @lru_cache(maxsize=16)
 def data_version(folder: Path, files: tuple[str, ...]) -> DataVersion:
-    """Return which data a folder holds, by the content of its files."""
+    """Return the version of the data in a folder, by the content of its files."""
     hashes = {path.name: _hash(path) for path in _existing(folder, files)}
     known = [name for name in hashes if OFFICIAL_SHA256.get(name)]
     if folder.parent.resolve() in [bundled.resolve() for bundled in _BUNDLED]:
@@ -94,10 +94,10 @@ def _existing(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 
 def is_official(path: Path) -> bool:
-    """Say whether a file is the official one of its name; False where none is known."""
+    """Whether a file is the official file of its name. False if the name is not known."""
     return OFFICIAL_SHA256.get(path.name) == _hash(path)
 
 
 def _hash(path: Path) -> str:
-    with path.open("rb") as file:  # official databases have up to 600 MB
+    with path.open("rb") as file:  # official databases are up to 600 MB large
         return file_digest(file, "sha256").hexdigest()

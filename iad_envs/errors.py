@@ -1,26 +1,31 @@
-"""Errors of the environments. A bad action is never one of them: it is an observation."""
+"""Errors of the environments. An invalid action never raises: it is answered by an observation."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class GuardError(RuntimeError):
-    """An agent or a verifier touched the real environment, or its gold, while a policy was deciding."""
+    """An agent or a verifier used the real environment or its gold while a policy was deciding."""
 
     breaks_contract = True
 
 
 class Unavailable(RuntimeError):
-    """This machine lacks what an environment needs; the message says what to do."""
+    """This machine lacks a requirement of an environment. The error text says how to fix it."""
+
+    is_missing = True
 
 
 class UnknownTask(ValueError):
-    """A task id, split or option that the environment does not have."""
+    """The environment has no such task id, split or option. The message offers the nearest names."""
 
     def __init__(self, kind: str, given: object, known: Iterable[object]) -> None:
         names = [str(name) for name in known]
+        near = get_close_matches(str(given), names, n=3)
+        hint = f" (near: {', '.join(near)})" if near else ""
         shown = ", ".join(names[:20]) + (f" ... ({len(names)} in all)" if len(names) > 20 else "")
-        super().__init__(f"expected a known {kind}, got {given!r}; known: {shown}")
+        super().__init__(f"expected a known {kind}, got {given!r}{hint}; known: {shown}")
 
 
 class DataNotFound(FileNotFoundError):
-    """A data folder is not where it was looked for."""
+    """A data folder or file was not found."""

@@ -1,4 +1,4 @@
-"""Keeps agents and verifiers away from the real environment and its gold while a policy decides."""
+"""Prevents agents and verifiers from using the real environment and its gold while a policy decides."""
 
 from contextvars import ContextVar
 from contextvars import Token as ContextToken
@@ -10,7 +10,7 @@ _guarded: ContextVar[bool] = ContextVar("iad_envs.guarded", default=False)
 
 
 class Guard:
-    """While entered, this thread's environments can be simulated, but not stepped, moved or asked for gold."""
+    """Context in which this thread may simulate environments, but not step, restore or read gold."""
 
     __slots__ = ("_token",)
 
@@ -24,7 +24,7 @@ class Guard:
 
 
 def refuse_if_guarded(what: str) -> None:
-    """Raise `GuardError` where this thread is guarded."""
+    """Raise `GuardError` if this thread is guarded."""
     if _guarded.get():
         raise GuardError(
             f"expected agents and verifiers to work on what they are given, but one called {what} of the real "

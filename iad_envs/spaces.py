@@ -1,4 +1,4 @@
-"""A text space that works: any Unicode, a maximum length, and a clear error where vectors can't share memory."""
+"""A text space with any Unicode characters, a maximum length, and a clear error for vectors with shared memory."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 
 class UnicodeText(gym.Space[str]):
-    """Strings of up to `max_length` characters, any of Unicode.
+    """Strings of up to `max_length` arbitrary Unicode characters.
 
     `gymnasium.spaces.Text` rejects spaces, newlines and brackets unless its alphabet is listed, and in an
-    `AsyncVectorEnv` with shared memory it silently returns one frozen string. This space makes such a vector refuse:
-    pass `vector_kwargs={"shared_memory": False}`.
+    `AsyncVectorEnv` with shared memory it silently returns one frozen string. With this space, such a vector raises an
+    error. Pass `vector_kwargs={"shared_memory": False}`.
 
     Args:
-        max_length: In characters.
-        seed: Of the samples.
+        max_length: Maximum length in characters.
+        seed: Seed of the samples.
     """
 
     def __init__(self, max_length: int, *, seed: int | np.random.Generator | None = None) -> None:
@@ -27,11 +27,11 @@ class UnicodeText(gym.Space[str]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """False: text has no fixed size."""
+        """False, because a text has no fixed size."""
         return False
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """Return a random short text; masks make no sense here and are refused."""
+        """Return a random short text. Masks are not supported."""
         if mask is not None or probability is not None:
             raise ValueError("expected no mask for a text, got one; sample() takes none here")
         length = int(self.np_random.integers(1, min(self.max_length, 32) + 1))
@@ -39,7 +39,7 @@ class UnicodeText(gym.Space[str]):
         return "".join(map(chr, codes.tolist()))
 
     def contains(self, x: Any) -> bool:
-        """Say whether `x` is a text that is short enough."""
+        """Whether `x` is a text of at most `max_length` characters."""
         return isinstance(x, str) and len(x) <= self.max_length
 
     def __eq__(self, other: object) -> bool:

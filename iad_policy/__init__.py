@@ -2,6 +2,7 @@
 
 from iad_policy.budget import Budget
 from iad_policy.evaluate import evaluate
+from iad_policy.moved import install as _install_old_names
 from iad_policy.requests import All, Ask, Commit, Propose, Simulate, Verify
 from iad_policy.strategies import per_step
 from iad_policy.types import (
@@ -38,3 +39,5 @@ __all__ = [
     "evaluate",
     "per_step",
 ]
+
+_install_old_names()

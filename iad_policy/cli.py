@@ -18,19 +18,18 @@ from iad_envs.data import DATA_VARIABLE, data_folder
 from iad_envs.errors import Unavailable
 from iad_policy.commands import reports as commands
 from iad_policy.commands.doctor import LIMIT_S, examine, page
-from iad_policy.commands.options import config_parts, pairs
+from iad_policy.commands.options import EnvIds, config_parts, pairs, with_run_options
 from iad_policy.commands.play import play as play_episode
 from iad_policy.commands.suite import NAME, read_suite
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import IADError, MissingExtra, StorageError
 from iad_policy.evaluation.components import cache_path, load_components
-from iad_policy.evaluation.config import DEFAULT_STRATEGIES, THREADS, RunConfig
+from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.evaluation.resolve import entry_points, env_of, make_env, parameters_of, resolve
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.trackers import TrackerError, tracker_names
 from iad_policy.hashing import digest
 from iad_policy.recording.run_folder import RunFolderError
-from iad_policy.simulators import PERFECT
 from webshop_server import commands as shop
 
 WIDTH_OF_A_LOG = 100
@@ -50,141 +49,27 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-EnvId = Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")]
-EnvIds = Annotated[
-    list[str] | None, typer.Argument(metavar="[ENV...]", help="The ids of environments, such as IAD/WebShop-v0.")
-]
-PresetName = Annotated[str | None, typer.Option("--preset", help="A paper's settings; other options go before it.")]
-ConfigFile = Annotated[
-    Path | None, typer.Option(help="A TOML file with the runs; what is given beside it goes before.")
-]
+EnvId = Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as IAD/WebShop-v0.")]
 EnvArgs = Annotated[
-    list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="A further argument of the environment.")
+    list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="Further argument of the environment.")
 ]
-AgentArgs = Annotated[
-    list[str] | None, typer.Option("--agent-arg", metavar="KEY=VALUE", help="A further option of the agent.")
-]
-StrategyArgs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--strategy-arg", metavar="[STRATEGY.]KEY=VALUE", help="A further option of the strategies, or of one."
-    ),
-]
-DataDir = Annotated[str | None, typer.Option(help="The folder with the environment's data.")]
-Agent = Annotated[
-    str | None,
-    typer.Option(metavar="NAME[,NAME...]", help="The base agent, by default the environment's keyless one."),
-]
-VerifierName = Annotated[
-    str | None,
-    typer.Option("--verifier", help="The verifier, by default the environment's proxy, or none."),
-]
-N = Annotated[
-    str,
-    typer.Option(
-        "--n",
-        metavar="N[,N...]",
-        help="Proposals per decision; docs/strategies.md says what else a strategy counts by it.",
-    ),
-]
-Tasks = Annotated[int, typer.Option(help="How many tasks, from the start of the split; with a preset all.")]
-Subset = Annotated[float | None, typer.Option(help="A share of the split to take tasks from, drawn by the seed.")]
-Split = Annotated[str | None, typer.Option(help="The split the tasks are from, by default the environment's own.")]
-Seed = Annotated[int, typer.Option(help="The seed of every sample.")]
-Seeds = Annotated[str, typer.Option("--seed", metavar="SEED[,SEED...]", help="The seed of every sample.")]
-Out = Annotated[Path | None, typer.Option(help="The run folder, by default one in runs/ named by the command.")]
-Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE=PLAYER", help="Who plays a role.")]
-SimulatorName = Annotated[str, typer.Option("--simulator", help="perfect, noisy:F, retrieval[:FILE] or llm:<model>.")]
-Feedback = Annotated[str | None, typer.Option(help="What the agent is told before it proposes again.")]
-Stop = Annotated[str | None, typer.Option(help="When a refining strategy stops: never, finalise or score:X.")]
-Delta = Annotated[float | None, typer.Option(help="How much a candidate must beat the incumbent by.")]
-Temperature = Annotated[float | None, typer.Option(help="The temperature of proposals, by default the agent's own.")]
-BudgetLimits = Annotated[
-    list[str] | None, typer.Option("--budget", metavar="LIMIT=VALUE", help="A limit, such as decision.proposals=3.")
-]
-Threads = Annotated[int, typer.Option(help="Requests of a decision answered side by side; changes no answer.")]
-Workers = Annotated[int, typer.Option(help="Episodes run side by side; changes no answer.")]
-Engine = Annotated[str, typer.Option(help="What runs episodes side by side: threads, or ray on a cluster.")]
-Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Whether language-model answers are cached.")]
-Track = Annotated[
-    str, typer.Option(metavar="NAME[,NAME...]", help="Trackers told of every episode: mlflow, tensorboard, wandb.")
-]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Forget a run that the folder holds and begin again.")]
+DataDir = Annotated[str | None, typer.Option(help="Folder with the environment's data.")]
+Split = Annotated[str | None, typer.Option(help="Split of the tasks; by default the environment's own.")]
+Seed = Annotated[int, typer.Option(help="Seed of the task and of the environment.")]
 
 
 @app.command()
-def compare(
-    ctx: typer.Context,
-    env: EnvIds = None,
-    config: ConfigFile = None,
-    strategies: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(DEFAULT_STRATEGIES),
-    baseline: Annotated[str, typer.Option(help="What others are compared with, bon-sc where it runs.")] = "",
-    preset: PresetName = None,
-    agent: Agent = None,
-    verifier: VerifierName = None,
-    n: N = "3",
-    tasks: Tasks = 100,
-    subset: Subset = None,
-    split: Split = None,
-    seed: Seeds = "0",
-    out: Out = None,
-    role: Roles = None,
-    simulator: SimulatorName = PERFECT,
-    feedback: Feedback = None,
-    stop: Stop = None,
-    delta: Delta = None,
-    temperature: Temperature = None,
-    budget: BudgetLimits = None,
-    strategy_arg: StrategyArgs = None,
-    agent_arg: AgentArgs = None,
-    env_arg: EnvArgs = None,
-    data_dir: DataDir = None,
-    threads: Threads = 1,
-    workers: Workers = 1,
-    engine: Engine = THREADS,
-    cache: Cache = True,
-    track: Track = "",
-    fresh: Fresh = False,
-) -> None:
+@with_run_options()
+def compare(**given: Any) -> None:
     """Compare strategies on the same tasks with equal budgets."""
-    _run(locals(), DEFAULT_STRATEGIES)
+    _run(given, DEFAULT_STRATEGIES)
 
 
 @app.command()
-def run(
-    ctx: typer.Context,
-    env: EnvIds = None,
-    config: ConfigFile = None,
-    strategy: Annotated[str, typer.Option(help="The strategy's name; a preset's own method.")] = DEFAULT_STRATEGY,
-    preset: PresetName = None,
-    agent: Agent = None,
-    verifier: VerifierName = None,
-    n: N = "3",
-    tasks: Tasks = 100,
-    subset: Subset = None,
-    split: Split = None,
-    seed: Seeds = "0",
-    out: Out = None,
-    role: Roles = None,
-    simulator: SimulatorName = PERFECT,
-    feedback: Feedback = None,
-    stop: Stop = None,
-    delta: Delta = None,
-    temperature: Temperature = None,
-    budget: BudgetLimits = None,
-    strategy_arg: StrategyArgs = None,
-    agent_arg: AgentArgs = None,
-    env_arg: EnvArgs = None,
-    data_dir: DataDir = None,
-    threads: Threads = 1,
-    workers: Workers = 1,
-    engine: Engine = THREADS,
-    cache: Cache = True,
-    track: Track = "",
-    fresh: Fresh = False,
-) -> None:
+@with_run_options(one_strategy=DEFAULT_STRATEGY)
+def run(**given: Any) -> None:
     """Run one strategy."""
-    _run(locals(), (DEFAULT_STRATEGY,))
+    _run(given, (DEFAULT_STRATEGY,))
 
 
 @app.command()

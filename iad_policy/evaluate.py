@@ -2,10 +2,11 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium as gym
 
@@ -13,7 +14,8 @@ from iad_policy.strategies import Strategy
 from iad_policy.types import Agent, Verifier
 
 if TYPE_CHECKING:
-    from iad_policy.analysis.results import Results
+    from iad_policy.analysis.results import Figures, Results
+    from iad_policy.evaluation.runner import Runner
 
 Named = str | Callable[..., Any]
 
@@ -56,14 +58,9 @@ def evaluate(
         RunStopped: The budget of the run is spent, or the model can't be asked; what was done is kept in `out`.
         KeyboardInterrupt: After Ctrl-C, when the answers under way are kept.
     """
-    from iad_policy.analysis.results import Results
-    from iad_policy.analysis.viewer.report import write_report
     from iad_policy.evaluation.components import load_components
-    from iad_policy.evaluation.config import FREE
     from iad_policy.evaluation.resolve import env_of, resolve
     from iad_policy.evaluation.runner import Runner
-    from iad_policy.evaluation.trackers import Tracking
-    from iad_policy.recording.run_folder import RunFolder
 
     own: dict[str, Any] = {}
     agents = tuple(_named(one, own) for one in _listed(agent))
@@ -81,24 +78,111 @@ def evaluate(
             asked[name] = tuple(asked[name])
     config = resolve(asked, is_known=isinstance(env, str))
     runner = Runner(config, partial(env_of, config) if isinstance(env, str) else env, load_components)
-    results = Results(runner.heading)
     with TemporaryDirectory() as nowhere:
         try:
-            recorded = runner.config()
-            with (
-                RunFolder(out or nowhere, recorded, free=FREE, is_fresh=is_fresh) as folder,
-                Tracking(_listed(track), folder.path, config, recorded=recorded, warn=warnings.warn) as tracking,
-            ):
+            finished = execute(
+                runner,
+                out or nowhere,
+                is_fresh=is_fresh,
+                trackers=_listed(track),
+                warn=warnings.warn,
+                writes_report=out is not None,
+            )
+        finally:
+            runner.close()
+    if finished.stopped is not None:
+        raise finished.stopped
+    return finished.results
+
+
+class Finished(NamedTuple):
+    """A run that came to its end, or was stopped.
+
+    Attributes:
+        results: Everything that was done.
+        figures: The figures of the table.
+        stopped: Why it was stopped before its end: `RunStopped`, `StorageError` or `KeyboardInterrupt`; None if it
+            wasn't. What was done is kept in every case.
+        report: Path of the report, if one was written.
+    """
+
+    results: "Results"
+    figures: "Figures"
+    stopped: BaseException | None
+    report: Path | None
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it was stopped by something that has to be repaired first, unlike a budget or Ctrl-C."""
+        return isinstance(self.stopped, OSError) or getattr(self.stopped, "is_failure", False)
+
+
+def execute(
+    runner: "Runner",
+    out: Path | str,
+    *,
+    is_fresh: bool = False,
+    trackers: Sequence[Any] = (),
+    warn: Callable[[str], Any] = warnings.warn,
+    writes_report: bool = True,
+    watching: Callable[["Results"], AbstractContextManager[Callable[[], None]]] | None = None,
+    finishing: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Finished:
+    """Run the missing episodes of a run, and write its summary and report: the loop of `evaluate` and of the commands.
+
+    Args:
+        runner: The run.
+        out: The run folder.
+        is_fresh: Whether a run that the folder holds is deleted first.
+        trackers: Names of trackers, or functions that make them.
+        warn: Called with each warning.
+        writes_report: Whether `report.html` is written.
+        watching: Given the results, returns a context around the episodes that gives a function to call after each.
+        finishing: Makes a context around the writing of the summary and the report.
+
+    Raises:
+        RunFolderError: The folder can't take this run.
+        TrackerError: A tracker can't begin.
+    """
+    from iad_policy.analysis.results import Results, heading_of
+    from iad_policy.analysis.viewer.report import write_report
+    from iad_policy.errors import StorageError
+    from iad_policy.evaluation.config import FREE
+    from iad_policy.evaluation.journal import RunStopped
+    from iad_policy.evaluation.trackers import Tracking
+    from iad_policy.recording.run_folder import RunFolder
+
+    recorded = runner.recorded_config()
+    results = Results(heading_of(runner.config, recorded, len(runner.tasks)))
+    stopped: BaseException | None = None
+    with (
+        RunFolder(out, recorded, free=FREE, is_fresh=is_fresh) as folder,
+        Tracking(trackers, folder.path, runner.config, recorded=recorded, warn=warn) as tracking,
+    ):
+        for name in folder.repaired:
+            warn(f"{name}: the last line was incomplete, so it was removed. What it held is run again.")
+        try:
+            with nullcontext(_nothing) if watching is None else watching(results) as after_each:
                 for record in runner.episodes(folder):
                     results.add(record)
                     tracking.on_episode(record)
-                folder.write_summary(summary := results.as_json(results.figures()))
+                    after_each()
+        except (RunStopped, StorageError, KeyboardInterrupt) as reason:
+            stopped = reason
+        with finishing():
+            finished = Finished(results, results.figures(), stopped, None)
+            try:
+                folder.write_summary(summary := results.as_json(finished.figures))
                 tracking.on_summary(summary)
-                if out is not None:
-                    write_report(folder.path)
-        finally:
-            runner.close()
-    return results
+                if writes_report and results.n_episodes and not finished.is_failure:
+                    finished = finished._replace(report=write_report(folder.path))
+            except OSError as unwritten:
+                finished = finished._replace(stopped=stopped if finished.is_failure else unwritten)
+    return finished
+
+
+def _nothing() -> None:
+    pass
 
 
 def _strategies(given: Any, own: dict[str, Any]) -> tuple[str, ...]:

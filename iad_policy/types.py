@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from iad_policy.errors import GoldError
 from iad_policy.information import Information
 
+AWAITING = "awaiting"
+"""The `stop_reason` of a simulated state from which only the world can go on."""
 SHOWN_CHARS = 60
 """Of an observation, in the repr of a state."""
 
@@ -107,11 +109,13 @@ class State:
         history: The turns that led here, oldest first, simulated ones included.
         notes: Texts a strategy adds for the agent to read (a summary, a reflection).
         steps_left: Actions that may still be committed; infinite where the environment has no limit.
-        done: True when the episode is over here.
+        done: True when the episode is over here, or a simulation can't go on: see `is_awaiting`.
         id: Names the state; chained from its parent's.
         key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
         wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
         is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
+        is_answered: True for a real state that the world brought about with what no simulation could know, such as the
+            user's next message. What was planned before may not fit it.
         gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
         thumbnail: Of a recorded state, the path of a picture of it in the run folder; "" for none.
     """
@@ -127,12 +131,18 @@ class State:
     key: str = ""
     wording: str = ""
     is_random: bool = False
+    is_answered: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     thumbnail: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         # A page, an info and a history in full are screens long, and each candidate has its own.
         return f"State({str(self.observation)[:SHOWN_CHARS]!r}, {len(self.path)} simulated, id={self.id!r})"
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether a simulation ends here because only the world can say what comes next; the episode is not over."""
+        return bool(self.info.get("stop_reason") == AWAITING)
 
     def named_by(self) -> tuple[Any, ...]:
         """What a digest of it covers."""
@@ -198,6 +208,8 @@ class Candidate:
         verdict: The verifier's word, if it was verified.
         id: Given by the driver; unique in an episode.
         at: The id of the state that it was proposed in, real or simulated; "" where the strategy made it itself.
+        is_terminal: Whether the action may end the episode, as the environment says; set by the driver with `key`.
+        is_irreversible: Whether the action can't be taken back while the episode goes on; set with `key`, too.
     """
 
     action: Any
@@ -212,6 +224,8 @@ class Candidate:
     verdict: Verdict | None = None
     id: str = ""
     at: str = ""
+    is_terminal: bool = False
+    is_irreversible: bool = False
 
     @property
     def score(self) -> float:

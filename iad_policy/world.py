@@ -42,7 +42,10 @@ class World(ABC):
         self.inner: Any = env.unwrapped
         self.gold_keys = frozenset(getattr(self.inner, "GOLD_INFO", DEFAULT_GOLD))
         self._key: Callable[[Any], Any] = getattr(self.inner, "action_key", _plain_key)
-        self._irreversible: Callable[[Any], bool] = getattr(self.inner, "irreversible", _never)
+        # In an environment that does not name its actions these words may mean anything.
+        risks = self.inner if hasattr(self.inner, "action_key") else None
+        self._terminal: Callable[[Any], bool] = getattr(risks, "terminal", _never)
+        self._irreversible: Callable[[Any], bool] = getattr(risks, "irreversible", _never)
         self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
         self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
         self.max_steps = step_limit(env)
@@ -52,9 +55,18 @@ class World(ABC):
         """Return the canonical form of an action; equal actions have equal keys."""
         return str(self._key(action))
 
+    def terminal(self, action: Any) -> bool:
+        """Say whether an action may end the episode (a purchase, a submission); False where that is not known."""
+        return bool(self._terminal(action))
+
     def irreversible(self, action: Any) -> bool:
-        """Say whether an action can't be taken back (a purchase, a submission)."""
+        """Say whether an action can't be taken back while the episode goes on (a sent mail)."""
         return bool(self._irreversible(action))
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the world answered the last real step, so that what is seen now was in no simulation."""
+        return bool(getattr(self.inner, "is_answered", False))
 
     def guard(self) -> AbstractContextManager[None]:
         """Return a context in which the environment refuses to be stepped or asked for gold."""

@@ -1,1 +1,1 @@
-"""An online shop for agents: catalogue, goals, search, pages and reward. Needs no Gymnasium."""
+"""An online shop for agents: catalogue, goals, search, pages and reward. It does not need Gymnasium."""

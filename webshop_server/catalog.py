@@ -1,10 +1,10 @@
-"""Products and their prices, read from the official WebShop files.
+"""Reads products and their prices from the official WebShop files.
 
 A folder holds `items_shuffle*.json` (products) and `items_ins_v2*.json` (attributes and synthetic
-instructions), with or without the `_1000` of the small set. Every rule here (skipped ids, option text,
-default price) is the original's; the one difference is the price of a product sold at a range: the
-original draws it anew in every process, ours is drawn from a fixed seed and the product's id, so it does
-not depend on the process or on the order of the file.
+instructions). The small set adds `_1000` to both names. The rules (skipped ids, option text, default price)
+are the same as in the original, with one exception. For a product with a price range the original draws a
+new price in every process. This module draws it from a fixed seed and the product's id, so the price does not
+depend on the process or on the order of the file.
 """
 
 import random
@@ -31,8 +31,8 @@ _NOT_A_PRICE = re.compile(r"[^\d.]")
 class Product:
     """One product as the shop shows, sells and scores it. Compared by identity.
 
-    `price` (dollars) is the one the reward uses, `price_text` the one on the pages. `options` keeps the
-    order of the file; its values are lower-cased, as agents click them.
+    `price` (in dollars) is used by the reward, `price_text` is shown on the pages. `options` keeps the order of
+    the file. Its values are in lower case, as agents click them.
     """
 
     asin: str
@@ -53,11 +53,11 @@ class Product:
 
 
 class Catalog:
-    """All products, in file order, and by id.
+    """All products, by id and in file order.
 
     Args:
-        products: In file order; kept as a tuple unless `by_asin` is given.
-        by_asin: The same by id, for products that are read when they are needed; its keys are in file order.
+        products: All products in file order. They are kept as a tuple unless `by_asin` is given.
+        by_asin: The same products by id, for products that are read on demand. Its keys are in file order.
     """
 
     __slots__ = ("_by_asin", "products")
@@ -68,7 +68,7 @@ class Catalog:
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether products are read when they are needed."""
+        """Whether products are read from disk on demand."""
         return not isinstance(self.products, tuple)
 
     def __len__(self) -> int:
@@ -81,10 +81,10 @@ class Catalog:
         return asin in self._by_asin
 
     def __getitem__(self, asin: str) -> Product:
-        """The product with this id, in the case of the file.
+        """The product with this id. Ids are case-sensitive.
 
         Raises:
-            KeyError: no such product.
+            KeyError: There is no such product.
         """
         try:
             return self._by_asin[asin]
@@ -105,8 +105,8 @@ def load_catalog(folder: str | Path) -> Catalog:
     """Read the products of a folder in the official format into memory.
 
     Raises:
-        FileNotFoundError: a file is missing, or present twice (two sets in one folder).
-        CatalogError: a file or a record is not in the official format.
+        FileNotFoundError: A file is missing, or present twice (two sets in one folder).
+        CatalogError: A file or a record is not in the official format.
     """
     path = find_file(folder, PRODUCTS)
     annotations = read_json(find_file(folder, ATTRIBUTES), dict)
@@ -114,18 +114,18 @@ def load_catalog(folder: str | Path) -> Catalog:
 
 
 def read_products(path: Path, annotation: Callable[[str], Any], read: Read | None = None) -> Iterator[Product]:
-    """The products of a file in the official format, one after another.
+    """Yield the products of a file in the official format, one by one.
 
-    Products with the id "nan" or one longer than 10 characters, and repeated ids, are left out, as in
-    the original. A product without an annotation gets one dummy attribute.
+    As in the original, products are skipped if their id is "nan", longer than 10 characters or a repeat.
+    A product without an annotation gets one dummy attribute.
 
     Args:
-        path: `items_shuffle*.json`.
-        annotation: What the attributes file has for an id, or None.
-        read: Told how many bytes have been read.
+        path: The file `items_shuffle*.json`.
+        annotation: Returns the entry of the attributes file for an id, or None.
+        read: Called with the number of bytes read so far.
 
     Raises:
-        CatalogError: the file or a record is not in the official format.
+        CatalogError: The file or a record is not in the official format.
     """
     seen: set[str] = set()
     for index, record in enumerate(read_items(path, read)):
@@ -144,7 +144,7 @@ def read_products(path: Path, annotation: Callable[[str], Any], read: Read | Non
 
 
 def index_text(product: Product) -> str:
-    """The one text field that search engines index: title, description, first bullet, options; lower case."""
+    """The single text field that search engines index: title, description, first bullet and options, in lower case."""
     options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
     first_bullet = product.bullets[0] if product.bullets else ""
     return " ".join((product.name, product.description, first_bullet, options)).lower()
@@ -200,7 +200,7 @@ def _bullets(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _prices(pricing: Any) -> tuple[float, ...]:
-    """One price, or the two ends of a range, in dollars."""
+    """A single price, or both ends of a price range, in dollars."""
     if not pricing:
         return (DEFAULT_PRICE,)
     expected = f"expected a price such as '$8.99' or '$8.99 to $14.99', got {pricing!r}"
@@ -219,7 +219,7 @@ def _drawn_price(asin: str, prices: tuple[float, ...]) -> float:
 
 
 def _options(customization: Any) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Option name -> values, and value -> image for the values that have one."""
+    """Return option name -> values, and value -> image for the values that have an image."""
     options: dict[str, tuple[str, ...]] = {}
     images: dict[str, str] = {}
     if not customization:

@@ -1,4 +1,4 @@
-"""The shop's commands: `iad index` builds and shows indexes, `iad data synth` makes data."""
+"""The shop's commands: `iad index` builds and lists indexes, `iad data synth` generates data."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ __all__ = ["add_commands"]
 
 CALLS_FOR_HELP = {"no_args_is_help": True, "rich_markup_mode": None}
 
-DataDir = Annotated[str | None, typer.Option(help="The folder with the shop's data, by default the environment's.")]
-Search = Annotated[str, typer.Option(help="The engine: bm25, lucene, dense or hybrid.")]
+DataDir = Annotated[str | None, typer.Option(help="Folder with the shop's data (default: the environment's).")]
+Search = Annotated[str, typer.Option(help="Search engine: bm25, lucene, dense or hybrid.")]
 Guard = Callable[[], AbstractContextManager[None]]
 
 
@@ -26,41 +26,41 @@ def add_commands(app: typer.Typer, find: Callable[[str | None], Path], guard: Gu
     """Add the shop's commands to an application.
 
     Args:
-        app: The application.
-        find: Where the data are, of a folder that is named or of none.
-        guard: Turns what a user can put right into a message.
+        app: The Typer application.
+        find: Returns the data folder for the given option value, or for None.
+        guard: Turns an error that the user can fix into a message.
     """
     index = typer.Typer(help="Indexes of large catalogues.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
-    data = typer.Typer(help="Data to try things with.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
+    data = typer.Typer(help="Generate data for experiments.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
 
     @index.command()
     def build(
         data_dir: DataDir = None,
         search: Search = "bm25",
-        rebuild: Annotated[bool, typer.Option("--rebuild", help="Build anew what is there.")] = False,
-        workers: Annotated[int, typer.Option(help="Processes that count words; 0 for one a core.")] = 0,
+        rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild indexes that exist.")] = False,
+        workers: Annotated[int, typer.Option(help="Processes that count words (0: one per core).")] = 0,
     ) -> None:
-        """Put a catalogue and a search index of it on disk, where environments find them."""
+        """Build a catalogue and its search index on disk, where environments find them."""
         with guard():
             folder, n_workers = find(data_dir), workers or os.cpu_count() or 1
             with _bar() as report:
-                made = Indexes().build(folder, search, rebuild=rebuild, n_workers=n_workers, report=report)
-        for path in made:
+                paths = Indexes().build(folder, search, rebuild=rebuild, n_workers=n_workers, report=report)
+        for path in paths:
             typer.echo(path)
 
     @index.command()
     def info() -> None:
-        """Show what has been built, from which data, and how large it is."""
+        """List the indexes that were built, with their data and size."""
         with guard():
             _show(Indexes())
 
     @data.command()
     def synth(
-        out: Annotated[Path, typer.Option(help="The folder to write to.")],
-        products: Annotated[int, typer.Option(help="How many products.")] = FULL_SIZE,
-        seed: Annotated[int, typer.Option(help="Another seed, other products.")] = 0,
+        out: Annotated[Path, typer.Option(help="Folder to write to.")],
+        products: Annotated[int, typer.Option(help="Number of products.")] = FULL_SIZE,
+        seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     ) -> None:
-        """Write a made-up catalogue of any size in the official file format."""
+        """Generate a synthetic catalogue of any size in the official file format."""
         with guard(), _bar() as report:
             write_catalog(out, products, seed=seed, wrote=lambda n: report("writing products", n, products))
         typer.echo(out)
@@ -82,7 +82,7 @@ def _show(indexes: Indexes) -> None:
 
 @contextmanager
 def _bar() -> Iterator[Report]:
-    """A bar for each thing that is done, on a terminal's error output."""
+    """Show a progress bar for each task on the terminal's error output."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

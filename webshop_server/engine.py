@@ -1,8 +1,9 @@
-"""The shop as a pure state machine: which pages there are and where an action leads.
+"""The shop as a pure state machine: its pages and its transitions.
 
-A `ShopState` is a small value without any goal; `Shop` is read-only after construction and serves any
-number of episodes and threads. Transitions, pages and the grammar of actions are those of the original text
-environment, except that nothing can be done after a purchase and that a bad action says what is possible.
+A `ShopState` is a small value that knows no goal. `Shop` is read-only after construction and serves any
+number of episodes and threads. Transitions, pages and the action grammar are those of the original text
+environment, with two exceptions: a purchase ends all transitions, and an invalid action is answered with the
+list of valid ones.
 """
 
 import random
@@ -24,10 +25,11 @@ _SPECIAL_QUERIES = ("<r>", "<a>", "<c>", "<q>")
 
 
 class ShopState(NamedTuple):
-    """Where a shopper is. Hashable and picklable; two equal states show the same page.
+    """The current position of a shopper. Hashable and picklable; equal states show the same page.
 
-    `kind` is that of the page (see `Page`); `number` is the results page, `options` are chosen (name,
-    value) pairs in the order of choice, `visited` the ids of products opened since the index page.
+    `kind` is the kind of page (see `Page`) and `number` the number of the results page. `options` holds the
+    chosen (name, value) pairs in the order of choice. `visited` holds the ids of the products opened since the
+    index page.
     """
 
     instruction: str
@@ -40,26 +42,26 @@ class ShopState(NamedTuple):
 
 
 class ShopStep(NamedTuple):
-    """The state after an action, and "" or what was wrong with the action (the state is then the same)."""
+    """The state after an action, and "" or the reason why the action is invalid. An invalid action keeps the state."""
 
     state: ShopState
     invalid: str = ""
 
 
 class Shop:
-    """A shop over a catalogue and a search engine.
+    """A shop with a catalogue and a search engine.
 
     Args:
-        catalog: the products.
-        search: finds products for a query; ids that are not in the catalogue are dropped.
-        page_size: products on a results page. AgentBoard has 3.
-        max_results: results of a query.
-        max_pages: results pages that can be reached; None is no limit, as in the original. AgentBoard: 6.
-        show_attributes: item pages have a tab with the product's attributes, an aid the original switches
-            off.
-        special_queries: queries that start with <r>, <a>, <c> or <q> list products at random, by
-            attribute, category or query: an unintended shortcut of the original.
-        search_anywhere: searches are taken on every page; False only on the first, as AgentBoard has it.
+        catalog: The products.
+        search: Finds products for a query. Ids that are not in the catalogue are dropped.
+        page_size: Products per results page. AgentBoard uses 3.
+        max_results: Maximum number of results of a query.
+        max_pages: Maximum number of results pages. None means no limit, as in the original. AgentBoard uses 6.
+        show_attributes: Whether item pages have a tab with the product's attributes. The original turns this
+            aid off.
+        special_queries: Whether queries that start with <r>, <a>, <c> or <q> list products at random, by
+            attribute, by category or by query. This is an unintended shortcut of the original.
+        search_anywhere: Whether a search is valid on every page. If False, only on the first page, as in AgentBoard.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class Shop:
         return ShopState(instruction)
 
     def act(self, state: ShopState, action: str) -> ShopStep:
-        """Where an action leads; any text is accepted, and a bad one explained."""
+        """The state after an action. Any text is accepted. For an invalid one the reason is returned too."""
         if state.kind == "done":
             return ShopStep(state, "no action is possible: the purchase is made")
         name, argument = parse_action(action)
@@ -121,9 +123,9 @@ class Shop:
         )
 
     def clickables(self, state: ShopState) -> tuple[str, ...]:
-        """What `click[...]` may name here, in the original's order.
+        """The valid arguments of `click[...]` on this page, in the original's order.
 
-        The first page lists "search", as the original does, though clicking it does nothing.
+        The first page lists "search", as in the original, although clicking it does nothing.
         """
         if state.kind == "results":
             return self._results_page(state).clickables
@@ -134,7 +136,7 @@ class Shop:
         return () if state.kind == "done" else (_BACK, _PREVIOUS)
 
     def search_for(self, state: ShopState, query: str) -> ShopStep:
-        """Where a search leads, for any query, also one that `search[...]` can't spell."""
+        """The state after a search. The query may be any text, including one that `search[...]` can't express."""
         if not self.search_anywhere and state.kind != "index":
             return ShopStep(state, "expected a search on the first page only; click[back to search] leads there")
         if len(query) > MAX_QUERY_LENGTH:
@@ -142,7 +144,7 @@ class Shop:
         return ShopStep(ShopState(state.instruction, "results", query, 1, visited=state.visited))
 
     def links(self, state: ShopState) -> dict[str, ShopState]:
-        """Where every clickable of a page leads."""
+        """The state after each clickable of a page."""
         return {name: self._click(state, name) for name in self.clickables(state) if name != "search"}
 
     def purchase(self, state: ShopState) -> tuple[Product, dict[str, str]]:
@@ -207,7 +209,7 @@ class Shop:
         return tuple(dict.fromkeys((*buttons, *values)))
 
     def _results_uncached(self, query: str) -> tuple[str, ...]:
-        """The ids of the products found: kept for many queries, they must not hold the products."""
+        """The ids of the products found. They are cached for many queries, so the products themselves are not kept."""
         if self.special_queries and query.split(" ")[0] in _SPECIAL_QUERIES:
             return self._special_results(query)
         hits = self.search.search(query, self.max_results)
@@ -216,7 +218,7 @@ class Shop:
     def _special_results(self, query: str) -> tuple[str, ...]:
         kind, _, rest = query.partition(" ")
         if kind == "<r>":
-            # Drawn by the query, not anew at each call: a state must show the same page every time.
+            # Seeded by the query: a state must show the same page every time.
             products = self.catalog.products
             drawn = random.Random(query).sample(range(len(products)), min(self.max_results, len(products)))
             return tuple(products[position].asin for position in drawn)
@@ -237,10 +239,11 @@ class Shop:
 
 
 def parse_action(action: str) -> tuple[str, str]:
-    r"""Name and lower-cased argument of `name[argument]`; both "" for a text that is none.
+    r"""Return name and lower-cased argument of `name[argument]`, both "" if the text has another form.
 
-    As the original's greedy pattern `(.+)\[(.+)\]` from the start of the text, in linear time: the name
-    ends at the last possible "[" of the first line, the argument at its last "]", what follows is ignored.
+    Same result as the original's greedy pattern `(.+)\[(.+)\]` at the start of the text, but in linear time.
+    The name ends at the last possible "[" of the first line and the argument at its last "]". The rest of the
+    text is ignored.
     """
     line = action.partition("\n")[0]
     end = line.rfind("]")
@@ -249,7 +252,7 @@ def parse_action(action: str) -> tuple[str, str]:
 
 
 def _option_name(product: Product, value: str) -> str:
-    """The option a value belongs to; of several the last, as in the original."""
+    """The option that a value belongs to. If there are several, the last one, as in the original."""
     return next(name for name in reversed(tuple(product.options)) if value in product.options[name])
 
 

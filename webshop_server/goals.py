@@ -1,10 +1,10 @@
-"""What a shopper is asked to buy: goals of the official files, or a frozen list.
+"""Shopping goals, read from the official files or from a frozen list.
 
-Official goals follow the original WebShop: human goals are its collected instructions, synthetic goals
-one instruction for each combination of a product's options, both with a drawn price limit and shuffled
-with seed 233. The original draws the limits before it sets a seed, so they differ between two starts; ours
-are drawn from a fixed seed and the product's id. A file `goals.jsonl` in the folder (one goal a line)
-freezes a list; `python -m webshop_server.goals DIR` writes one.
+Official goals follow the original WebShop. Human goals are its collected instructions. Synthetic goals have
+one instruction per combination of a product's options. Both have a random price limit and are shuffled with
+seed 233. The original draws the limits before it sets a seed, so they differ between two starts. This module
+draws them from a fixed seed and the product's id. A file `goals.jsonl` in the folder (one goal per line)
+freezes a list of goals. `python -m webshop_server.goals DIR` writes such a file.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from typing import Any, overload
 
 from webshop_server.catalog import Catalog, Product
 from webshop_server.limits import NO_LIMIT, limit_text, price_limit
+from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.json_files import find_file, read_json
 from webshop_server.storage.loading import open_products
 
@@ -28,26 +29,26 @@ FROZEN_FILE = "goals.jsonl"
 KINDS = ("synthetic", "human")
 DIFFICULTIES = ("easy", "hard", "")
 SPLITS = (("test", 500), ("dev", 1500))
-"""Official splits by position after the shuffle: up to 499, up to 1,499; the rest is "train"."""
+"""Name and end of each official split, by position after the shuffle. The rest is "train"."""
 SHUFFLE_SEED = 233
 MANY_PRODUCTS = 100_000
-"""Above it, synthetic goals are made only when it is said how many."""
+"""Above this number of products, synthetic goals need an explicit number of goals."""
 HARD_FROM = 6
-"""Attributes plus options from which an official goal is called hard. Ours: AgentBoard's rule is unknown."""
+"""Number of attributes plus options from which an official goal counts as hard (AgentBoard's rule is unknown)."""
 
 GoalOption = str | tuple[str, str]
 
 
 class GoalError(ValueError):
-    """A goal can't be read or scored; the message names the file and the line or record."""
+    """A goal can't be read or scored. The error text names the file and the line or record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goal:
     """One thing to buy. Compared by identity.
 
-    `options` are values (human goals, AgentBoard) or (name, value) pairs (synthetic goals): the original
-    scores the two differently. `price_upper` is in dollars; `weight` is the chance to be drawn, relative.
+    `options` are values (human goals, AgentBoard) or (name, value) pairs (synthetic goals). The original
+    scores the two forms differently. `price_upper` is in dollars. `weight` is the relative sampling weight.
     """
 
     goal_id: str
@@ -66,7 +67,7 @@ class Goal:
 
     @property
     def option_values(self) -> tuple[str, ...]:
-        """The wanted option values, without names."""
+        """The option values of the goal, without names."""
         return tuple(option if isinstance(option, str) else option[1] for option in self.options)
 
 
@@ -96,14 +97,14 @@ class Goals(Sequence[Goal]):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Names of the splits that have goals."""
+        """Names of the splits that contain goals."""
         return tuple(self._splits)
 
     def split(self, name: str) -> tuple[Goal, ...]:
         """The goals of a split, in order.
 
         Raises:
-            KeyError: no goal has this split; the message lists the known ones.
+            KeyError: No goal has this split. The error text lists the known splits.
         """
         if name not in self._splits:
             raise KeyError(f"expected a split, one of {', '.join(self._splits)}; got {name!r}")
@@ -113,7 +114,7 @@ class Goals(Sequence[Goal]):
         """The goal with this id.
 
         Raises:
-            KeyError: no such goal; the message shows the form of the known ids.
+            KeyError: There is no such goal. The error text shows the form of the known ids.
         """
         if goal_id not in self._by_id:
             known = list(self._by_id)
@@ -126,16 +127,16 @@ def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None, *,
     """Read the goals of a folder.
 
     Args:
-        folder: holds `goals.jsonl` or the official files.
-        catalog: the products of the same folder.
-        kind: "synthetic" or "human" builds these from the official files; None takes `goals.jsonl` where
-            there is one, else synthetic goals.
-        first: makes only so many of the synthetic goals; the full set of products has millions.
+        folder: The folder with `goals.jsonl` or the official files.
+        catalog: The products of the same folder.
+        kind: "synthetic" or "human" builds these goals from the official files. None reads `goals.jsonl` if
+            it exists, else builds synthetic goals.
+        first: Maximum number of synthetic goals to build. The full set of products has millions.
 
     Raises:
-        FileNotFoundError: `items_human_ins*.json` is missing and human goals are wanted.
-        GoalError: a goal is malformed or can't be scored, or there is none.
-        ValueError: unknown kind.
+        FileNotFoundError: `items_human_ins*.json` is missing and `kind` is "human".
+        GoalError: A goal is malformed or can't be scored, or there are no goals.
+        ValueError: `kind` has another value.
     """
     if kind is not None and kind not in KINDS:
         raise ValueError(f"expected a kind of goals, one of {', '.join(KINDS)}; got {kind!r}")
@@ -144,12 +145,12 @@ def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None, *,
         goals = _read_frozen(frozen, catalog)
     else:
         if kind == "human":
-            made = _human_goals(folder, catalog)
-            random.Random(SHUFFLE_SEED).shuffle(made)
+            goals = _human_goals(folder, catalog)
+            random.Random(SHUFFLE_SEED).shuffle(goals)
         else:
             _require_few(folder, catalog, first)
-            made = _synthetic_goals(catalog, first)
-        goals = [_numbered(goal, index, kind or "synthetic") for index, goal in enumerate(made)]
+            goals = _synthetic_goals(catalog, first)
+        goals = [_numbered(goal, index, kind or "synthetic") for index, goal in enumerate(goals)]
     if not goals:
         raise GoalError(f"expected at least one goal in {folder}, got none; no product has an instruction")
     return Goals(goals)
@@ -164,8 +165,8 @@ def _require_few(folder: str | Path, catalog: Catalog, first: int | None) -> Non
 
 
 def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
-    """Freeze goals in a file, one JSON object a line, that `load_goals` reads back."""
-    with Path(path).open("w", encoding="utf-8") as lines:
+    """Write goals to a file, one JSON object per line. `load_goals` reads it back."""
+    with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as lines:
         for goal in goals:
             named = bool(goal.options) and not isinstance(goal.options[0], str)
             record = {
@@ -198,7 +199,7 @@ def _goal(product: Product, instruction: str, attributes: Sequence[str], options
 
 
 def _synthetic_goals(catalog: Catalog, first: int | None) -> list[Goal]:
-    """The first synthetic goals after the shuffle, or all; the others are counted, never made."""
+    """Build the first synthetic goals after the shuffle, or all. The others are counted but not built."""
     counts: Counter[str] = Counter()
     n_goals = array("q")
     for product in _instructed(catalog):
@@ -225,15 +226,15 @@ def _instructed(catalog: Catalog) -> Iterator[Product]:
         if product.instruction is None:
             continue
         if not product.instruction_attributes:
-            message = "expected instruction_attributes beside the instruction, got none"
+            message = "expected instruction_attributes with the instruction, got none"
             raise GoalError(f"items_ins_v2, asin {product.asin}: {message}; add at least one")
         yield product
 
 
 def _synthetic_goal(product: Product, options: tuple[tuple[str, str], ...]) -> Goal:
     limit = price_limit(product.asin, product.price)
-    wanted = ", and ".join(f"{name}: {value}" for name, value in options)
-    text = f"{product.instruction}{f' with {wanted}' if wanted else ''}{limit_text(limit)}"
+    listed = ", and ".join(f"{name}: {value}" for name, value in options)
+    text = f"{product.instruction}{f' with {listed}' if listed else ''}{limit_text(limit)}"
     return replace(_goal(product, text, product.instruction_attributes, options), price_upper=limit)
 
 
@@ -324,12 +325,12 @@ def _frozen_options(options: Any) -> tuple[GoalOption, ...]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Freeze the goals of an official folder: `python -m webshop_server.goals DIR [--kind human]`."""
+    """Write the goals of an official folder to a file: `python -m webshop_server.goals DIR [--kind human]`."""
     parser = argparse.ArgumentParser(prog="python -m webshop_server.goals", description=main.__doc__)
     parser.add_argument("folder", type=Path, help="folder with the official WebShop files")
-    parser.add_argument("--kind", choices=KINDS, default="synthetic", help="which goals (default: synthetic)")
+    parser.add_argument("--kind", choices=KINDS, default="synthetic", help="kind of goals (default: synthetic)")
     parser.add_argument("--output", type=Path, help=f"file to write (default: FOLDER/{FROZEN_FILE})")
-    parser.add_argument("--first", type=int, help="only so many synthetic goals (default: all)")
+    parser.add_argument("--first", type=int, help="number of synthetic goals (default: all)")
     options = parser.parse_args(arguments)
     goals = load_goals(options.folder, open_products(options.folder), options.kind, first=options.first)
     output = options.output or options.folder / FROZEN_FILE

@@ -1,8 +1,8 @@
-"""Pages of the shop as plain data, and the observations made of them.
+"""Pages of the shop as plain data, and their rendering as observations.
 
 The texts are those of the original text environment: visible strings joined by " [SEP] " (`text`), lines
-with marked buttons (`text_rich`) or the address (`url`). Everything that depends on a product alone is
-rendered once and kept.
+with marked buttons (`text_rich`) or the URL (`url`). Text that depends on the product alone is rendered
+once and cached.
 """
 
 import json
@@ -19,13 +19,13 @@ CACHED_PRODUCTS = 16_384
 
 
 class Page(NamedTuple):
-    """What one page shows.
+    """The content of one page.
 
-    `kind` is "index", "results", "item", one of `SUB_PAGES` or "done". `products` are those of a results
-    page, `product` that of an item, sub or done page; `selected` are its chosen options (name, value) in
-    the order of choice. `number` is the results page the shopper is on or came from, `total` the number
-    of results. `visited` are ids of products opened so far. Products carry more than a page shows:
-    agents get `public()` or a rendered text.
+    `kind` is "index", "results", "item", one of `SUB_PAGES` or "done". `products` are the products of a
+    results page. `product` is the product of an item page, sub page or done page, and `selected` holds its
+    chosen options as (name, value) in the order of choice. `number` is the results page that the shopper is on
+    or came from, and `total` the number of results. `visited` holds the ids of the products opened so far.
+    Products carry more than a page shows, so agents get `public()` or a rendered text.
     """
 
     kind: str
@@ -43,11 +43,11 @@ class Page(NamedTuple):
 
     @property
     def has_search_bar(self) -> bool:
-        """Whether the page shows the search box (the original takes searches on other pages too)."""
+        """Whether the page shows the search box. The original accepts searches on other pages too."""
         return self.kind == "index"
 
     def public(self) -> dict[str, Any]:
-        """The page as JSON-able data: what the observation shows and nothing else."""
+        """The page as JSON-serialisable data, with the same content as the observation."""
         if self.kind == "results":
             products = [{"asin": p.asin, "title": p.name, "price": p.price_text} for p in self.products]
             counts = {"query": self.query, "page": self.number, "total": self.total}
@@ -71,8 +71,8 @@ def render_text(page: Page, score: float | None = None) -> str:
     """The visible strings of a page, joined by " [SEP] ".
 
     Args:
-        page: the page.
-        score: the reward of the purchase; given, a done page is the original's, which shows it.
+        page: The page.
+        score: The reward of the purchase. If given, the done page is that of the original, which shows the reward.
     """
     instruction = page.instruction.strip()
     if page.kind == "index":
@@ -88,11 +88,11 @@ def render_text(page: Page, score: float | None = None) -> str:
 
 
 def render_text_rich(page: Page, score: float | None = None) -> str:
-    """The visible strings of a page, one a line, with buttons and what was clicked marked.
+    """The visible strings of a page, one per line. Buttons and clicked values are marked.
 
     Args:
-        page: the page.
-        score: the reward of the purchase; given, a done page is the original's, which shows it.
+        page: The page.
+        score: The reward of the purchase. If given, the done page is that of the original, which shows the reward.
     """
     if page.kind == "index":
         return _lines(("WebShop", "Instruction: ", page.instruction, _button("Search")))
@@ -115,12 +115,12 @@ def render_text_rich(page: Page, score: float | None = None) -> str:
     address = render_url(page) if page.selected or '"' in page.query else ""
     values = [value for values in product.options.values() for value in values]
     clicked = frozenset(value for value in values if f'"{value}"' in address) if address else frozenset()
-    said = "".join([f"You have clicked {value}.\n" for value in reversed(values) if value in clicked])
-    return said + head + _item_rich(product, clicked, page.has_attributes)
+    clicked_lines = "".join([f"You have clicked {value}.\n" for value in reversed(values) if value in clicked])
+    return clicked_lines + head + _item_rich(product, clicked, page.has_attributes)
 
 
 def render_url(page: Page, session: str = "shop") -> str:
-    """The address of a page as the original text environment forms it."""
+    """The URL of a page in the form of the original text environment."""
     keywords = page.query.replace(" ", "+")
     if page.kind == "index":
         return f"{BASE_URL}/{session}"
@@ -149,7 +149,7 @@ def _shown_product(page: Page) -> Product:
 
 
 def _nodes(strings: Iterable[str]) -> list[str]:
-    """The strings that are text on a page: an empty one is none, a lone line break is skipped."""
+    """Drop strings that are not visible text: empty strings and lone line breaks."""
     return [string for string in strings if string not in ("", "\n")]
 
 
@@ -171,7 +171,7 @@ def _tabs(has_attributes: bool) -> tuple[str, ...]:
 
 
 def sub_page_lines(kind: str, product: Product) -> tuple[str, ...]:
-    """The lines of a sub page; those of lists start with a blank, as in the original. Reviews: none."""
+    """The lines of a sub page. List items start with a blank, as in the original. The reviews page is empty."""
     if kind == "description":
         return (product.description,) if product.description else ()
     if kind == "features":
@@ -195,7 +195,7 @@ def _result_rich(product: Product, is_visited: bool) -> str:
 
 @lru_cache(maxsize=CACHED_PRODUCTS)
 def _product_text(kind: str, product: Product, has_attributes: bool) -> str:
-    """What an item or sub page shows after "Back to Search"; chosen options make no difference."""
+    """The text of an item page or sub page after "Back to Search". It does not depend on the chosen options."""
     if kind != "item":
         return SEPARATOR + _joined(("< Prev", *sub_page_lines(kind, product)))
     options = [string for name, values in product.options.items() for string in (name, *values)]
@@ -216,7 +216,7 @@ def _item_rich(product: Product, clicked: frozenset[str], has_attributes: bool) 
 
 
 def _done_lines(page: Page, score: float | None) -> tuple[str, ...]:
-    """The done page; with a score the original's, hidden and empty fields included."""
+    """The lines of the done page. With a score they are the original's, including hidden and empty fields."""
     thanks = "Thank you for shopping with us!"
     if score is None:
         return (thanks,)

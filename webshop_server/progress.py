@@ -1,9 +1,10 @@
 """Progress of an episode, as AgentBoard defines it: P = (S + I + B) / 3.
 
-S is the best reward still possible on any results page shown, I on any product page shown, B the reward of
-the purchase. AgentBoard resets its running best inside the loop over a product's option combinations, so
-its I counts the last combination unless one has the full reward; mode "agentboard" keeps that, mode
-"maximum" is the maximum it means. Progress knows the goal: it belongs in a score, never in an observation.
+S is the best reward that any results page seen so far still allows. I is the same for product pages, and B
+is the reward of the purchase. AgentBoard resets its running best inside the loop over a product's option
+combinations. Its I therefore counts the last combination unless one has the full reward. Mode "agentboard"
+keeps that behaviour; mode "maximum" takes the maximum, as intended. Progress uses the goal, so it belongs in
+a score and never in an observation.
 """
 
 from typing import Literal, NamedTuple
@@ -16,7 +17,7 @@ Mode = Literal["maximum", "agentboard"]
 
 
 class Progress(NamedTuple):
-    """Best rewards so far (search, item, purchase) and the progress made, all from 0 to 1."""
+    """The best rewards so far (search, item, purchase) and the progress, all from 0 to 1."""
 
     search: float = 0.0
     item: float = 0.0
@@ -25,7 +26,7 @@ class Progress(NamedTuple):
 
 
 def advance(progress: Progress, page: Page, goal: Goal, scorer: PurchaseScorer, *, mode: Mode = "maximum") -> Progress:
-    """Progress after a page has been shown; the argument is not changed."""
+    """Return the progress after a page was shown. The argument is not changed."""
     search, item, purchase, best = progress
     if page.products:
         search = max(search, *(scorer.best(goal, product) for product in page.products))

@@ -2,9 +2,9 @@
 
 reward = r_type * (matched attributes + matched options + price ok) / (attributes + options + 1)
 
-Two texts match if their token-set similarity, as thefuzz 0.22.1 computes and rounds it, is above 85. Option
-values are first replaced by the first of 102 colour words that is a part of them, so shades and near-equal
-sizes match, extra options are free, and the name of an option does not matter.
+Two texts match if their token-set similarity is above 85, computed and rounded as in thefuzz 0.22.1. Before the
+comparison, an option value that contains one of 102 colour words is replaced by the first such word. So shades and
+near-equal sizes match, extra options are free, and the name of an option does not matter.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +19,10 @@ from webshop_server.goals import Goal, GoalOption
 from webshop_server.tagger import Tagger
 
 SIMILAR_FROM = 85.5
-"""thefuzz rounds to an integer and the original asks for more than 85."""
+"""Lowest similarity that matches: thefuzz rounds to an integer, and the original requires more than 85."""
 CACHED_PAIRS = 65_536
 CACHED_PRODUCTS = 16_384
-"""Pairs of goal and product whose match is kept, and with them the products."""
+"""Number of (goal, product) pairs in the cache of matches. The cache also keeps the products alive."""
 
 _COLOUR_WORDS = """
 alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
@@ -34,21 +34,21 @@ pink plum purple rainbow red rose royal rust sand sapphire seashell silver skull
 stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
 """
 COLOURS = tuple(_COLOUR_WORDS.split())
-"""In the order in which they are tried."""
+"""Colour words, in the order in which they are tried."""
 
 _LATIN_1 = dict.fromkeys(range(128, 256))
 
 
 class UnscorableError(ValueError):
-    """A purchase has no reward: the original fails on it (no attributes, no price, no positive limit)."""
+    """A purchase has no reward because the original fails on it: no attributes, no price or no positive limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """The reward of a purchase and its parts; all numbers are from 0 to 1, the three weights sum to 1.
+    """The reward of a purchase and its parts. All numbers are from 0 to 1, and the three weights sum to 1.
 
-    `total` is r_type * (w_att * r_att + w_option * r_option + w_price * r_price). Without goal options
-    `r_option` is None and `w_option` 0.
+    `total` is r_type * (w_att * r_att + w_option * r_option + w_price * r_price). If the goal has no options,
+    `r_option` is None and `w_option` is 0.
     """
 
     total: float
@@ -64,7 +64,7 @@ class Reward:
     title_score: float
 
     def parts(self) -> dict[str, float | bool]:
-        """The parts under the original's names; those about options only where the goal has some."""
+        """The parts, with the original's names. Parts about options are left out if the goal has no options."""
         parts = {name: getattr(self, name) for name in self.__slots__ if name != "total"}
         if self.r_option is None:
             del parts["r_option"], parts["w_option"]
@@ -73,9 +73,9 @@ class Reward:
 
 @dataclass(frozen=True, slots=True)
 class ProductMatch:
-    """What does not depend on the chosen options: kind of product, attributes and price.
+    """The part of a reward that does not depend on the chosen options: product type, attributes and price.
 
-    `n_terms` is the divisor of the reward: attributes plus options of the goal plus one.
+    `n_terms` is the divisor of the reward: the goal's attributes plus its options plus one.
     """
 
     r_type: float
@@ -87,7 +87,7 @@ class ProductMatch:
     n_terms: int
 
     def total(self, n_options: int) -> float:
-        """The reward when this many goal options are matched."""
+        """The reward if this many goal options match."""
         return (self.n_attributes + n_options + self.r_price) / self.n_terms * self.r_type
 
 
@@ -103,7 +103,7 @@ def score(
     """The reward for buying a product with these options (name -> value) at this price in dollars.
 
     Raises:
-        UnscorableError: the goal has no attributes or no positive limit, or the price is None.
+        UnscorableError: The goal has no attributes or no positive limit, or the price is None.
     """
     match = match_product(goal, product, price, goal_nouns=goal_nouns, product_nouns=product_nouns)
     return reward_of(goal, match, n_matched_options(goal.options, options.values()))
@@ -120,7 +120,7 @@ def match_product(
     """The part of the reward that does not depend on the chosen options.
 
     Raises:
-        UnscorableError: the goal has no attributes or no positive limit, or the price is None.
+        UnscorableError: The goal has no attributes or no positive limit, or the price is None.
     """
     if not goal.attributes:
         raise UnscorableError(f"expected a goal with attributes, got none in goal {goal.goal_id!r}; add one")
@@ -144,7 +144,7 @@ def match_product(
 
 
 def reward_of(goal: Goal, match: ProductMatch, n_options: int) -> Reward:
-    """The reward and its parts when this many goal options are matched."""
+    """The reward and its parts if this many goal options match."""
     return Reward(
         total=match.total(n_options),
         r_type=match.r_type,
@@ -160,18 +160,18 @@ def reward_of(goal: Goal, match: ProductMatch, n_options: int) -> Reward:
     )
 
 
-def n_matched_options(wanted: Iterable[GoalOption], chosen: Iterable[str]) -> int:
-    """How many wanted options are matched by any of the chosen values."""
+def n_matched_options(goal_options: Iterable[GoalOption], chosen: Iterable[str]) -> int:
+    """Number of goal options that match any of the chosen values."""
     values = [comparable_option(value) for value in chosen]
-    return sum(any(similar(option, value) for value in values) for option in map(comparable_option, wanted))
+    return sum(any(similar(option, value) for value in values) for option in map(comparable_option, goal_options))
 
 
 @lru_cache(maxsize=CACHED_PAIRS)
 def comparable_option(option: GoalOption) -> str:
-    """An option as it is compared: its first colour word, else its text prepared for comparison.
+    """Return the form of an option that is compared: its first colour word, else its normalised text.
 
-    In a value a colour word may be any part; a (name, value) pair, which the original compares as the text
-    of a Python tuple, has a colour only where the name or the value is exactly that word.
+    In a plain value, the colour word may be any substring. The original compares a (name, value) pair as the
+    text of a Python tuple, so a pair has a colour only if its name or its value is exactly that word.
     """
     colour = next((colour for colour in COLOURS if colour in option), None)
     return colour or _comparable(str(option))
@@ -179,16 +179,16 @@ def comparable_option(option: GoalOption) -> str:
 
 @lru_cache(maxsize=CACHED_PAIRS)
 def similar(first: str, second: str) -> bool:
-    """Whether two prepared texts are more than 85 alike."""
+    """Whether the similarity of two normalised texts is above 85."""
     return fuzz.token_set_ratio(first, second) >= SIMILAR_FROM
 
 
 class PurchaseScorer:
-    """Scores purchases under one tagger and keeps what it found, for any number of episodes.
+    """Scores purchases with one tagger. Its caches are shared by any number of episodes.
 
     Args:
-        tagger: finds the nouns of titles.
-        n_cached: how many (goal, product) pairs are kept, of each kind.
+        tagger: Finds the nouns of titles.
+        n_cached: Number of (goal, product) pairs in each cache.
     """
 
     def __init__(self, tagger: Tagger, *, n_cached: int = CACHED_PRODUCTS) -> None:
@@ -201,7 +201,7 @@ class PurchaseScorer:
         """The reward for buying a product with these options (name -> value).
 
         Raises:
-            UnscorableError: the goal has no attributes or no positive limit.
+            UnscorableError: The goal has no attributes or no positive limit.
         """
         match = self._match(goal, product)
         return reward_of(goal, match, n_matched_options(goal.options, options.values()))
@@ -213,24 +213,24 @@ class PurchaseScorer:
     def _best_uncached(self, goal: Goal, product: Product) -> float:
         """The highest reward over all combinations of a product's option values.
 
-        Instead of every combination this joins, name by name, the sets of goal options that a choice can
-        match: the same maximum, with at most 2^(goal options) sets.
+        Trying every combination would be slow. Instead, the sets of goal options that a choice can match are
+        joined name by name. This gives the same maximum with at most 2^(goal options) sets.
         """
         match = self._match(goal, product)
         if match.r_type == 0.0:
             return 0.0
-        wanted = [comparable_option(option) for option in goal.options]
+        goal_options = [comparable_option(option) for option in goal.options]
         reachable = {0}
         for values in product.options.values():
             matched = {
-                sum(1 << place for place, option in enumerate(wanted) if similar(option, value))
+                sum(1 << place for place, option in enumerate(goal_options) if similar(option, value))
                 for value in map(comparable_option, values)
             }
             reachable = {before | new for before in reachable for new in matched or {0}}
         return match.total(max(places.bit_count() for places in reachable))
 
     def _last_or_full_uncached(self, goal: Goal, product: Product) -> float:
-        """1.0 if any combination of option values has it, else the reward of the last combination."""
+        """1.0 if any combination of option values reaches it, else the reward of the last combination."""
         if self.best(goal, product) == 1.0:
             return 1.0
         last = [values[-1] for values in product.options.values() if values]
@@ -249,17 +249,17 @@ def _n_matched_attributes(goal: Goal, product: Product) -> int:
     attributes, title, bullets, description = _searchable(product)
     return sum(
         process.extractOne(
-            _comparable(wanted),
+            _comparable(attribute),
             attributes,
             scorer=fuzz.token_set_ratio,
             processor=None,
             score_cutoff=SIMILAR_FROM,
         )
         is not None
-        or wanted in title
-        or wanted in bullets
-        or wanted in description
-        for wanted in goal.attributes
+        or attribute in title
+        or attribute in bullets
+        or attribute in description
+        for attribute in goal.attributes
     )
 
 
@@ -280,5 +280,5 @@ def _levels(product_category: str) -> frozenset[str]:
 
 @lru_cache(maxsize=CACHED_PAIRS)
 def _comparable(text: str) -> str:
-    """A text as thefuzz prepares it: Latin-1 letters dropped, lower case, letters and digits only."""
+    """Normalise a text as thefuzz does: without Latin-1 letters, in lower case, letters and digits only."""
     return default_process(text.translate(_LATIN_1))

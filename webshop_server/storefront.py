@@ -1,6 +1,6 @@
-"""A shop as an environment needs it: tasks, what an action does, what is seen, and what a purchase is worth.
+"""The interface between shop and environment: tasks, transitions, views and scores.
 
-`LocalStorefront` has the shop in this process; `hosted.HostedStorefront` asks a server for the same.
+`LocalStorefront` runs the shop in this process. `hosted.HostedStorefront` uses a server.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ PROGRESS_MODES = ("maximum", "agentboard", "off")
 
 
 class ShopTask(NamedTuple):
-    """What a shopper is told, and what of it can be listed: no gold.
+    """The public part of a task, without gold.
 
-    `weight` is the chance to be drawn, relative.
+    `weight` is the relative sampling weight.
     """
 
     task_id: str
@@ -30,7 +30,7 @@ class ShopTask(NamedTuple):
 
 
 class ShopView(NamedTuple):
-    """What is seen in a state: the observation, the clickables, whether a search is taken, and the page as data."""
+    """The view of a state: observation, clickables, whether a search is valid, and the page as data."""
 
     observation: str
     clickables: tuple[str, ...]
@@ -39,7 +39,7 @@ class ShopView(NamedTuple):
 
 
 class Assessment(NamedTuple):
-    """Gold about a state: the progress so far, and the reward and its parts once something is bought."""
+    """The gold assessment of a state: progress so far, and after a purchase the reward and its parts."""
 
     progress: Progress
     reward: float
@@ -47,23 +47,23 @@ class Assessment(NamedTuple):
 
 
 class Storefront(Protocol):
-    """A shop, here or elsewhere. Read-only: any number of episodes and threads may use it."""
+    """A shop in this process or on a server. Read-only, so any number of episodes and threads may use it."""
 
     @property
     def tasks(self) -> Sequence[ShopTask]:
         """All tasks, in order."""
 
     def task(self, task_id: str) -> ShopTask:
-        """Return a task; KeyError for none."""
+        """Return a task, or raise KeyError."""
 
     def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
-        """Return where an action leads; `mode` is the observation that will be asked for next."""
+        """Return the state after an action. `mode` is the observation mode that will be requested next."""
 
-    def look(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
-        """Return what is seen in an observation mode; with a score the done page is the original's, which shows it."""
+    def view(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
+        """Return the view of a state. With a score, the done page is that of the original, which shows the reward."""
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
-        """Return gold about a state, given the progress made before it."""
+        """Return the gold assessment of a state, given the progress before it."""
 
     def reference(self, task_id: str) -> dict[str, Any]:
         """Return the gold product: `asin`, `options`, `title`."""
@@ -73,9 +73,9 @@ class LocalStorefront:
     """The shop of this process.
 
     Args:
-        shop: Pages and transitions.
-        goals: What the tasks ask for.
-        scorer: Rewards.
+        shop: The engine with pages and transitions.
+        goals: The goals of the tasks.
+        scorer: Computes rewards.
     """
 
     def __init__(self, shop: Shop, goals: Goals, scorer: PurchaseScorer) -> None:
@@ -100,11 +100,11 @@ class LocalStorefront:
         return ShopTask(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction)
 
     def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
-        """Return where an action leads."""
+        """Return the state after an action."""
         return self.shop.act(state, action)
 
-    def look(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
-        """Return what is seen in a state."""
+    def view(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
+        """Return the view of a state."""
         page = self.shop.page(state)
         if score is None or mode == "url":
             observation = RENDERERS[mode](page)
@@ -114,7 +114,7 @@ class LocalStorefront:
         return ShopView(observation, page.clickables, takes_search, page.public())
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
-        """Return gold about a state; with the mode "off" progress stays as it was."""
+        """Return the gold assessment of a state. With mode "off" the progress does not change."""
         goal = self._goals.by_id(task_id)
         progress = before
         if mode != "off":

@@ -1,8 +1,8 @@
-"""Nouns of product titles, which the reward compares.
+"""Finds the nouns of product titles, which the reward compares.
 
-The original uses a large spaCy model. `SpacyTagger` is that; `LightTagger`, the default, is a rule that
-needs no download: every word that is not in one of the lists below counts as a noun. Title scores of the
-two differ (by how much is not known), so scores are comparable only under the same tagger.
+The original uses a large spaCy model, available here as `SpacyTagger`. The default, `LightTagger`, is a rule that
+needs no download: every word that is not in one of the lists below counts as a noun. The title scores of the two
+differ by an unknown amount, so compare scores only under the same tagger.
 """
 
 import re
@@ -89,26 +89,26 @@ class Tagger(Protocol):
     """Finds the nouns of a title."""
 
     def nouns(self, title: str) -> Sequence[str]:
-        """Nouns and proper nouns in order, lower-cased, repeats kept."""
+        """Return nouns and proper nouns in order, lower-cased, with repeats."""
 
 
 class LightTagger:
-    """Words that are not numbers, units, function words or common adjectives, colours and verbs."""
+    """Keeps all words except numbers, units, function words, colours, and common adjectives and verbs."""
 
     def nouns(self, title: str) -> tuple[str, ...]:
-        """Nouns and proper nouns in order, lower-cased, repeats kept."""
+        """Return nouns and proper nouns in order, lower-cased, with repeats."""
         return _light_nouns(title)
 
 
 class SpacyTagger:
-    """The original's tagger: tokens that a spaCy model calls nouns or proper nouns.
+    """The original's tagger: keeps tokens that a spaCy model tags as nouns or proper nouns.
 
     Args:
-        model: an installed spaCy model. The figures published until 2024 used "en_core_web_lg", later
-            ones "en_core_web_sm".
+        model: Name of an installed spaCy model. Results published until 2024 used "en_core_web_lg", later ones
+            "en_core_web_sm".
 
     Raises:
-        ImportError: spaCy or the model is not installed; the message says how to install it.
+        ImportError: spaCy or the model is not installed. The error text says how to install it.
     """
 
     def __init__(self, model: str = "en_core_web_lg") -> None:
@@ -136,5 +136,5 @@ def _light_nouns(title: str) -> tuple[str, ...]:
 
 
 def _is_noun(word: str) -> bool:
-    # "t" is half of a t-shirt; other single letters are sizes and leftovers.
+    # "t" is part of "t-shirt". Other single letters are sizes and fragments.
     return (len(word) > 1 or word == "t") and not word[0].isdigit() and word not in _NOT_NOUNS

@@ -1,1 +1,1 @@
-"""The shell environment and the sandboxes it runs commands in. Import the modules; this package imports nothing."""
+"""The shell environment and its sandboxes. Import the modules; the package itself imports nothing."""

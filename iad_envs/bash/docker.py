@@ -1,7 +1,8 @@
-"""A sandbox in containers of a Docker-compatible engine, through its SDK: `pip install -e '.[docker]'`.
+"""A sandbox in containers of a Docker-compatible engine, through its SDK (`pip install -e '.[docker]'`).
 
-For those who have an engine, or need a boundary that doesn't share the host's kernel (`runtime="runsc"` or `"kata"`). A
-state is an image, so freezing and going back cost a container each: hundreds of milliseconds, not one.
+Use it if you have an engine, or if you need isolation that does not share the host's kernel (`runtime="runsc"` or
+`"kata"`). A state is an image. Freezing or restoring a state therefore starts a container and takes hundreds of
+milliseconds, compared to about one for `embedded`.
 """
 
 import base64
@@ -34,7 +35,7 @@ from iad_envs.bash.setup import unpack
 LABEL, OWNER = "iad.sandbox", "iad.owner"
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"]
 KEEP_ALIVE = ["bash", "-c", "while :; do sleep 1000 & wait; done"]
-"""Process 1: it buries the dead, and `kill -9 -1` does not end it."""
+"""Command of process 1. It reaps ended processes and survives `kill -9 -1`."""
 
 IMAGE = "debian:12"
 CHUNK = 60_000
@@ -43,14 +44,14 @@ KILLED = 137
 
 
 class _State(NamedTuple):
-    """An image, and what its files were when it was made."""
+    """An image, and the list of its files when it was created."""
 
     image: str
     tree: dict[str, Change]
 
 
 class _Engine:
-    """What a sandbox shares with its forks: the engine, and how containers are made."""
+    """State that a sandbox shares with its forks: the engine client and the container options."""
 
     def __init__(self, client: Any, limits: SandboxLimits, runtime: str | None) -> None:
         self.client = client
@@ -62,7 +63,7 @@ class _Engine:
         self._lock = threading.Lock()
 
     def start(self, image: str) -> Any:
-        """A new container in which nothing runs yet."""
+        """Start a new container that runs no command yet."""
         limits = self.limits
         with self._lock:
             name = f"iad-{self.label[:12]}-{next(self._numbers)}"
@@ -89,7 +90,7 @@ class _Engine:
 
 
 class DockerSandbox:
-    """A sandbox or a fork of one; see `iad_envs.bash.sandbox.Sandbox`."""
+    """A sandbox or a fork of one. See `iad_envs.bash.sandbox.Sandbox`."""
 
     def __init__(self, engine: _Engine, start: FrozenState, *, owner: bool) -> None:
         self._engine = engine
@@ -103,7 +104,7 @@ class DockerSandbox:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What isolation and which limits are in force."""
+        """Isolation and limits in force."""
         return Capabilities(
             backend="docker",
             isolation=f"container ({self._engine.runtime or 'default'} runtime), seven capabilities, no new privileges",
@@ -118,7 +119,7 @@ class DockerSandbox:
 
     @property
     def start(self) -> FrozenState:
-        """The state it was opened in."""
+        """The state in which the sandbox was opened."""
         return self._start
 
     def run(
@@ -130,7 +131,7 @@ class DockerSandbox:
         timeout_s: float | None = None,
         stdin: bytes = b"",
     ) -> CommandResult:
-        """Run a command; see `Sandbox.run`."""
+        """Run a command. See `Sandbox.run`."""
         limits = self._engine.limits
         time_s = limits.time_s if timeout_s is None else timeout_s
         argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
@@ -158,11 +159,11 @@ class DockerSandbox:
         )
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Restore the start state."""
         self.restore(self._start)
 
     def snapshot(self) -> FrozenState:
-        """Freeze the present state as an image."""
+        """Freeze the current state as an image."""
         with self._busy:
             ended = self._count()
             self._exec(["bash", "-c", "kill -9 -1"])
@@ -173,7 +174,7 @@ class DockerSandbox:
         return FrozenState(ended, owner=engine, key=_State(image.id, tree))
 
     def restore(self, token: FrozenState) -> None:
-        """Go to a frozen state, in a new container."""
+        """Restore a frozen state in a new container."""
         state = self._own(token)
         with self._busy:
             old, self._container = self._container, self._engine.start(state.image)
@@ -183,13 +184,13 @@ class DockerSandbox:
             _remove(old)
 
     def fork(self, token: FrozenState | None = None) -> Self:
-        """A throw-away sandbox in a frozen state."""
+        """Open a temporary sandbox in a frozen state."""
         state = self.snapshot() if token is None else token
         self._own(state)
         return type(self)(self._engine, state, owner=False)
 
     def commit(self, child: Self) -> FrozenState:
-        """Take over the state of a fork, and close it."""
+        """Adopt the state of a fork, and close the fork."""
         if child._engine is not self._engine or child is self:
             raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
         state = child.snapshot()
@@ -198,19 +199,19 @@ class DockerSandbox:
         return state
 
     def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
-        """What differs from a frozen state."""
+        """Return the differences from a frozen state."""
         before = self._own(self._start if since is None else since).tree
         now = {row.path: row for row in self.tree()}
         return tuple(row for path in sorted(before.keys() | now.keys())
                      if (row := _change(before.get(path), now.get(path))))  # fmt: skip
 
     def tree(self, path: str = "/") -> tuple[Change, ...]:
-        """Everything at and under a path."""
+        """Return all entries at and under a path."""
         with self._busy:
             return parse_tree(self._exec([*TREE, path]))
 
     def read(self, path: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file."""
         with self._busy:
             code, output = self._container.exec_run(["cat", "--", path], demux=True)
         if code:
@@ -218,14 +219,14 @@ class DockerSandbox:
         return output[0] or b""
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file, making its folders."""
+        """Write a file and create its parent folders."""
         script = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
         result = self.run(["bash", "-c", script, "bash", path], stdin=content)
         if result.exit_code:
             raise OSError(f"expected to write {path!r} in the sandbox, got: {result.output.strip()}")
 
     def close(self) -> None:
-        """Remove its containers and images."""
+        """Remove the sandbox's containers and images."""
         self._end()
 
     def _own(self, token: FrozenState) -> _State:
@@ -242,7 +243,7 @@ class DockerSandbox:
         return len(self._exec(["bash", "-c", "for p in /proc/[0-9]*; do echo; done"]).splitlines()) - 3
 
     def _put(self, stdin: bytes) -> None:
-        """Bring standard input in, in pieces that fit an argument."""
+        """Copy standard input into the container, in pieces that fit into an argument."""
         for position in range(0, len(stdin), CHUNK):
             piece = base64.b64encode(stdin[position : position + CHUNK]).decode()
             self._exec(["bash", "-c", f'base64 -d <<<"$1" >>{STDIN}', "bash", piece])
@@ -270,7 +271,9 @@ def _change(was: Change | None, now: Change | None) -> Change | None:
 
 
 def _sweep(client: Any) -> None:
-    """Remove containers of processes of this machine that ended without doing so."""
+    """Remove containers left behind by ended processes of this machine."""
+    if not Path("/proc/self").exists():
+        return  # without it, nothing says which processes are alive
     for container in client.containers.list(all=True, filters={"label": LABEL}):
         host, _, pid = container.labels.get(OWNER, "").partition("/")
         if host == socket.gethostname() and pid.isdigit() and not Path(f"/proc/{pid}").exists():
@@ -278,15 +281,15 @@ def _sweep(client: Any) -> None:
 
 
 def connect(image: str = IMAGE, base_url: str | None = None, **options: Any) -> Any:
-    """Return a client of an engine that answers and has an image.
+    """Connect to an engine that responds and has the image.
 
     Args:
-        image: Its name.
-        base_url: The engine's socket; from the environment (DOCKER_HOST) if None.
-        options: Of the client, such as `timeout`.
+        image: Name of the image.
+        base_url: The engine's socket. None takes it from the environment (DOCKER_HOST).
+        options: Options of the client, for example `timeout`.
 
     Raises:
-        SandboxUnavailable: There is no SDK, no engine or no such image; the message says what to do.
+        SandboxUnavailable: The SDK, the engine or the image is missing. The error text says how to fix it.
     """
     try:
         docker = import_module("docker")
@@ -321,14 +324,14 @@ def open_docker(
     """Open a sandbox in a container.
 
     Args:
-        setup: How the start state is made.
-        limits: What commands may use.
-        image: With bash, coreutils and findutils; it must be on this machine.
-        runtime: The engine's runtime, such as `"runsc"`; its default if None.
-        base_url: The engine's socket; from the environment (DOCKER_HOST) if None.
+        setup: Scripts or archive that create the start state.
+        limits: Resource limits of commands.
+        image: Name of a local image with bash, coreutils and findutils.
+        runtime: The engine's runtime, for example `"runsc"`. None means the engine's default.
+        base_url: The engine's socket. None takes it from the environment (DOCKER_HOST).
 
     Raises:
-        SandboxUnavailable: There is no SDK, no engine or no such image; the message says what to do.
+        SandboxUnavailable: The SDK, the engine or the image is missing. The error text says how to fix it.
     """
     client = connect(image, base_url)
     _sweep(client)

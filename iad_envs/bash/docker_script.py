@@ -1,4 +1,4 @@
-"""The shell scripts that run inside a container, and how what they print is read."""
+"""Shell scripts that run inside a container, and parsers for their output."""
 
 import os
 import stat
@@ -35,7 +35,11 @@ if [ "$size" -le $((2 * kept)) ]; then cat {OUTPUT}; else head -c "$kept" {OUTPU
 rm -f {OUTPUT}
 """
 RUN = ("bash", "-c", _RUN, "bash")
-"""Then: folder, folder before, seconds, bytes kept of head and tail each, "1" for a shell, and the command's words."""
+"""Command line that runs a shell command inside the container.
+
+Append: folder, previous folder, seconds, bytes to keep of head and tail each, "1" for a shell or "", and the
+command's words.
+"""
 
 _SKIP = " -o ".join(f"-path {path}" for path in ("/proc", "/dev", "/sys", "/usr", "/run/iad"))
 _TREE = f"""
@@ -44,11 +48,11 @@ printf -- '-\\0'
 find "$1" \\( {_SKIP} \\) -prune -o ! -path / -printf '%p\\0%y\\0%m\\0%s\\0%l\\0'
 """
 TREE = ("bash", "-c", _TREE, "bash")
-"""Then: the path to list."""
+"""Command line that lists a tree. Append the path to list."""
 
 
 class Report(NamedTuple):
-    """What a command left to read."""
+    """The parsed report of a command."""
 
     exit_code: int
     size: int
@@ -58,7 +62,7 @@ class Report(NamedTuple):
     output: bytes
 
     def text(self, kept: int) -> str:
-        """The output as text, with a note where its middle was left out."""
+        """The output as text, with a note in place of a removed middle part."""
         if self.size <= kept:
             return self.output.decode(errors="replace")
         head, tail = self.output[: kept // 2], self.output[kept // 2 :]
@@ -67,14 +71,14 @@ class Report(NamedTuple):
 
 
 def parse_report(printed: bytes) -> Report:
-    """Read what `RUN` prints."""
+    """Parse the output of `RUN`."""
     numbers, cwd, oldpwd, output = printed.split(b"\0", 3)
     code, size, background = map(int, numbers.split())
     return Report(code, size, max(0, background), os.fsdecode(cwd), os.fsdecode(oldpwd), output)
 
 
 def parse_tree(printed: bytes) -> tuple[Change, ...]:
-    """Read what `TREE` prints."""
+    """Parse the output of `TREE`."""
     fields = printed.split(b"\0")
     end = fields.index(b"-")
     digests = {path: digest.decode() for digest, _, path in (line.partition(b"  ") for line in fields[:end])}

@@ -1,4 +1,4 @@
-"""`IAD/InterCodeBash-v0`: a shell in a sandbox, whose every command can be tried and taken back."""
+"""`IAD/InterCodeBash-v0`: a shell in a sandbox, in which every command can be simulated and undone."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,27 +24,27 @@ from iad_envs.spaces import UnicodeText
 MAX_ACTION_CHARS = 1 << 20
 MAX_OBSERVATION_CHARS = 1 << 20
 MAX_COMMAND_BYTES = 100_000
-"""A little less than the longest argument that Linux passes to a program."""
+"""Maximum length of a command in bytes, slightly below Linux's limit for one program argument."""
 SUBMIT = "submit"
 SUBMITTED = "submitted"
 ACTIONS = ("pwd", "ls -la", "cd ..", SUBMIT)
 
 _missing_tools: dict[tuple[Any, ...], frozenset[str]] = {}
-"""What was found missing, by data and sandbox: programs don't come and go while a process runs."""
+"""Cache of missing programs, by data and sandbox. They do not change while a process runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShellState:
-    """A moment of an episode: a frozen file system, where the shell is, and what the last command did.
+    """A state of an episode: a frozen file system, the shell's working directory, and the last command's outcome.
 
     Attributes:
-        start: What the file system is compared with.
-        instruction: What is to be done.
+        start: The start state, with which the file system is compared.
+        instruction: The task's instruction.
         cwd: Working directory.
-        oldpwd: The one before, for `cd -`.
-        ran: The last command's outcome; its files are kept as long as this is. None before any.
+        oldpwd: Previous working directory, for `cd -`.
+        ran: Outcome of the last command, None before the first. It keeps the frozen files alive.
         command: The last command.
-        submitted: Whether the episode was ended.
+        submitted: Whether the agent has submitted.
     """
 
     start: StartState
@@ -57,44 +57,45 @@ class ShellState:
 
 
 class BashEnv(IADEnv[str, ShellState]):
-    """An agent reads an instruction, runs shell commands in a sandbox, and submits.
+    """The agent reads an instruction, runs shell commands in a sandbox, and submits.
 
     ## Description
-    The Bash environment of InterCode (Yang et al., 2023): files to inspect and to change, and an answer to print. Every
-    command runs in a sandbox without network; see docs/bash.md for its limits and for every difference.
+    The Bash environment of InterCode (Yang et al., 2023). The agent inspects and changes files and prints an answer.
+    Every command runs in a sandbox without network. docs/bash.md lists its limits and all differences from InterCode.
 
     ## Action Space
     Text: a command line for `bash -c`, or `submit`. Only the file system and the working directory carry over.
 
     ## Observation Space
-    Text: the instruction first, then what a command printed (standard output and error as they came) and a last line
-    with its exit code and whatever else happened to it; after `submit` nothing but "submitted".
+    Text. First the instruction, then the output of each command (standard output and error in order) and a last line
+    with its exit code and other events such as a time-out. After `submit` only "submitted".
 
     ## Rewards
-    0 until `submit`, then 0-1: how close the file system and the last output are to what the gold command leaves, which
-    is run afresh in a fork of the start state. Success is a reward of exactly 1.
+    0 until `submit`, then 0-1: the similarity of the file system and the last output to those of the gold command. The
+    gold command is run at that time, in a fork of the start state. Success is a reward of exactly 1.
 
     ## Starting State
     The task's file system, in `/`.
 
     ## Episode End
-    Terminated by `submit`; truncated after `max_steps` actions.
+    Terminated by `submit`. Truncated after `max_steps` actions.
 
     ## Information
-    Every key is in docs/bash.md. `facts` tells of the last command: exit code, time-out, truncation, files created,
-    changed and deleted, destruction, background jobs that were ended. Gold, from `step` and `reset` only: `progress`
-    (the reward of the state so far, with the gold command run once, at the first step; 0 before), `success`,
-    `reward_parts`.
+    docs/bash.md lists all keys. `facts` describes the last command: exit code, time-out, truncation, files created,
+    changed and deleted, destructive changes, and ended background jobs. Gold keys, from `step` and `reset` only:
+    `progress` (the reward of the current state; the gold command is run once, at the first step, and progress is 0
+    before), `success` and `reward_parts`.
 
     ## Arguments
-        data_dir: Folder with tasks in InterCode's format; default `$IAD_DATA/intercode`, else the bundled.
-        split: `test`, or another that the tasks name; None for all.
-        reward: `intercode`, quirks included, or `strict`: contents, modes, deletions and the exact output.
-        published: The original's containers: commands and gold arrive with their inner double quotes gone, and `/tmp`,
-            `/mnt` and empty folders are missing from the start state.
+        data_dir: Folder with tasks in InterCode's format. Default: `$IAD_DATA/intercode`, else the bundled tasks.
+        split: `test` or another split of the tasks. None means all splits.
+        reward: `intercode` for the original reward with its quirks. `strict` compares contents, modes, deletions and
+            the exact output.
+        published: Whether to behave like the original's containers. Commands and gold then lose their inner double
+            quotes, and `/tmp`, `/mnt` and empty folders are missing from the start state.
         max_steps: Actions per episode.
         backend: The sandbox: `embedded` or `docker`.
-        limits: What commands may use, in place of the sandbox's own defaults.
+        limits: Resource limits of commands that replace the sandbox's defaults.
         sandbox_options: Further arguments of the backend.
         render_mode: `ansi` or None.
 
@@ -118,15 +119,11 @@ class BashEnv(IADEnv[str, ShellState]):
         sandbox_options: Mapping[str, Any] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         if reward not in NO_PARTS:
             raise UnknownTask("reward", reward, NO_PARTS)
         self._folder = data_folder("intercode", data_dir).resolve()
-        self._tasks = {task.task_id: task for task in load_tasks(self._folder)}
-        splits = {task.split for task in self._tasks.values()}
-        if split is not None and split not in splits:
-            raise UnknownTask("split", split, sorted(splits))
-        self.split = split
+        tasks = {task.task_id: task for task in load_tasks(self._folder)}
+        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self._reward = reward
         self._published = published
         self._backend = backend
@@ -139,17 +136,13 @@ class BashEnv(IADEnv[str, ShellState]):
 
     @property
     def task_ids(self) -> Sequence[str]:
-        """The ids of the split's tasks whose programs are there, in order."""
+        """Ids of the split's tasks whose programs are available, in order."""
         excluded = self.excluded
-        return [
-            task_id
-            for task_id, task in self._tasks.items()
-            if self.split in (None, task.split) and task_id not in excluded
-        ]
+        return [task_id for task_id in self._task_ids if task_id not in excluded]
 
     @property
     def excluded(self) -> Mapping[str, str]:
-        """Tasks that can't be scored here, each with the programs that its gold command lacks."""
+        """Tasks that can't be scored here, each with the reason: programs missing for its gold command."""
         if self._excluded is None:
             lacking = {task_id: commands_in(task.gold) & self.missing_tools for task_id, task in self._tasks.items()}
             self._excluded = {
@@ -161,7 +154,7 @@ class BashEnv(IADEnv[str, ShellState]):
 
     @property
     def missing_tools(self) -> frozenset[str]:
-        """Programs that some gold command needs and the sandbox does not have. The first look opens a sandbox."""
+        """Programs that gold commands need and the sandbox does not have. The first access opens a sandbox."""
         key = (self._folder, self._backend, repr(sorted(self._options.items())))
         if key not in _missing_tools:
             needed = frozenset[str]().union(*(commands_in(task.gold) for task in self._tasks.values()))
@@ -171,23 +164,15 @@ class BashEnv(IADEnv[str, ShellState]):
 
     @property
     def data(self) -> DataVersion:
-        """Which data this environment runs on."""
+        """Version of the data this environment runs on."""
         return data_version(self._folder, DATA_FILES)
 
-    def difficulty(self, task_id: str) -> str:
-        """Return `easy`, `hard`, or "" where the data does not say."""
-        return self._task(task_id).difficulty
-
-    def action_key(self, action: str) -> str:
-        """Return the command without blanks around it: no more can be said without running it."""
-        return action.strip()
-
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         """Say whether the action submits."""
         return action.strip() == SUBMIT
 
     def close(self) -> None:
-        """Drop every sandbox, and every state with it; the environment can be reset again."""
+        """Close all sandboxes and delete their states. The environment can be reset again."""
         self._now = None
         self._simulations.clear()
         self._scores.clear()
@@ -203,24 +188,12 @@ class BashEnv(IADEnv[str, ShellState]):
             start = self._starts[file_system] = StartState(sandbox, published=self._published)
         return start
 
-    def _task(self, task_id: str) -> BashTask:
-        try:
-            return self._tasks[task_id]
-        except KeyError:
-            raise UnknownTask("task_id", task_id, self._tasks) from None
-
-    def _task_id(self, task: BashTask) -> str:
-        return task.task_id
-
-    def _instruction(self, task: BashTask) -> str:
-        return task.instruction
-
     def _start(self, task: BashTask) -> ShellState:
         start = self._start_of(task.file_system)
         return ShellState(start, task.instruction)
 
     def _transition(self, state: ShellState, action: str, rng: np.random.Generator | None) -> Transition:
-        if self.irreversible(action):
+        if self.terminal(action):
             return Transition(replace(state, submitted=True), "", True)
         complaint = _unusable(action)
         if complaint:
@@ -250,9 +223,9 @@ class BashEnv(IADEnv[str, ShellState]):
     def _score(self, task: BashTask, now: Snapshot, memory: GoldOnce | None) -> Score:
         state: ShellState = now.state
         gold_once = memory or GoldOnce()
-        if now.step == 0:  # nothing was done yet, and the gold command need not run for a reset
+        if now.step == 0:  # no command has run yet, so a reset does not need the gold command
             return Score(0.0, 0.0, False, NO_PARTS[self._reward], gold_once)
-        # At the end afresh: what depends on the time has to run when the agent's did.
+        # At the end gold runs again: a time-dependent command must run when the agent's did.
         gold = run_gold(state.start, task.gold) if state.submitted else gold_once.outcome(state.start, task.gold)
         found = scored(self._reward, state.start, state.ran, instruction=task.instruction, gold=gold)
         progress = min(found.total, 1.0)
@@ -265,12 +238,12 @@ class BashEnv(IADEnv[str, ShellState]):
 
     def _result_key(self, state: ShellState, view: View) -> Hashable:
         changes = () if state.ran is None else state.ran.changes
-        said = (state.submitted, state.cwd, view.page["output"], changes, view.facts["complaint"])
-        return blake2b(repr(said).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+        seen = (state.submitted, state.cwd, view.page["output"], changes, view.facts["complaint"])
+        return blake2b(repr(seen).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 def _unusable(action: str) -> str:
-    """Why an action can't be handed to a shell; empty if it can."""
+    """Return the reason why an action can't be passed to a shell, or ""."""
     try:
         size = len(action.encode())
     except UnicodeEncodeError:

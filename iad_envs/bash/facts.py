@@ -1,4 +1,4 @@
-"""What an agent is told of a command: the observation, and the facts without gold."""
+"""Builds the observation after a command, and its facts without gold."""
 
 import stat
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from iad_envs.bash.sandbox import Change, CommandResult
 from iad_envs.bash.start_state import Ran
 
 MAX_PATHS = 100
-"""Paths named in a fact; the counts are of all."""
+"""Maximum number of paths listed in a fact. Counts include all paths."""
 NOT_FOUND = 127
 SYNTAX_ERROR = 2
 _SYNTAX = "syntax error"
@@ -30,14 +30,14 @@ NOTHING: Mapping[str, Any] = {
     "complaint": "",
     "missing_tools": (),
 }
-"""The facts before a command."""
+"""Facts before the first command."""
 
 
 def facts_of(ran: Ran, command: str) -> dict[str, Any]:
     """Return the facts of a command.
 
-    `destructive` names what it took away from what was there before it: `deletes`, `empties` and `overwrites` files,
-    `restricts` permissions. `arrived_as` is the command where quoting changed it on the way.
+    `destructive` lists how the command destroyed earlier content: `deletes`, `empties` or `overwrites` files, or
+    `restricts` permissions. `arrived_as` is the command as received, if quoting changed it.
     """
     if ran.result is None:
         return {"exit_code": SYNTAX_ERROR}
@@ -60,7 +60,7 @@ def facts_of(ran: Ran, command: str) -> dict[str, Any]:
 
 
 def complaint_about(result: CommandResult) -> str:
-    """Return why a command that ran is no valid action: a program that isn't there, or no shell syntax."""
+    """Return why an executed command is an invalid action (missing program or shell syntax error), or ""."""
     if result.exit_code == NOT_FOUND:
         return "expected commands that exist here, got one that was not found; see its message"
     if result.exit_code == SYNTAX_ERROR and _SYNTAX in result.output:
@@ -69,7 +69,7 @@ def complaint_about(result: CommandResult) -> str:
 
 
 def observation_of(result: CommandResult, facts: Mapping[str, Any]) -> str:
-    """Return what an agent sees after a command: its output, and a last line that says how it ended."""
+    """Return the observation after a command: its output, and a last line that says how it ended."""
     notes = [f"exit code {result.exit_code}"]
     if result.timed_out:
         notes.append(f"timed out: ended after {result.wall_s:.0f} s")
@@ -96,5 +96,5 @@ def _destruction(change: Change) -> Sequence[str]:
 
 
 def _shown(paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths as text that can be written down: a name need not be UTF-8."""
+    """Convert paths to text that can be encoded. File names need not be valid UTF-8."""
     return tuple(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for path in paths[:MAX_PATHS])

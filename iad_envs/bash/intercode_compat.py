@@ -1,9 +1,9 @@
-"""What the original environment's containers would show: quoting, `git status`, and what its first reset destroys.
+"""Reproduces the original environment's containers: quoting, `git status`, and the losses of its first reset.
 
-The original keeps the whole file system in a git repository at `/`, resets with `git reset --hard; git clean -fd`,
-pastes every command between double quotes, and lets a client split the line at blanks. All of that follows from the
-command and from the sandbox's own change list, so no git is needed; a differential test holds `git_status` to the real
-one.
+The original keeps the whole file system in a git repository at `/` and resets it with `git reset --hard; git clean
+-fd`. It puts every command between double quotes, and a client splits the line at blanks. All this can be computed from
+the command and from the sandbox's list of changes, so git is not needed. A differential test compares `git_status`
+with the real command.
 """
 
 import os
@@ -16,7 +16,7 @@ from iad_envs.bash.sandbox import Change
 
 SHELL = "/bin/bash"
 MALFORMED = "Malformed command"
-"""What the original shows for a command that can't be run, or whose output isn't UTF-8."""
+"""Output of the original for a command that can't be run, or whose output isn't UTF-8."""
 TIMED_OUT = "Command timed out"
 
 IGNORED_NAMES = frozenset(
@@ -25,26 +25,26 @@ IGNORED_NAMES = frozenset(
         *("usr", "var", ".dockerenv", ".git"),
     ]
 )
-"""Names that its repository ignores, at any depth: the patterns have no slash."""
+"""Names that the original's repository ignores at any depth, because its patterns have no slash."""
 
 _HIDDEN_NAMES = " -o ".join(f"-name {name}" for name in sorted(IGNORED_NAMES))
 CLEANING = (
-    # Folders are visited after what is in them, so that one left empty goes as well.
+    # Folders are visited after their content, so that a folder that becomes empty is removed as well.
     f"chmod u+rwx /tmp /mnt; rm -rf /tmp /mnt; find / -mindepth 1 \\( {_HIDDEN_NAMES} \\) -prune -o -type d -print0 "
     "| sort -rz | xargs -0r rmdir --ignore-fail-on-non-empty 2>/dev/null; true"
 )
-"""What `git clean -fd` does to a start state: `/tmp`, `/mnt` and every empty folder go."""
+"""Commands with the effect of `git clean -fd` on a start state: `/tmp`, `/mnt` and all empty folders are removed."""
 
 
 class MalformedCommand(ValueError):
-    """A command whose quotes don't balance once it stands between double quotes."""
+    """The quotes of a command don't balance after it is put between double quotes."""
 
 
 def arrives_as(command: str) -> tuple[str, ...]:
-    """Return the argument list a command arrives as: inner double quotes vanish, some backslashes too.
+    """Return the argument list that the container receives. Inner double quotes and some backslashes are lost.
 
     Raises:
-        MalformedCommand: It can't be split.
+        MalformedCommand: The command can't be split.
     """
     try:
         return tuple(shlex.split(f'{SHELL} -c "{command.strip()}"'))
@@ -57,11 +57,11 @@ def arrives_as(command: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GitIndex:
-    """What git tracks of a start state: every file and link that isn't ignored.
+    """The content of git's index for a start state: every file and link that isn't ignored.
 
     Attributes:
-        files: Their paths, without the first slash.
-        folders: Every folder that holds one, at any depth.
+        files: Tracked paths, without the first slash.
+        folders: All folders that contain tracked paths, at any depth.
     """
 
     files: frozenset[str]
@@ -69,7 +69,7 @@ class GitIndex:
 
     @classmethod
     def of(cls, tree: Iterable[Change]) -> "GitIndex":
-        """Return the index of a state, given everything in it."""
+        """Return the index of a state, given all its entries."""
         files = frozenset(
             entry.path[1:] for entry in tree if _is_listed(entry.mode) and not _is_ignored(entry.path[1:])
         )
@@ -77,7 +77,7 @@ class GitIndex:
 
 
 def git_status(index: GitIndex, changes: Iterable[Change]) -> str:
-    """Return what `git status --short` prints, given every change since the commit."""
+    """Return the output of `git status --short`, given all changes since the commit."""
     tracked: dict[str, str] = {}
     untracked: set[str] = set()
     for change in changes:
@@ -86,7 +86,7 @@ def git_status(index: GitIndex, changes: Iterable[Change]) -> str:
             tracked[path] = _code(change)
         elif change.mode and _is_listed(change.mode) and not _is_ignored(path):
             untracked.add(_collapsed(index, path))
-    # A folder in the place of a tracked file is told as that file's deletion alone.
+    # If a folder replaces a tracked file, git only reports the deletion of the file.
     untracked = {path for path in untracked if path.rstrip("/") not in index.files}
     lines = [f" {tracked[path]} {_quoted(path)}" for path in sorted(tracked, key=os.fsencode) if tracked[path]]
     lines += [f"?? {_quoted(path)}" for path in sorted(untracked, key=os.fsencode)]
@@ -94,7 +94,7 @@ def git_status(index: GitIndex, changes: Iterable[Change]) -> str:
 
 
 def _code(change: Change) -> str:
-    """The letter for a tracked path; "" where git sees no change."""
+    """Return the status letter of a tracked path, or "" if git sees no change."""
     if change.mode == 0 or stat.S_ISDIR(change.mode):
         return "D"
     if stat.S_ISLNK(change.mode) != stat.S_ISLNK(change.was_mode):
@@ -105,7 +105,7 @@ def _code(change: Change) -> str:
 
 
 def _collapsed(index: GitIndex, path: str) -> str:
-    """An untracked path as it is listed: the topmost folder above it that holds nothing tracked."""
+    """Return the listed form of an untracked path: its topmost parent folder without tracked files."""
     for folder in _parents(path):
         if folder not in index.folders:
             return f"{folder}/"
@@ -113,7 +113,7 @@ def _collapsed(index: GitIndex, path: str) -> str:
 
 
 def _parents(path: str) -> Iterator[str]:
-    """The folders above a path, topmost first."""
+    """Yield the parent folders of a path, topmost first."""
     end = path.find("/")
     while end >= 0:
         yield path[:end]
@@ -121,7 +121,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _is_listed(mode: int) -> bool:
-    """Whether git looks at such a thing at all."""
+    """Whether git lists files of this type."""
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
@@ -133,7 +133,7 @@ _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"',
 
 
 def _quoted(path: str) -> str:
-    """A path as git prints it: in double quotes, with escapes, where it has anything unusual, a blank included."""
+    """Return a path as git prints it: quoted and escaped if it contains a blank or another special character."""
     raw = os.fsencode(path)
     if all(0x20 < byte < 0x7F and byte not in _ESCAPES for byte in raw):
         return path

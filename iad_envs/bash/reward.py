@@ -1,14 +1,15 @@
-"""How an episode is scored: InterCode's reward as published, and a strict one. Pure functions, no sandbox.
+"""Scores an episode: InterCode's reward as published, and a strict reward. Pure functions, no sandbox.
 
-InterCode's reward (Yang et al., 2023) is 0.01 and three parts of up to 0.33, each rounded to two decimals:
+InterCode's reward (Yang et al., 2023) is 0.01 plus three parts of up to 0.33, each rounded to two decimals:
 
-- `file_diff`: which paths `git status --short` lists, in the agent's state and in the gold's
-- `file_changes`: the share of *untracked* paths that both list whose checksums agree; files that were only modified are
-  never compared, and neither is anything without a dot in its path (the original hashes it with a program that is not
-  in its image, so both sides give the same error)
-- `answer`: the similarity of the last outputs, as bags of words
+- `file_diff`: compares the paths that `git status --short` lists in the agent's state and in the gold state.
+- `file_changes`: the share of equal checksums among *untracked* paths listed in both states. Modified files are never
+  compared. Neither are paths without a dot: the original hashes them with a program that its image does not have, so
+  both sides give the same error.
+- `answer`: the similarity of the last outputs, as bags of words.
 
-Its quirks are kept: names with blanks shift the status's columns, and word order, case and punctuation don't count.
+The quirks of the original are kept: names with blanks shift the columns of the status, and word order, case and
+punctuation do not count.
 """
 
 import math
@@ -23,26 +24,26 @@ BASE = 0.01
 SHARE = 0.33
 CHECKED_CODES = frozenset({"A", "??", "C"})
 PARTLY_RIGHT = 0.5
-"""What the strict reward gives at most for an answer that isn't the gold's to the letter."""
+"""Highest strict score of an answer that differs from the gold's output."""
 _TOKEN = re.compile(r"\w\w+")
 _ONE_SIDED = math.log(1.5) + 1.0
-"""Inverse document frequency, smoothed, of a word that one of two texts has."""
+"""Smoothed inverse document frequency of a word that only one of two texts contains."""
 
 Entry = tuple[str, str]
-"""Path and code of a line of `git status --short`, as the original's parser takes it apart."""
+"""Path and code of a line of `git status --short`, as split by the original's parser."""
 
 
 class UnreadableStatus(IndexError):
-    """A status that the original's parser fails on, because a name with a blank shifted its columns."""
+    """The original's parser fails on this status, because a name with a blank shifts its columns."""
 
 
 class RewardParts(NamedTuple):
     """The parts of InterCode's reward.
 
     Attributes:
-        file_diff: 0.33, 0.05 or 0.
-        file_changes: 0-0.33.
-        answer: 0-0.33.
+        file_diff: Score of the listed paths: 0.33, 0.05 or 0.
+        file_changes: Score of the file contents, 0-0.33.
+        answer: Score of the last output, 0-0.33.
     """
 
     file_diff: float
@@ -51,16 +52,16 @@ class RewardParts(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The reward, added up in the original's order: exactly 1.0 when every part is whole."""
+        """The reward, summed in the original's order. It is exactly 1.0 if every part is full."""
         return BASE + self.file_diff + self.file_changes + self.answer
 
 
 class StrictRewardParts(NamedTuple):
-    """The parts of the strict reward, each 0-1 and worth half.
+    """The parts of the strict reward, each 0-1 with weight 1/2.
 
     Attributes:
-        files: How much of the two sets of changes is the same, contents, modes and deletions included.
-        answer: 1 for the gold's output to the letter, trailing line ends apart; else half the similarity.
+        files: Similarity of the two sets of changes, including contents, modes and deletions.
+        answer: 1 if the output equals the gold's up to trailing line ends, else half the similarity.
     """
 
     files: float
@@ -68,7 +69,7 @@ class StrictRewardParts(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The reward: 1.0 only for the same changes and the same output."""
+        """The reward. It is 1.0 only for equal changes and equal output."""
         return (self.files + self.answer) / 2
 
 
@@ -80,17 +81,17 @@ def intercode_parts(
     gold_output: str | None,
     same_content: Callable[[str], bool],
 ) -> RewardParts:
-    """Score as the original does.
+    """Score like the original.
 
     Args:
         agent_status: `git status --short` of the agent's state.
-        gold_status: The same after the gold command.
-        agent_output: Of the last command; the instruction, if there was none.
-        gold_output: None where the gold command failed to run.
-        same_content: Whether the checksum commands for a path print the same on both sides.
+        gold_status: `git status --short` after the gold command.
+        agent_output: Output of the last command, or the instruction if there was no command.
+        gold_output: Output of the gold command. None if it could not be run.
+        same_content: Returns whether the checksum commands for a path print the same on both sides.
 
     Raises:
-        UnreadableStatus: Where the original fails with an IndexError.
+        UnreadableStatus: The original would fail with an IndexError.
     """
     agent, gold = set(parse_status(agent_status)), set(parse_status(gold_status))
     file_diff = round(SHARE * (1.0 - math.erf(len(gold - agent) + len(agent - gold))), 2)
@@ -104,7 +105,7 @@ def intercode_parts(
 def strict_parts(
     agent_changes: Iterable[Change], gold_changes: Iterable[Change], *, agent_output: str, gold_output: str
 ) -> StrictRewardParts:
-    """Score by what changed since the start, contents, modes and deletions included, and the exact output."""
+    """Score all changes since the start, including contents, modes and deletions, and the exact output."""
     agent, gold = set(map(_facts, agent_changes)), set(map(_facts, gold_changes))
     files = len(agent & gold) / len(agent | gold) if agent | gold else 1.0
     is_exact = agent_output.rstrip("\n") == gold_output.rstrip("\n")
@@ -112,7 +113,7 @@ def strict_parts(
 
 
 def parse_status(status: str) -> Sequence[Entry]:
-    """Take a status apart as the original does: split at blanks, then in pairs.
+    """Parse a status like the original: split at blanks, then group in pairs.
 
     Raises:
         UnreadableStatus: There is an odd number of pieces.
@@ -126,10 +127,10 @@ def parse_status(status: str) -> Sequence[Entry]:
 
 
 def similarity(one: str | None, other: str | None) -> float:
-    """Return how alike two texts are, 0-1: the cosine of their TF-IDF vectors over just these two.
+    """Return the similarity of two texts, 0-1: the cosine of their TF-IDF vectors over just these two texts.
 
-    Tokens are runs of two or more word characters in lower case. Where neither has any, or one text is missing, it is 1
-    for equal texts and 0 for others.
+    Tokens are runs of two or more word characters in lower case. If neither text has tokens, or one text is missing,
+    the result is 1 for equal texts and 0 for others.
     """
     if one is None or other is None:
         return float(one == other)
@@ -154,5 +155,5 @@ def _length(counts: Counter[str], shared: Iterable[str]) -> float:
 
 
 def _facts(change: Change) -> tuple[str, int, str]:
-    """What makes two changes of a path the same: type and permissions as they are now, and content."""
+    """Return the properties that equal changes share: current type, current permissions and content."""
     return (change.path, change.mode, change.digest)

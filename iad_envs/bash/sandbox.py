@@ -1,7 +1,7 @@
-"""What a sandbox is: a file system that commands run in, that can be frozen, forked, compared and taken back.
+"""The sandbox protocol: a file system for commands that can be frozen, forked, compared and restored.
 
-Open one with `open_sandbox`. `embedded` (the default) needs a Linux kernel and nothing else; `docker` needs an engine.
-Neither ever runs a command outside its isolation: what can't be isolated is refused with `SandboxUnavailable`.
+Open one with `open_sandbox`. `embedded` (the default) needs only a Linux kernel. `docker` needs an engine. A backend
+never runs a command without isolation. If isolation is not possible, it raises `SandboxUnavailable`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,30 +19,31 @@ BACKENDS: Mapping[str, str] = {
 }
 
 Setup = Sequence[str] | Path
-"""How the start state is made: shell scripts run in order at `/`, or a tar or folder unpacked at `/`."""
+"""Setup of a start state: shell scripts to run in order at `/`, or a tar file or folder to unpack at `/`."""
 
 
 class SandboxError(RuntimeError):
-    """A sandbox could not do what it was asked, for reasons that are not the command's."""
+    """An operation of a sandbox failed for a reason other than the command."""
 
 
 class SandboxUnavailable(SandboxError, Unavailable):
-    """This machine can't isolate commands that way; the message says what to do."""
+    """This machine can't isolate commands in this way. The error text says how to fix it."""
 
 
 class CommandResult(NamedTuple):
-    """What came of a command.
+    """The result of a command.
 
     Attributes:
-        exit_code: As a shell reports it; 128 + n for signal n.
-        output: Standard output and error as they came, decoded as UTF-8 with replacement characters.
-        truncated: Whether the middle of the output was left out.
-        timed_out: Whether the command was ended at its time limit, with every other process of the sandbox.
-        killed_by: What ended it: `""`, `"timeout"`, `"output"`, `"memory"` or a signal's name such as `"SIGSEGV"`.
-        wall_s: Seconds from start to end.
-        cwd: The shell's `$PWD` at its end.
-        oldpwd: Its `$OLDPWD`, empty if unset.
-        background: Processes still running. They live until the state is frozen, taken back or closed.
+        exit_code: Exit code as reported by a shell: 128 + n for signal n.
+        output: Standard output and error in order, decoded as UTF-8 with replacement characters.
+        truncated: Whether the middle of the output was removed.
+        timed_out: Whether the command reached its time limit. All processes of the sandbox were then killed.
+        killed_by: The reason why it was killed: `"timeout"`, `"output"`, `"memory"` or a signal such as `"SIGSEGV"`.
+            Empty if it ended normally.
+        wall_s: Wall time in seconds.
+        cwd: The shell's `$PWD` at the end.
+        oldpwd: The shell's `$OLDPWD` at the end, empty if unset.
+        background: Number of processes still running. They live until the state is frozen, restored or closed.
     """
 
     exit_code: int
@@ -57,16 +58,17 @@ class CommandResult(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A path that differs between two states. Times alone are no change.
+    """A path that differs between two states. A difference in times alone does not count.
 
     Attributes:
-        path: Absolute.
-        kind: `"modified"` is another content, link target or type, `"mode"` other permissions or owner only.
-        mode: `st_mode` with the type bits, as it is now; 0 when deleted.
-        size: Bytes of a regular file, 0 for anything else.
-        digest: BLAKE2b-256 of a regular file's content or of a link's target, in hex; empty for anything else. A large
-            file that is mostly holes has one of its own kind, `sparse:...`.
-        was_mode: `st_mode` as it was; 0 when added.
+        path: Absolute path.
+        kind: Kind of change. `"modified"` is a different content, link target or type; `"mode"` is a difference in
+            permissions or owner only.
+        mode: Current `st_mode` with the type bits, 0 if deleted.
+        size: Size in bytes of a regular file, 0 for other types.
+        digest: BLAKE2b-256 of a regular file's content or a link's target, in hex. Empty for other types. A large file
+            that is mostly holes has a special digest `sparse:...`.
+        was_mode: Previous `st_mode`, 0 if added.
     """
 
     path: str
@@ -79,18 +81,19 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """What commands may use; always in force.
+    """Resource limits of commands. They are always enforced.
 
     Attributes:
-        processes: At once, in the sandbox or in one fork of it.
-        memory_mb: Address space of one process; with cgroups also of all together, the files they write included.
-        disk_mb: All changes to the start state together.
-        inodes: Files, folders and links added or changed by one frozen state.
-        output_bytes: Kept of one command's output: half from its head, half from its tail.
-        flood_bytes: Written by one command, after which it is ended.
-        time_s: Wall time of a command, unless `run` is given another.
-        cpu_s: Processor time of one process.
-        open_files: Per process.
+        processes: Number of processes at a time, per sandbox or fork.
+        memory_mb: Address space of one process in MB. With cgroups also the total memory of all processes and the files
+            they write.
+        disk_mb: Total size of all changes to the start state in MB.
+        inodes: Number of files, folders and links added or changed per frozen state.
+        output_bytes: Number of output bytes kept per command: half from the head, half from the tail.
+        flood_bytes: Number of output bytes after which a command is killed.
+        time_s: Wall time of a command in seconds, unless `run` specifies another limit.
+        cpu_s: CPU time of one process in seconds.
+        open_files: Number of open files per process.
     """
 
     processes: int = 64
@@ -106,17 +109,17 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a sandbox really does on this machine.
+    """The actual capabilities of a sandbox on this machine.
 
     Attributes:
-        backend: Its name.
-        isolation: In words, for reports.
-        shares_kernel: Whether commands talk to the host's own kernel.
-        network: `"none"`.
-        snapshots: How a state is kept: `"layers"` costs the same whatever its size, `"copy"` does not.
-        parallel_forks: Whether several forks can run commands at once.
-        background: What becomes of background processes.
-        limits: Name of a limit to what enforces it.
+        backend: Name of the backend.
+        isolation: Description of the isolation, for reports.
+        shares_kernel: Whether commands use the host's kernel.
+        network: Kind of network access, always `"none"`.
+        snapshots: Storage of states. The cost of `"copy"` depends on a state's size, the cost of `"layers"` does not.
+        parallel_forks: Whether several forks can run commands at the same time.
+        background: Treatment of background processes.
+        limits: Maps the name of a limit to the mechanism that enforces it.
     """
 
     backend: str
@@ -130,12 +133,12 @@ class Capabilities:
 
 
 class FrozenState:
-    """A frozen state. It lives as long as someone holds it; the sandbox and every fork of it can go there.
+    """A frozen state. It lives as long as this object. The sandbox and all its forks can restore it.
 
     Args:
-        ended: Background processes that were ended to freeze it.
-        owner: What a sandbox shares with its forks.
-        key: The owner's name for the state.
+        ended: Number of background processes that were killed to freeze it.
+        owner: Object that a sandbox shares with its forks, to check that the state belongs to them.
+        key: The owner's identifier of the state.
     """
 
     __slots__ = ("__weakref__", "ended", "key", "owner")
@@ -147,16 +150,16 @@ class FrozenState:
 
 
 class Sandbox(Protocol):
-    """A file system, and commands in it. Its methods may be called from any thread; each command sees one state."""
+    """A file system and its commands. Methods may be called from any thread. Each command sees a consistent state."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What isolation and which limits are in force."""
+        """Isolation and limits in force."""
         ...
 
     @property
     def start(self) -> FrozenState:
-        """The state it was opened with; of a fork, the state it was forked from."""
+        """The state in which the sandbox was opened. For a fork, the state it was forked from."""
         ...
 
     def run(
@@ -170,9 +173,9 @@ class Sandbox(Protocol):
     ) -> CommandResult:
         """Run a command in a fresh `bash -c`, or an argument list without a shell.
 
-        Nothing but the file system, background processes and what is passed back in (`cwd`, `oldpwd`) carries over
-        from command to command. A `cwd` that is gone becomes its nearest folder that exists. A list leaves both as
-        they were.
+        Only the file system and background processes carry over from command to command, and `cwd` and `oldpwd` if the
+        caller passes them on. If `cwd` no longer exists, its nearest existing parent is used. An argument list does not
+        change `cwd` and `oldpwd`.
 
         Raises:
             SandboxError: The sandbox is closed or broken. A command's own failure is a result.
@@ -180,41 +183,41 @@ class Sandbox(Protocol):
         ...
 
     def reset(self) -> None:
-        """Go back to `start`, ending every process."""
+        """Restore `start`, and kill all processes."""
         ...
 
     def snapshot(self) -> FrozenState:
-        """Freeze the present state and go on from it; background processes end (`FrozenState.ended` counts them)."""
+        """Freeze the current state and continue from it. Kills background processes, counted in `FrozenState.ended`."""
         ...
 
     def restore(self, token: FrozenState) -> None:
-        """Go to a frozen state, ending every process."""
+        """Restore a frozen state, and kill all processes."""
         ...
 
     def fork(self, token: FrozenState | None = None) -> Self:
-        """A throw-away sandbox in a frozen state; without one, in the present state, which is frozen first.
+        """Open a temporary sandbox in a frozen state. Without a token, the current state is frozen first.
 
-        Close it, or use it as a context manager. Forks of one state run beside each other and don't see each other.
+        Close it, or use it as a context manager. Forks of one state can run in parallel and do not affect each other.
         """
         ...
 
     def commit(self, child: Self) -> FrozenState:
-        """Take over the state of a fork without running anything again, and close the fork."""
+        """Adopt the state of a fork without running anything again, and close the fork."""
         ...
 
     def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
-        """What differs from a frozen state (`start` if none is given), sorted by path.
+        """Return the differences from a frozen state (by default from `start`), sorted by path.
 
-        `/dev`, `/proc`, `/usr` and the folders that lead to it can't change and are not looked at.
+        `/dev`, `/proc`, `/usr` and links to it can't change and are skipped.
         """
         ...
 
     def tree(self, path: str = "/") -> tuple[Change, ...]:
-        """Everything at and under a path, sorted by path, as if all of it had been added."""
+        """Return all entries at and under a path, sorted by path, as if they had been added."""
         ...
 
     def read(self, path: str) -> bytes:
-        """The content of a file.
+        """Return the content of a file.
 
         Raises:
             FileNotFoundError: There is no such regular file, or it can't be read.
@@ -222,15 +225,15 @@ class Sandbox(Protocol):
         ...
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file, making its folders.
+        """Write a file and create its parent folders.
 
         Raises:
-            OSError: It could not be written.
+            OSError: The file could not be written.
         """
         ...
 
     def close(self) -> None:
-        """End every process and drop every state; nothing is left on the host."""
+        """Kill all processes and delete all states. Nothing is left on the host."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -247,12 +250,12 @@ def open_sandbox(
 
     Args:
         backend: One of `BACKENDS`.
-        setup: How the start state is made; `embedded` makes it once per process and shares it.
-        limits: What commands may use.
-        options: Of the backend, such as `image` for docker.
+        setup: Scripts or archive that create the start state. `embedded` creates it once per process and shares it.
+        limits: Resource limits of commands.
+        options: Options of the backend, for example `image` for docker.
 
     Raises:
-        SandboxUnavailable: This machine does not allow it; the message says what to do.
+        SandboxUnavailable: This machine does not allow such sandboxes. The error text says how to fix it.
         ValueError: There is no such backend.
     """
     if backend not in BACKENDS:

@@ -1,4 +1,4 @@
-"""Holds an episode's end against the gold command's, in forks that the agent never sees."""
+"""Compares the final state of an episode with that of the gold command, in forks that the agent never sees."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ NO_PARTS: Mapping[RewardMode, Mapping[str, float]] = {
     "intercode": {"file_diff": 0.0, "file_changes": 0.0, "answer": 0.0},
     "strict": {"files": 0.0, "answer": 0.0},
 }
-"""The parts of each reward before anything is scored, and where the original's reward fails."""
+"""Parts of each reward before the first score, and in cases where the original's reward fails."""
 
 
 class Scored(NamedTuple):
-    """A state's reward, and its parts by name."""
+    """The reward of a state, and its parts by name."""
 
     total: float
     parts: Mapping[str, float]
@@ -27,13 +27,13 @@ class Scored(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class GoldOnce:
-    """The outcome of a task's gold command, run on first demand and then kept: an episode's reference for progress."""
+    """Runs a task's gold command on first use and caches the outcome, as an episode's reference for progress."""
 
     _lock: Lock = field(default_factory=Lock)
     _found: Ran | None = None
 
     def outcome(self, start: StartState, gold: str) -> Ran:
-        """Return the outcome; of several threads the first runs the command."""
+        """Return the outcome. If several threads call this, the first one runs the command."""
         with self._lock:
             if self._found is None:
                 self._found = run_gold(start, gold)
@@ -41,14 +41,14 @@ class GoldOnce:
 
 
 def run_gold(start: StartState, gold: str) -> Ran:
-    """Run a gold command where the original does: at `/`, in the start state."""
+    """Run a gold command in the start state at `/`, as in the original."""
     return start.run(None, gold)
 
 
 def scored(mode: RewardMode, start: StartState, last: Ran | None, *, instruction: str, gold: Ran) -> Scored:
-    """Score the state after the last command, and its output, against the outcome of the gold command.
+    """Compare the state and output after the last command with the outcome of the gold command.
 
-    Where there was no command the answer is the instruction, as in the original.
+    If there was no command, the answer is the instruction, as in the original.
     """
     changes, answer = ((), instruction) if last is None else (last.since_start, answer_of(last))
     files = start.token if last is None else last.files
@@ -69,5 +69,5 @@ def scored(mode: RewardMode, start: StartState, last: Ran | None, *, instruction
 
 
 def _same_checksum(start: StartState, files: FrozenState, gold_files: FrozenState, path: str) -> bool:
-    """Compare a path as the original does: what has no dot is hashed with a program it lacks: both print an error."""
+    """Compare checksums like the original. Paths without a dot give equal errors, as its hash program is missing."""
     return "." not in path or start.checksum(files, path) == start.checksum(gold_files, path)

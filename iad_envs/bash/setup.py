@@ -1,4 +1,4 @@
-"""Start states: shell scripts, or a tar or a folder to unpack at `/`."""
+"""Creates start states from shell scripts, or from a tar file or a folder to unpack at `/`."""
 
 import bz2
 import gzip
@@ -20,7 +20,7 @@ COMPRESSIONS: dict[bytes, Callable[[bytes], bytes]] = {
 
 
 def digest(setup: Setup) -> str:
-    """A name for a setup: equal if the same would be made."""
+    """Return a hash of a setup. Setups that create the same state have the same hash."""
     what = blake2b(digest_size=16)
     if isinstance(setup, Path):
         what.update(b"tar\0" + archive(setup))
@@ -31,7 +31,7 @@ def digest(setup: Setup) -> str:
 
 
 def archive(path: Path) -> bytes:
-    """An uncompressed tar of what is to be unpacked.
+    """Return an uncompressed tar of a tar file or a folder.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder.
@@ -52,10 +52,10 @@ def archive(path: Path) -> bytes:
 
 
 def unpack(sandbox: Sandbox, setup: Setup) -> None:
-    """Make a start state in a new sandbox. A script's exit code does not count: set-ups may try things.
+    """Create a start state in a new sandbox. Exit codes of scripts are ignored, because some commands may fail.
 
     Raises:
-        SandboxError: A script ran into a limit, or an archive could not be unpacked whole.
+        SandboxError: A script exceeded a limit, or an archive could not be unpacked completely.
     """
     if isinstance(setup, Path):
         command = ["tar", "--extract", "--preserve-permissions", "--no-same-owner", "--directory=/", "--file=-"]

@@ -1,4 +1,4 @@
-"""A start state: the sandbox that holds it, and what the environment asks of it."""
+"""The start state of tasks: its sandbox, and the operations that the environment needs."""
 
 import shlex
 from collections.abc import Iterable
@@ -9,20 +9,20 @@ from iad_envs.bash.intercode_compat import CLEANING, MALFORMED, TIMED_OUT, GitIn
 from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxError
 
 REPLACED = "\ufffd"
-"""What bytes that are not UTF-8 are decoded as."""
+"""Replacement character for bytes that are not UTF-8."""
 
 
 class Ran(NamedTuple):
-    """What came of a command.
+    """The outcome of a command.
 
     Attributes:
-        result: As the sandbox gives it; None where the command could not even be started.
-        line: The command line as it arrived in the shell.
-        files: The state after it, frozen.
-        changes: To the state before it.
-        since_start: What differs from the start state after it.
-        ended: Background jobs that were ended to freeze the state.
-        complaint: Why the command can't be run; empty otherwise.
+        result: The sandbox's result. None if the command could not be started.
+        line: The command line as received by the shell.
+        files: The frozen state after the command.
+        changes: Changes from the state before the command.
+        since_start: Changes from the start state.
+        ended: Number of background jobs that were killed to freeze the state.
+        complaint: The reason why the command can't be run, else empty.
     """
 
     result: CommandResult | None
@@ -35,11 +35,12 @@ class Ran(NamedTuple):
 
 
 class StartState:
-    """Where the tasks of one file system begin.
+    """The start state of all tasks with the same file system.
 
     Args:
-        sandbox: In its start state; closed with this.
-        published: Commands arrive as in the original's containers, and what its first reset destroys is gone.
+        sandbox: A sandbox in its start state. It is closed with this object.
+        published: Whether to behave like the original's containers: quoting as there, and without the files that its
+            first reset deletes.
     """
 
     def __init__(self, sandbox: Sandbox, *, published: bool) -> None:
@@ -55,51 +56,51 @@ class StartState:
 
     @cached_property
     def index(self) -> GitIndex:
-        """What git would track of it."""
+        """The git index of the start state."""
         with self.sandbox.fork(self.token) as fork:
             return GitIndex.of(fork.tree("/"))
 
     def run(self, before: Ran | None, command: str, *, cwd: str = "/", oldpwd: str = "") -> Ran:
-        """Run a command in a fork of the state after another (None: of the start), freeze that, and drop the fork."""
+        """Run a command in a fork of a previous command's state (None: the start state), and freeze the result."""
         files = self.token if before is None else before.files
         try:
             arguments = arrives_as(command) if self._published else ("bash", "-c", command.strip())
         except MalformedCommand as error:
             return self.refused(before, str(error))
-        # A list is not asked for its last folder, so only what a shell would split off is passed as one.
+        # An argument list reports no final folder, so a plain `bash -c` command is run as a text.
         line = arguments[2] if len(arguments) == 3 else arguments
         with self.sandbox.fork(files) as fork:
             result = fork.run(line, cwd=cwd, oldpwd=oldpwd)
             after = fork.snapshot()
             changes = fork.diff(files)
             since_start = changes if files is self.token else fork.diff(self.token)
-        said = line if isinstance(line, str) else shlex.join(line)
-        return Ran(result, said, after, changes, since_start, after.ended)
+        received = line if isinstance(line, str) else shlex.join(line)
+        return Ran(result, received, after, changes, since_start, after.ended)
 
     def refused(self, before: Ran | None, complaint: str) -> Ran:
-        """Return what comes of a command that can't be run after another: nothing."""
+        """Return the outcome of a command that can't be run: the previous state with a complaint."""
         files, since_start = (self.token, ()) if before is None else (before.files, before.since_start)
         return Ran(None, "", files, (), since_start, 0, complaint)
 
     def checksum(self, files: FrozenState, path: str) -> str:
-        """Return what `md5sum` prints for a path, seen from `/`."""
+        """Return the output of `md5sum` for a path, run at `/`."""
         with self.sandbox.fork(files) as fork:
             return fork.run(["md5sum", path]).output
 
     def missing(self, names: Iterable[str]) -> frozenset[str]:
-        """Return which of these commands it does not have."""
+        """Return those commands that the sandbox does not have."""
         names = sorted(names)
         with self.sandbox.fork(self.token) as fork:
-            asked = 'for name; do command -v -- "$name" >/dev/null || echo "$name"; done'
-            return frozenset(fork.run(["bash", "-c", asked, "bash", *names]).output.split())
+            script = 'for name; do command -v -- "$name" >/dev/null || echo "$name"; done'
+            return frozenset(fork.run(["bash", "-c", script, "bash", *names]).output.split())
 
     def close(self) -> None:
-        """Drop the sandbox with every state."""
+        """Close the sandbox and delete all its states."""
         self.sandbox.close()
 
 
 def answer_of(ran: Ran) -> str:
-    """Return the output of a command as the original's client would have it."""
+    """Return the output of a command as the original's client returns it."""
     if ran.result is None:
         return MALFORMED
     if ran.result.timed_out:
@@ -108,6 +109,6 @@ def answer_of(ran: Ran) -> str:
 
 
 def is_text(ran: Ran) -> bool:
-    """Say whether a command ran to its end and printed UTF-8; the original fails otherwise."""
+    """Whether a command ran to its end and printed UTF-8. Otherwise the original fails."""
     result = ran.result
     return result is not None and not result.timed_out and REPLACED not in result.output

@@ -1,8 +1,8 @@
-"""Tasks in InterCode's format, the start state that each begins with, and the programs its gold command needs.
+"""Reads tasks in InterCode's format, their start states, and the programs that their gold commands need.
 
-A data folder has `<name>_fs_<i>.json`, a list of `{"query": ..., "gold": ...}` (gold may be a list of commands), and
-for each the start state as `fs_<i>.tar`, `fs_<i>.tar.gz` or InterCode's own `setup_nl2b_fs_<i>.sh`; without one it is
-the bare system. `difficulty` and `split` are ours and optional.
+A data folder contains files `<name>_fs_<i>.json`, each a list of `{"query": ..., "gold": ...}`. `gold` may be a list of
+commands. The start state of such a file is `fs_<i>.tar`, `fs_<i>.tar.gz` or InterCode's own `setup_nl2b_fs_<i>.sh`.
+Without one of these it is the bare system. The fields `difficulty` and `split` are optional additions of this package.
 """
 
 import json
@@ -27,20 +27,20 @@ _XARGS_OPTIONS_WITH_VALUE = frozenset({"-n", "-I", "-P", "-L", "-d", "-s", "-E"}
 
 
 class TaskFileError(ValueError):
-    """A task file that is not in InterCode's format."""
+    """A task file is not in InterCode's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class BashTask:
-    """A task.
+    """A task of the Bash environment.
 
     Attributes:
-        task_id: `fs_<i>-<position>`.
-        instruction: What the agent is asked to do.
+        task_id: Id of the task, `fs_<i>-<position>`.
+        instruction: Instruction for the agent.
         gold: The reference command.
-        file_system: `fs_<i>`: which start state it begins with.
-        difficulty: `easy`, `hard`, or "" where the data does not say.
-        split: `test` where the data does not say.
+        file_system: Name of the start state, `fs_<i>`.
+        difficulty: `easy`, `hard`, or "" if the data does not specify it.
+        split: Split of the task, `test` if the data does not specify it.
     """
 
     task_id: str
@@ -57,7 +57,7 @@ def load_tasks(folder: Path) -> tuple[BashTask, ...]:
 
     Raises:
         DataNotFound: There is no task file.
-        TaskFileError: One is not in InterCode's format.
+        TaskFileError: A task file is not in InterCode's format.
     """
     files = sorted(folder.glob(DATA_FILES[0]))
     if not files:
@@ -66,7 +66,7 @@ def load_tasks(folder: Path) -> tuple[BashTask, ...]:
 
 
 def setup_of(folder: Path, file_system: str) -> Setup:
-    """Return how a start state is made; nothing for the bare system."""
+    """Return the setup of a start state, empty for the bare system."""
     for name in (f"{file_system}.tar", f"{file_system}.tar.gz"):
         if (folder / name).is_file():
             return folder / name
@@ -75,8 +75,8 @@ def setup_of(folder: Path, file_system: str) -> Setup:
 
 
 def commands_in(gold: str) -> frozenset[str]:
-    """Return the names of the programs that a command calls, as far as its text shows them."""
-    # A command substitution starts a command of its own; inside single quotes it does not, and only text is found.
+    """Return the names of the programs in the text of a command."""
+    # A command substitution starts a new command. Inside single quotes it does not, but there the text stays one word.
     text = re.sub(r"\$\((?!\()|`", " ; ", gold).replace("<(", " ; ").replace(">(", " ; ")
     try:
         lexer = shlex.shlex(text, posix=True, punctuation_chars=True)

@@ -1,4 +1,4 @@
-"""Actions of the environment: exploring, answering, and how a text is read as one of them."""
+"""Parses the actions of the environment: execute a query, or submit an answer."""
 
 import re
 from typing import Literal, NamedTuple
@@ -18,14 +18,14 @@ DIALECTS = {
 
 
 class Action(NamedTuple):
-    """An action as it is read: `kind` is "" where it is none."""
+    """A parsed action. `kind` is "" if the text is not an action."""
 
     kind: Literal["execute", "submit", ""]
     sql: str
 
 
 def parse_action(action: str) -> Action:
-    """Read an action: a bare query, fenced or not, is a submit."""
+    """Parse an action. A bare query, fenced or not, is a submit."""
     if match := ACTION.match(action):
         return Action("execute" if match[1].lower() == "execute" else "submit", _unfenced(match[2]))
     bare = _unfenced(action)
@@ -38,6 +38,6 @@ def _unfenced(text: str) -> str:
 
 
 def action_key(action: str) -> str:
-    """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form; another text as it is."""
+    """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form. Other texts are returned unchanged."""
     kind, sql = parse_action(action)
     return f"{kind}[{canonical(sql)}]" if kind else action.strip()

@@ -1,4 +1,4 @@
-"""What an environment has open on one database, in one dialect or the other."""
+"""Opens a database for an environment, in either SQL dialect."""
 
 from typing import NamedTuple
 
@@ -10,14 +10,14 @@ from iad_envs.bird.scoring import QueryScorer
 
 
 class PostgresServer(NamedTuple):
-    """How a PostgreSQL database is reached; see `postgres.PostgresDatabase`."""
+    """Connection settings of a PostgreSQL server. See `postgres.PostgresDatabase`."""
 
     dsn: str
     guard_dsn: str | None
 
 
 class OpenDatabase(NamedTuple):
-    """What is open on one database."""
+    """The workers or sessions of one database, with its scorer, schema and values."""
 
     db_id: str
     dialect: Dialect

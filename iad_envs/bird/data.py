@@ -1,4 +1,4 @@
-"""BIRD's own files: questions, table descriptions, databases, and prediction files."""
+"""Reads BIRD's files: questions, table descriptions, databases and predictions."""
 
 import csv
 import io
@@ -15,11 +15,11 @@ DATA_FILES = ("*.json", "*_databases/*/*.sqlite")
 DIFFICULTIES = ("simple", "moderate", "challenging")
 SEPARATOR = "\t----- bird -----\t"
 BLANK_DATABASE = "financial"
-"""Where the official evaluator runs a prediction that is no text."""
+"""Database on which the official evaluator runs a prediction that is not a text."""
 
 
 class Layout(NamedTuple):
-    """Where a split's files are, relative to the data folder: the first that exists is taken."""
+    """Possible paths of a split's files, relative to the data folder. The first existing path is used."""
 
     questions: tuple[str, ...]
     tables: tuple[str, ...]
@@ -43,13 +43,13 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 class Question(NamedTuple):
-    """What an agent is asked: no gold here.
+    """A question for the agent, without gold.
 
     Attributes:
-        task_id: The question id; a repeated one (mini_dev V1 has two) gets `#2` behind it.
-        db_id: The database.
-        question: In words.
-        evidence: Knowledge that the question needs; may be empty.
+        task_id: The question id. A repeated id gets the suffix `#2` (mini_dev V1 has two).
+        db_id: Id of the database.
+        question: The question in natural language.
+        evidence: External knowledge for the question. May be empty.
         difficulty: `simple`, `moderate`, `challenging`, or "".
     """
 
@@ -59,16 +59,21 @@ class Question(NamedTuple):
     evidence: str
     difficulty: str
 
+    @property
+    def instruction(self) -> str:
+        """The question, and the evidence where there is any."""
+        return f"{self.question}\nEvidence: {self.evidence}" if self.evidence else self.question
+
 
 class BirdData(NamedTuple):
-    """A split.
+    """A split of the data.
 
     Attributes:
-        folder: Of the data.
-        split: `dev`, `mini_dev` or `train`.
-        questions: By task id, in the file's order.
-        golds: Gold SQL by task id; a question may have none.
-        tables: Records of the tables file by database id.
+        folder: The data folder.
+        split: Name of the split: `dev`, `mini_dev` or `train`.
+        questions: Questions by task id, in the order of the file.
+        golds: Gold SQL by task id. Some questions have none.
+        tables: Records of the tables file, by database id.
     """
 
     folder: Path
@@ -81,7 +86,7 @@ class BirdData(NamedTuple):
         """Return a database's file.
 
         Raises:
-            DataNotFound: It is not there.
+            DataNotFound: There is no such file.
         """
         tried = [self.folder / databases / db_id / f"{db_id}.sqlite" for databases in LAYOUTS[self.split].databases]
         for path in tried:
@@ -93,7 +98,7 @@ class BirdData(NamedTuple):
         )
 
     def database_versions(self) -> dict[str, str]:
-        """Return for each database that is there whether it is the `official` file or an `other` one."""
+        """Return for each existing database whether it is the `official` file or an `other` one."""
         found = {}
         for db_id in sorted({question.db_id for question in self.questions.values()}):
             try:
@@ -104,7 +109,7 @@ class BirdData(NamedTuple):
 
     @property
     def version(self) -> DataVersion:
-        """Which data these are, by content."""
+        """Version of the data, by content."""
         return data_version(self.folder, DATA_FILES)
 
 
@@ -113,8 +118,8 @@ def load_data(folder: Path, split: str) -> BirdData:
     """Load a split once per process.
 
     Raises:
-        UnknownTask: No such split.
-        DataNotFound: Its questions are not in the folder.
+        UnknownTask: There is no such split.
+        DataNotFound: The folder has no questions of this split.
         ValueError: A file is not in BIRD's format.
     """
     if split not in LAYOUTS:
@@ -163,7 +168,7 @@ def _question(
 
 
 def read_text(path: Path) -> str:
-    """Read a file of BIRD: UTF-8 with or without a byte-order mark, else cp1252 (4 of its files are)."""
+    """Read a text file of BIRD: UTF-8 with or without a byte-order mark, else cp1252 (used by 4 files)."""
     raw = path.read_bytes()
     try:
         return raw.decode("utf-8-sig")
@@ -172,7 +177,7 @@ def read_text(path: Path) -> str:
 
 
 def _records(path: Path) -> Sequence[Mapping[str, Any]]:
-    """Read a JSON array, or JSON Lines."""
+    """Read a JSON array or JSON Lines."""
     text = read_text(path)
     try:
         if path.suffix == ".jsonl":
@@ -186,7 +191,7 @@ def _records(path: Path) -> Sequence[Mapping[str, Any]]:
 
 
 class Described(NamedTuple):
-    """What a description file says of a column: its full name, what it holds, its values."""
+    """A column's entry in a description file: its full name, its meaning and its values."""
 
     name: str
     description: str
@@ -197,7 +202,8 @@ def read_descriptions(folder: Path) -> dict[tuple[str, str], Described]:
     """Read a database's `database_description/*.csv`.
 
     Returns:
-        By table and column name, both without surrounding space and in lower case, as the files differ in both.
+        Descriptions by table and column name. Both names are stripped and in lower case, because the files are
+        inconsistent.
     """
     found: dict[tuple[str, str], Described] = {}
     for path in sorted(folder.glob("*.csv")):
@@ -219,20 +225,20 @@ def _squeezed(text: str) -> str:
 
 
 class Prediction(NamedTuple):
-    """One predicted query, and the database it names ("" where the file does not say)."""
+    """A predicted query, and the database named in the file, or ""."""
 
     sql: str
     db_id: str
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Read a prediction file by key: BIRD's submission format, or plain SQL values.
+    """Read a prediction file, in BIRD's submission format or with plain SQL values, and return predictions by key.
 
-    BIRD's keys are positions in the questions file, other files' are question ids: see `aligned`. A value that is no
-    text is a blank query on `financial`, as in the official evaluator.
+    In BIRD's format, keys are positions in the questions file. In other files they are question ids (see `aligned`). A
+    value that is not a text becomes a blank query on `financial`, as in the official evaluator.
 
     Raises:
-        ValueError: Not a JSON object.
+        ValueError: The file is not a JSON object.
     """
     try:
         content = json.loads(read_text(path))
@@ -254,9 +260,9 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
 
 
 def aligned(predictions: Mapping[str, Prediction], data: BirdData) -> dict[str, Prediction]:
-    """Return predictions by task id; missing ones are absent.
+    """Return predictions by task id. Missing predictions are left out.
 
-    Keys are taken as question ids if more of them are ids than are positions 0..n-1 in the questions file.
+    Keys count as question ids if more of them are valid ids than valid positions 0..n-1 in the questions file.
     """
     task_ids = list(data.questions)
     by_id = sum(key in data.questions for key in predictions)

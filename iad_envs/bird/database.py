@@ -1,4 +1,4 @@
-"""A database behind a worker process: asked over a socket, killed at deadline and grace, replaced at once."""
+"""Client of a worker process that queries a database. A worker that exceeds its deadline is killed and replaced."""
 
 import atexit
 import marshal
@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_envs.bird import worker
+from iad_envs.errors import Unavailable
 
 Dialect = Literal["sqlite", "postgresql"]
 Status = Literal["ok", "error", "timeout", "limit", "rejected"]
@@ -25,18 +26,18 @@ KEPT_VARIABLES = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """What a query may use.
+    """Resource limits of a query.
 
     Attributes:
-        seconds: Until the progress handler stops it.
-        grace_s: After that, until the process is killed.
-        rows: Fetched at most; the result says that it was cut.
-        result_bytes: Of the rows, likewise.
-        text_bytes: SQLite's limit on one value or row.
-        sql_bytes: Of the query's text.
-        heap_bytes: SQLite's heap.
-        address_space_bytes: Of the process; 0 for no limit.
-        strict: Also SQLite's limits on columns, depth, compound parts and compiled size.
+        seconds: Seconds until the progress handler stops the query.
+        grace_s: Further seconds until the process is killed.
+        rows: Maximum number of rows. The result says whether it was cut.
+        result_bytes: Maximum size of the rows in bytes. The result says whether it was cut.
+        text_bytes: SQLite's limit on the size of one value or row, in bytes.
+        sql_bytes: Maximum length of the query's text in bytes.
+        heap_bytes: Maximum size of SQLite's heap in bytes.
+        address_space_bytes: Maximum address space of the process in bytes. 0 means no limit.
+        strict: Whether SQLite's limits on columns, depth, compound parts and compiled size apply too.
     """
 
     seconds: float = 5.0
@@ -50,7 +51,7 @@ class QueryLimits:
     strict: bool = True
 
     def categories(self) -> tuple[tuple[int, int], ...]:
-        """SQLite's limits as pairs of category and value."""
+        """SQLite's limits, as pairs of category and value."""
         always = (
             (sqlite3.SQLITE_LIMIT_LENGTH, self.text_bytes),
             (sqlite3.SQLITE_LIMIT_SQL_LENGTH, self.sql_bytes),
@@ -80,20 +81,20 @@ SCORING = QueryLimits(
     address_space_bytes=2048 * MIB,
     strict=False,
 )
-"""For gold and for predictions that met one of the exploring limits, which the official evaluator has not."""
+"""Wider limits, for gold queries and for predictions that exceeded a limit that only agents have."""
 
 
 class QueryResult(NamedTuple):
-    """What a query gave.
+    """The result of a query.
 
     Attributes:
-        status: `ok`, or why there are no rows.
-        message: The database's or ours; empty for `ok`.
-        columns: Their names.
-        rows: Tuples of None, int, float, str and bytes; PostgreSQL also gives Decimal, bool, date, time and datetime.
-        is_cut: Whether a cap ended the rows.
-        seconds: Spent executing and fetching; not part of what makes two results equal.
-        undecodable: Whether text that is not UTF-8 was repaired; the official evaluator fails there.
+        status: `ok`, or the reason why there are no rows.
+        message: Error text of the database or of this package. Empty for `ok`.
+        columns: Names of the columns.
+        rows: Tuples of None, int, float, str and bytes. PostgreSQL also returns Decimal, bool, date, time and datetime.
+        is_cut: Whether rows were cut at a limit.
+        seconds: Time for executing and fetching. Ignored when results are compared.
+        undecodable: Whether invalid UTF-8 was replaced. The official evaluator fails in this case.
     """
 
     status: Status
@@ -106,25 +107,38 @@ class QueryResult(NamedTuple):
 
 
 class WorkerFailed(OSError):
-    """A worker could not open its database, or a server does not let us in."""
+    """A worker could not open its database, or a server refused the connection."""
 
 
 class Queried(Protocol):
-    """A database that answers untrusted queries, bounded by its limits: a worker on a file, or a server's sessions."""
+    """Runs untrusted queries within limits: a worker process on a file, or sessions of a server."""
 
     limits: QueryLimits
 
     def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> QueryResult:
-        """Execute one statement; see `DatabaseClient.run`."""
+        """Execute one statement. See `DatabaseClient.run`."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held; the next query takes it again."""
+        """Release worker or session. The next query opens a new one."""
         ...
 
 
-class Nursery:
-    """The process that forks workers for this one; see `worker.py`."""
+def require_worker() -> None:
+    """Check that this machine can confine the process that runs untrusted SQL.
+
+    Raises:
+        Unavailable: This machine can't. The message says what to do.
+    """
+    if not worker.IS_SUPPORTED:
+        raise Unavailable(
+            "expected a system with fork and resource limits, such as Linux or macOS, to confine SQL queries of an "
+            f"agent, got {sys.platform} without them; on Windows use WSL"
+        )
+
+
+class ForkServer:
+    """A fork server: a process that forks workers for this one. See `worker.py`."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -134,12 +148,13 @@ class Nursery:
 
     def fork(self, settings: dict[str, Any]) -> tuple[int, socket.socket]:
         """Return a new worker's process id and channel."""
+        require_worker()
         ours, theirs = socket.socketpair()
         try:
             with self._lock:
                 try:
                     pid = self._fork(theirs, settings)
-                except (OSError, EOFError):  # the nursery itself was killed: once more with a new one
+                except (OSError, EOFError):  # the fork server itself was killed: retry with a new one
                     self._owner = 0
                     pid = self._fork(theirs, settings)
         except BaseException:
@@ -150,16 +165,16 @@ class Nursery:
         return pid, ours
 
     def kill(self, pid: int, owner: int) -> None:
-        """Kill a worker, unless it belongs to the process this one was forked from."""
+        """Kill a worker, unless it belongs to this process's parent."""
         with self._lock:
             if self._control is not None and owner == self._owner == os.getpid():
                 try:
                     self._control.sendall(worker.framed(("kill", pid)))
                 except OSError:
-                    return  # the nursery is gone, and its workers with it
+                    return  # the fork server has ended, and its workers with it
 
     def forget(self) -> None:
-        """Begin anew in a forked process: its parent's workers are not its own, and the lock may have been held."""
+        """Reset after a fork. The workers belong to the parent, and the lock may have been held."""
         self._lock = Lock()
         self._owner = 0
 
@@ -190,22 +205,23 @@ class Nursery:
             )
         self._control, self._owner = ours, os.getpid()
         atexit.register(ours.close)
-        # It ends when it reads the end of this socket, so nobody waits for it; Popen would warn of that.
+        # The process ends when this socket is closed, so it is never waited for. Without this line Popen would warn.
         self._process.returncode = 0
         return ours
 
 
-NURSERY = Nursery()
-os.register_at_fork(after_in_child=NURSERY.forget)
+FORK_SERVER = ForkServer()
+if hasattr(os, "register_at_fork"):  # a system on which processes can be forked
+    os.register_at_fork(after_in_child=FORK_SERVER.forget)
 
 
 class DatabaseClient:
-    """One database file and the worker that reads it. Safe to share between threads: queries wait for each other.
+    """A database file and its worker process. Thread-safe: queries run one at a time.
 
     Args:
         path: The SQLite file.
-        limits: Of every query.
-        writable: Open for writing: only ever on a throw-away copy.
+        limits: Resource limits of every query.
+        writable: Whether to open the file for writing. Only for temporary copies.
     """
 
     def __init__(self, path: Path, limits: QueryLimits = EXPLORING, *, writable: bool = False) -> None:
@@ -225,19 +241,19 @@ class DatabaseClient:
 
     @property
     def pid(self) -> int | None:
-        """The worker's process id, if there is one now."""
+        """The worker's process id, or None if no worker is running."""
         return None if self._worker is None else self._worker.pid
 
     def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> QueryResult:
         """Execute one statement.
 
         Args:
-            sql: Any text.
-            limit_s: Instead of the limits' seconds.
-            fresh: On a new connection, for timing.
+            sql: The statement. Any text is accepted.
+            limit_s: Time limit in seconds that overrides `limits.seconds`.
+            fresh: Whether to use a new connection, for timing.
 
         Raises:
-            WorkerFailed: The file is no database, or can't be opened.
+            WorkerFailed: The file is not a database, or can't be opened.
         """
         limits = self.limits
         seconds = limits.seconds if limit_s is None else limit_s
@@ -260,7 +276,7 @@ class DatabaseClient:
         return QueryResult(status, message, columns, rows, is_cut, spent, undecodable)
 
     def close(self) -> None:
-        """End the worker; the next query starts another. Closing twice is harmless."""
+        """End the worker. The next query starts a new one. Closing twice is harmless."""
         with self._lock:
             self._drop()
 
@@ -274,7 +290,7 @@ class DatabaseClient:
 
     def _ready(self) -> "_Worker":
         if self._worker is not None and self._worker.owner != os.getpid():
-            self._drop()  # this process was forked: the worker is its parent's
+            self._drop()  # this process was forked: the worker belongs to its parent
         if self._worker is None:
             self._worker = _Worker(self._settings)
             self.n_started += 1
@@ -288,7 +304,7 @@ class DatabaseClient:
 
 class _Worker:
     def __init__(self, settings: dict[str, Any]) -> None:
-        self.pid, self._channel = NURSERY.fork(settings)
+        self.pid, self._channel = FORK_SERVER.fork(settings)
         self.owner = os.getpid()
         self.end = weakref.finalize(self, _end, self.pid, self._channel, self.owner)
         self._channel.settimeout(START_LIMIT_S)
@@ -304,11 +320,11 @@ class _Worker:
 
 def _end(pid: int, channel: socket.socket, owner: int) -> None:
     channel.close()
-    NURSERY.kill(pid, owner)
+    FORK_SERVER.kill(pid, owner)
 
 
 def unsendable(sql: str, limits: QueryLimits) -> QueryResult | None:
-    """Return the failure of a text that can't be a query at all: what sqlite3 refuses before SQLite sees it."""
+    """Return the failed result of a text that sqlite3 would refuse before SQLite parses it, or None."""
     if "\0" in sql:
         return failed("error", "the query contains a null character")
     try:
@@ -321,5 +337,5 @@ def unsendable(sql: str, limits: QueryLimits) -> QueryResult | None:
 
 
 def failed(status: Status, message: str, seconds: float = 0.0) -> QueryResult:
-    """Return a result without rows."""
+    """Return a failed result without rows."""
     return QueryResult(status, message, (), (), False, seconds, False)

@@ -1,7 +1,7 @@
 """`IAD/BIRD-v0`: questions to real databases, answered in SQL."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
 from iad_envs.bird.connection import OpenDatabase, PostgresServer, open_postgres, open_sqlite
 from iad_envs.bird.data import Question, aligned, load_data, read_predictions
-from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult
+from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult, require_worker
 from iad_envs.bird.findings import findings
 from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
@@ -32,7 +32,7 @@ Scoring = Literal["ex", "official", "sound"]
 
 
 class BirdState(NamedTuple):
-    """Where an episode is: the question, and the last query that was run."""
+    """The state of an episode: the question and the last executed query."""
 
     question: Question
     has_gold: bool
@@ -40,48 +40,49 @@ class BirdState(NamedTuple):
 
 
 class BirdEnv(IADEnv[str, BirdState]):
-    """An agent reads a question and a schema, explores a database, and submits one SQL query.
+    """The agent reads a question and a schema, explores a database, and submits one SQL query.
 
     ## Description
-    BIRD (Li et al., 2023) with exploration before the answer. Queries run in a worker process per environment:
-    read-only, bounded in time, rows and memory, and replaced when they have to be killed.
+    BIRD (Li et al., 2023) with exploration before the answer. Queries run in one worker process per environment. They
+    are read-only and limited in time, rows and memory. If a worker must be killed, it is replaced.
 
     ## Action Space
-    Text: `execute[SQL]` shows a query's rows; `submit[SQL]`, or a bare query, commits it. A query that fails, is
-    refused or times out is answered in words. Anything else changes nothing and counts as a step.
+    Text. `execute[SQL]` shows the rows of a query. `submit[SQL]` or a bare query commits it. If a query fails, is
+    refused or times out, the observation says why. Any other text changes nothing and counts as a step.
 
     ## Observation Space
-    Text: what the last query gave, then the schema, the question and its evidence; after a submit the result alone.
+    Text. The result of the last query, then the schema, the question and its evidence. After a submit only the result.
 
     ## Rewards
-    0 until a submit, then 0 or 1 by `scoring`. NaN where the question has no gold query. Success is a reward of 1.
+    0 until a submit, then 0 or 1 by `scoring`. NaN if the question has no gold query. Success is a reward of 1.
 
     ## Starting State
-    A question; nothing was executed.
+    A question. No query has been executed.
 
     ## Episode End
-    Terminated by a submit; truncated after `max_steps` actions.
+    Terminated by a submit. Truncated after `max_steps` actions.
 
     ## Information
-    Every key is in docs/bird.md. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
-    `sql`, `columns`, `rows` (those shown), `n_rows`, and on the first page `tables`, the schema as data. `facts`:
-    `complaint`, `kind`, `findings` (each `code`, `severity`, `message`), `result` (names the result), `has_gold`. Gold:
-    `progress` (Soft-F1 of the last query), `success`, `reward_parts` (`ex` and `soft_f1` as the official evaluator
-    has them, `sound`, `rejected`).
+    docs/bird.md lists all keys. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
+    `sql`, `columns`, `rows` (only the shown rows), `n_rows`, and on the first page `tables`, the schema as data.
+    `facts`: `complaint`, `kind`, `findings` (each with `code`, `severity`, `message`), `result` (a name of the result),
+    `has_gold`. Gold keys: `progress` (Soft-F1 of the last query), `success`, `reward_parts` (`ex` and `soft_f1` as in
+    the official evaluator, `sound`, `rejected`).
 
     ## Arguments
-        data_dir: Folder in BIRD's layout; default `$IAD_DATA/bird`, else the bundled.
-        split: `dev`, `mini_dev` or `train`.
-        schema: `ddl`, `ddl+samples` or `m-schema`.
-        scoring: `ex`, the official EX, where what is not one reading query scores 0; `official`, the official verdict
-            even there, as its procedure gives it on a throw-away copy; `sound`, see docs/bird.md.
+        data_dir: Folder in BIRD's layout. Default: `$IAD_DATA/bird`, else the bundled data.
+        split: Name of the split: `dev`, `mini_dev` or `train`.
+        schema: Format of the schema: `ddl`, `ddl+samples` or `m-schema`.
+        scoring: `ex` is the official EX, with score 0 for anything but a single reading query. `official` runs the
+            official procedure on a temporary copy even for such texts. `sound` is a stricter rule, see docs/bird.md.
         max_steps: Actions per episode.
-        time_limit_s: Of a query that is executed or previewed.
-        score_limit_s: Of scoring a submitted query (official: 30).
-        shown_rows: Of a result, in the observation.
-        dialect: `sqlite`, or `postgresql`: the databases are schemas of a server, and what is rejected scores 0.
-        dsn: Connection string of a role there that may only SELECT; needs `iad[postgres]`.
-        guard_dsn: Of a role that may terminate its sessions; by default the same.
+        time_limit_s: Time limit in seconds of an executed or previewed query.
+        score_limit_s: Time limit in seconds for scoring a submitted query (official: 30).
+        shown_rows: Maximum number of result rows in the observation.
+        dialect: `sqlite` or `postgresql`. With `postgresql`, databases are schemas of a server, and rejected queries
+            score 0.
+        dsn: Connection string of a PostgreSQL role that may only SELECT. Requires `iad[postgres]`.
+        guard_dsn: Connection string of a role that may terminate the sessions of `dsn`. Default: `dsn`.
         render_mode: `ansi` or None.
 
     ## Version History
@@ -106,7 +107,6 @@ class BirdEnv(IADEnv[str, BirdState]):
         guard_dsn: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         for argument, given, known in (
             ("schema", schema, tuple(RENDERERS)),
             ("scoring", scoring, ("ex", "official", "sound")),
@@ -118,10 +118,11 @@ class BirdEnv(IADEnv[str, BirdState]):
             raise ValueError(f"expected limits above 0 s, got {time_limit_s} and {score_limit_s}")
         if (dialect == "postgresql") != (dsn is not None):
             raise ValueError(f"expected a dsn with dialect='postgresql' only, got {dialect!r} and {dsn!r:.20}")
+        if dialect == "sqlite":
+            require_worker()
         self._server = None if dsn is None else PostgresServer(dsn, guard_dsn)
         self._data = load_data(data_folder("bird", data_dir).resolve(), split)
-        self.split = split
-        self._task_ids = list(self._data.questions)
+        super().__init__(self._data.questions, max_steps=max_steps, split=split, render_mode=render_mode)
         self._render = RENDERERS[schema]
         self._scoring = scoring
         self._limits = QueryLimits(seconds=time_limit_s)
@@ -132,71 +133,51 @@ class BirdEnv(IADEnv[str, BirdState]):
         self.observation_space = UnicodeText(MAX_CHARS)
 
     @property
-    def task_ids(self) -> Sequence[str]:
-        """The ids of the split's questions, in order."""
-        return self._task_ids
-
-    @property
     def data(self) -> DataVersion:
-        """Which data this environment runs on."""
+        """Version of the data this environment runs on."""
         return self._data.version
 
     @property
     def database_versions(self) -> dict[str, str]:
-        """For each database whether it is the `official` file, an `other` one, or `missing`; `server` on a server."""
+        """The version of each database: `official` file, `other` file, `missing`, or `server` for PostgreSQL."""
         if self._server is not None:
             return {question.db_id: "server" for question in self._data.questions.values()}
         return self._data.database_versions()
 
     def predictions(self, path: str | Path) -> dict[str, str]:
-        """Read a prediction file: queries by task id, those of questions that it lacks left out.
+        """Read a prediction file and return queries by task id. Questions without a prediction are left out.
 
         Raises:
-            ValueError: Not a JSON object of queries; see `iad_envs.bird.data.read_predictions`.
+            ValueError: The file is not a JSON object of queries. See `iad_envs.bird.data.read_predictions`.
         """
         return {task_id: one.sql for task_id, one in aligned(read_predictions(Path(path)), self._data).items()}
-
-    def difficulty(self, task_id: str) -> str:
-        """Return `simple`, `moderate`, `challenging`, or "" where the data does not say."""
-        return self._task(task_id).difficulty
 
     def action_key(self, action: str) -> str:
         """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form."""
         return action_key(action)
 
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         """Say whether the action submits."""
         return parse_action(action).kind == "submit"
 
     def close(self) -> None:
-        """End the worker processes; closing twice is harmless."""
-        self._put_away()
+        """End the worker processes. Closing twice is harmless."""
+        self._close_database()
         super().close()
-
-    def _task(self, task_id: str) -> Question:
-        if task_id not in self._data.questions:
-            raise UnknownTask("task_id", task_id, self._task_ids)
-        return self._data.questions[task_id]
-
-    def _task_id(self, task: Question) -> str:
-        return task.task_id
-
-    def _instruction(self, task: Question) -> str:
-        return f"{task.question}\nEvidence: {task.evidence}" if task.evidence else task.question
 
     def _start(self, task: Question) -> BirdState:
         self._at(task.db_id)
         return BirdState(task, task.task_id in self._data.golds)
 
     def _at(self, db_id: str) -> OpenDatabase:
-        """Return what is open on a database; the one before it is closed."""
+        """Open a database, and close the previous one."""
         if self._desk is None or self._desk.db_id != db_id:
-            self._put_away()
+            self._close_database()
             opened = open_sqlite if self._server is None else partial(open_postgres, server=self._server)
             self._desk = opened(self._data, db_id, self._limits, self._score_limit_s)
         return self._desk
 
-    def _put_away(self) -> None:
+    def _close_database(self) -> None:
         if self._desk is not None:
             self._desk.close()
             self._desk = None
@@ -222,7 +203,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         question, last = state.question, state.last
         desk = self._at(question.db_id)
         is_over = last is not None and last.kind == "submit"
-        # The result comes first: of an earlier observation a prompt may show the head only.
+        # The result comes first, because a prompt may show only the head of an earlier observation.
         parts = [] if last is None else [answer_page(last, self._limits, self._shown_rows)]
         parts += [] if is_over else [first_page(question, self._render(desk.schema), desk.dialect)]
         observation = "\n\n".join(parts)
@@ -267,7 +248,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         if last.kind == "submit":
             pair = desk.scorer.score(last.sql, gold, last.result)
         else:
-            # Only an answer is worth the official evaluator's patience, and a copy of the database.
+            # Only a submitted answer justifies the official time limit and a copy of the database.
             was_cut = last.n_rows > len(last.result.rows)
             pair = desk.scorer.compared(last.sql, gold, desk.database.run(last.sql) if was_cut else last.result)
         is_rejected = pair.verdict == "rejected"

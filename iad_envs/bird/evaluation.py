@@ -1,9 +1,9 @@
-"""Scoring whole prediction files: every pair by both rules, reported by difficulty, and voting over several systems."""
+"""Scores prediction files by both rules, with reports by difficulty, Pass@k and majority votes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from math import comb, isnan
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class ScoringJob(NamedTuple):
-    """All predictions for one question: the gold is run once for them."""
+    """All predictions for one question. The gold query is run once for all of them."""
 
     path: Path
     gold: str
@@ -23,7 +23,7 @@ class ScoringJob(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """Means over the questions of one difficulty, in percent; None where there is none."""
+    """Means over the questions of one difficulty, in percent. None if there are no values."""
 
     difficulty: str
     n: int
@@ -43,13 +43,13 @@ def run_jobs(
     """Return `score(scorer, predicted, gold)` for every prediction of every job, in order.
 
     Args:
-        jobs: Jobs on the same database are best next to each other.
-        score: Such as `QueryScorer.ex`.
-        workers: Jobs scored side by side, each by a worker process of its own.
-        timeout_s: For a pair.
+        jobs: The jobs. For speed, put jobs on the same database next to each other.
+        score: Scoring function, for example `QueryScorer.ex`.
+        workers: Number of jobs scored in parallel, each in its own worker process.
+        timeout_s: Time limit in seconds for a pair of prediction and gold.
     """
     results: list[list[T]] = [[] for _ in jobs]
-    places = iter(range(len(jobs)))  # shared: whoever is free takes the next
+    places = iter(range(len(jobs)))  # shared: the next free worker takes the next job
 
     def work(_: int) -> None:
         scorer: QueryScorer | None = None
@@ -74,24 +74,24 @@ def evaluate(data: BirdData, predictions: Mapping[str, str], *, workers: int = 1
     """Return the scores of predictions by task id.
 
     Args:
-        data: The split.
-        predictions: SQL by task id; a missing one counts as a blank query.
-        workers: Side by side.
+        data: The questions and golds.
+        predictions: SQL by task id. A missing prediction counts as a blank query.
+        workers: Number of worker processes.
     """
-    asked = [question for question in data.questions.values() if question.task_id in data.golds]
+    scored_questions = [question for question in data.questions.values() if question.task_id in data.golds]
     jobs = [
         ScoringJob(
             data.database(question.db_id), data.golds[question.task_id], [predictions.get(question.task_id, " ")]
         )
-        for question in asked
+        for question in scored_questions
     ]
     found = run_jobs(jobs, QueryScorer.score, workers=workers)
-    scores = {question.task_id: scored[0] for question, scored in zip(asked, found, strict=True)}
+    scores = {question.task_id: scored[0] for question, scored in zip(scored_questions, found, strict=True)}
     return {task_id: scores.get(task_id, NO_GOLD) for task_id in data.questions}
 
 
 def report(data: BirdData, scores: Mapping[str, PairScore]) -> list[ReportRow]:
-    """Return means by difficulty, looked up by question id, and over all; questions without gold are left out."""
+    """Return means by difficulty and over all questions. Questions without gold are left out."""
     by_difficulty: dict[str, list[PairScore]] = {}
     for task_id, score in scores.items():
         if not isnan(score.ex):
@@ -117,24 +117,13 @@ def _row(difficulty: str, scores: Sequence[PairScore]) -> ReportRow:
     )
 
 
-def pass_at(k: int, n: int, n_right: int) -> float:
-    """Return the chance that one of k samples drawn from n is right (the unbiased estimate of Pass@k).
-
-    Raises:
-        ValueError: k above n.
-    """
-    if not 1 <= k <= n:
-        raise ValueError(f"expected k from 1 to the {n} samples there are, got {k}")
-    return 1.0 - comb(n - n_right, k) / comb(n, k)
-
-
 def majority_right(results: Sequence[str], is_right: Sequence[bool]) -> float:
-    """Return the chance that the vote by result is right, ties broken by chance.
+    """Return the probability that a majority vote over results is correct. Ties are broken at random.
 
     Args:
-        results: What names each sample's result: `error`, `timeout`, `limit` and `rejected` don't vote, `empty` only
-            where nothing else does.
-        is_right: Whether each sample is.
+        results: Name of each sample's result. `error`, `timeout`, `limit` and `rejected` do not vote. `empty` votes
+            only if there is no other vote.
+        is_right: Whether each sample is correct.
     """
     failed = ("error", "timeout", "limit", "rejected")
     voters = [place for place, result in enumerate(results) if result not in failed]
@@ -143,6 +132,6 @@ def majority_right(results: Sequence[str], is_right: Sequence[bool]) -> float:
     if not votes:
         return 0.0
     leading = [result for result, n in votes.items() if n == max(votes.values())]
-    # Equal results are equally right, so any of them speaks for its group.
+    # Equal results are equally correct, so any of them represents its group.
     right = [is_right[results.index(result)] for result in leading]
     return sum(right) / len(right)

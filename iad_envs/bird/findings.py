@@ -1,6 +1,6 @@
-"""What can be said of a query without gold: findings as data, for verifiers, judges and tests.
+"""Finds possible problems of a query without gold, as data for verifiers, judges and tests.
 
-From the text, the schema, the database's values and the query's own result; never from a gold query.
+Findings come from the query's text, the schema, the database's values and the query's result, never from a gold query.
 """
 
 import re
@@ -24,10 +24,10 @@ VALUES_LIMIT_S = 1.0
 NEAR_SCORE = 65.0
 N_NEAR = 3
 N_SEARCHED = 3
-"""Literals of a query for which near values are searched; further ones are only said."""
+"""Maximum number of literals for which similar values are searched. Further literals are only reported."""
 NEAR_CHARS = 100
 READ_CHARS = 10_000
-"""Of a query whose text is looked at: the agent wrote it, so it may be made to take long."""
+"""Maximum length of a query's text that is analysed, because an agent's query may be written to take long."""
 MANY_ROWS = 100
 COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
 GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
@@ -42,18 +42,18 @@ UNKNOWN = (
     ("ambiguous_column", re.compile(r"ambiguous column name: (.+)")),
     ("ambiguous_column", re.compile(r'column reference "(.+?)" is ambiguous')),
 )
-"""SQLite's words, and PostgreSQL's."""
+"""Finding codes and patterns for the error messages of SQLite and PostgreSQL."""
 SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unterminated")
 TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'"}
 
 
 class QueryFinding(NamedTuple):
-    """One thing to know of a query.
+    """A finding about a query.
 
     Attributes:
-        code: Names the kind of finding.
-        severity: `error` (there is no result), `warning` (often a sign of a wrong query), `note`.
-        message: In words an agent can use.
+        code: Kind of finding.
+        severity: `error` (there is no result), `warning` (often a sign of a wrong query) or `note`.
+        message: Explanation for the agent.
     """
 
     code: str
@@ -62,11 +62,11 @@ class QueryFinding(NamedTuple):
 
 
 class Values:
-    """The distinct texts of a database's columns, read through its worker when first asked for. Thread-safe.
+    """The distinct texts of a database's columns, read through its worker on first use. Thread-safe.
 
     Args:
-        run: Executes a query within so many seconds.
-        dialect: `sqlite` or `postgresql`.
+        run: Executes a query with a time limit in seconds.
+        dialect: SQL dialect, `sqlite` or `postgresql`.
     """
 
     def __init__(self, run: Callable[[str, float], QueryResult], dialect: Dialect = "sqlite") -> None:
@@ -76,7 +76,7 @@ class Values:
         self._lock = Lock()
 
     def of(self, table: str, column: str) -> frozenset[str] | None:
-        """Return a column's texts; None where there are too many, or none."""
+        """Return a column's texts, or None if there are too many or none."""
         key = (table, column)
         with self._lock:
             if key not in self._known:
@@ -97,7 +97,7 @@ def values_of(database: Queried, dialect: Dialect = "sqlite") -> Values:
 def findings(
     sql: str, result: QueryResult, question: Question, schema: Schema, values: Values
 ) -> tuple[QueryFinding, ...]:
-    """Return all findings about a query that was executed."""
+    """Return all findings about an executed query."""
     if result.status != "ok" or refusal(sql):
         return (_failure(sql, result, schema),)
     if len(sql) > READ_CHARS:
@@ -123,7 +123,7 @@ def _failure(sql: str, result: QueryResult, schema: Schema) -> QueryFinding:
     for code, pattern in UNKNOWN:
         if match := pattern.search(result.message):
             return QueryFinding(code, "error", f"{result.message}{_near_name(code, match[1], schema)}")
-    is_syntax = any(said in result.message for said in SYNTAX) or not first_word(sql)
+    is_syntax = any(text in result.message for text in SYNTAX) or not first_word(sql)
     return QueryFinding("syntax" if is_syntax else "error", "error", result.message)
 
 
@@ -195,12 +195,12 @@ def _occurs(compared: Compared, known: frozenset[str]) -> bool:
         return literal in known or "NOCASE" in compared.reference.table.ddl.upper()
     middle = literal.strip("%")
     if "%" in middle or "_" in middle:
-        return True  # a pattern, and matching those can be made to take long
+        return True  # a pattern; matching it could take very long
     return any(_is_like(value.lower(), literal.lower(), middle.lower()) for value in known)
 
 
 def _is_like(value: str, literal: str, middle: str) -> bool:
-    """Match LIKE with `%` at the ends only, both in lower case."""
+    """Match a LIKE pattern with `%` at the ends only. Both texts are in lower case."""
     if literal[:1] == "%" and literal[-1:] == "%":
         return middle in value
     if literal[:1] == "%":
@@ -224,7 +224,7 @@ def _of_evidence(reading: QueryText, sql: str, question: Question) -> Iterator[Q
 
 
 def _is_named(name: str, evidence: str) -> bool:
-    """Say whether evidence means a column: a name that is no plain word, or one that is compared there."""
+    """Whether the evidence refers to a column: its name is not a plain word, or the evidence compares it."""
     if not re.search(rf"(?<![\w']){re.escape(name)}(?![\w'])", evidence):
         return False
     is_plain_word = name.isalpha() and (name.islower() or name.istitle())
@@ -262,6 +262,6 @@ def _divides_integers(reading: QueryText) -> bool:
     parts: Sequence[Any] = reading.parts
     if not any(part.text == "/" for part in parts):
         return False
-    said = {part.value for part in parts if part.kind == "word"}
+    words = {part.value for part in parts if part.kind == "word"}
     has_real = any(part.kind == "number" and "." in part.text for part in parts)
-    return not (said & {"CAST", "REAL", "FLOAT", "AVG", "JULIANDAY", "TOTAL"}) and not has_real
+    return not (words & {"CAST", "REAL", "FLOAT", "AVG", "JULIANDAY", "TOTAL"}) and not has_real

@@ -1,7 +1,7 @@
-"""The official measures of BIRD, verdict for verdict: EX, Soft-F1 and R-VES (bird-bench/mini_dev, 2025-09).
+"""The official metrics of BIRD, reproduced exactly: EX, Soft-F1 and R-VES (bird-bench/mini_dev, 2025-09).
 
-They have known flaws, kept here on purpose: EX ignores order and duplicates, Soft-F1 pairs rows by position. A sounder
-rule is in `sound.py`; both are always reported.
+Their known flaws are kept on purpose: EX ignores order and duplicates, and Soft-F1 pairs rows by position. A stricter
+rule is in `strict_match.py`. Both are always reported.
 """
 
 import math
@@ -11,21 +11,21 @@ from typing import Any
 
 Row = tuple[Any, ...]
 TIMEOUT_S = 30.0
-"""For prediction, gold and compare together."""
+"""Time limit in seconds for prediction, gold and comparison together."""
 R_VES_CEILING = 100.0 * math.sqrt(1.25)
-"""111.80: R-VES is not a percentage."""
+"""Maximum of R-VES, 111.80. R-VES is not a percentage."""
 R_VES_ITERATIONS = 100
 
 
 def execution_match(predicted: Iterable[Row], gold: Iterable[Row]) -> int:
-    """Return EX: 1 if both give the same set of rows, cells compared as Python does (1 == 1.0, no tolerance)."""
+    """Return EX: 1 if both have the same set of rows. Cells are compared by Python's `==`, without tolerance."""
     return int(set(predicted) == set(gold))
 
 
 def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
-    """Return mini_dev's Soft-F1, 0-1: cells of rows paired by position, after dropping duplicate rows.
+    """Return mini_dev's Soft-F1, 0-1. Duplicate rows are dropped, and rows are paired by position.
 
-    A cell matches if it occurs anywhere in the other row; counts are divided by the number of gold columns.
+    A cell matches if it occurs anywhere in the other row. Counts are divided by the number of gold columns.
     """
     if not predicted and not gold:
         return 1.0
@@ -45,9 +45,9 @@ def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
 
 
 def time_ratio(ratios: Sequence[float]) -> float:
-    """Return the mean of gold time / predicted time, without those 3 standard deviations or more away.
+    """Return the mean of gold time / predicted time, without outliers of 3 or more standard deviations.
 
-    As published: where all ratios are equal none is left, and the pair counts 0.
+    As published, equal ratios are all outliers, and the result is then 0.
     """
     centre, spread = fmean(ratios), pstdev(ratios)
     kept = [ratio for ratio in ratios if centre - 3 * spread < ratio < centre + 3 * spread]
@@ -55,7 +55,7 @@ def time_ratio(ratios: Sequence[float]) -> float:
 
 
 def time_reward(ratio: float) -> float:
-    """Return R-VES's reward of a right query's time ratio."""
+    """Return R-VES's reward for the time ratio of a correct query."""
     if ratio >= 2:
         return 1.25
     if ratio >= 1:
@@ -68,5 +68,5 @@ def time_reward(ratio: float) -> float:
 
 
 def r_ves(rewards: Sequence[float]) -> float:
-    """Return R-VES of a set of pairs: 100 x the mean root of their rewards, at most `R_VES_CEILING`."""
+    """Return R-VES of a set of pairs: 100 x the mean square root of their rewards, at most `R_VES_CEILING`."""
     return 100.0 * fmean(math.sqrt(reward) for reward in rewards)

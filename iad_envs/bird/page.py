@@ -1,4 +1,4 @@
-"""What a state looks like: the question's page, a query's result, and names for results."""
+"""Renders states: the first page, the result of a query, and names of results."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -14,15 +14,15 @@ SHOWN_CELL_CHARS = 200
 
 
 class Answered(NamedTuple):
-    """A query that was run.
+    """An executed query.
 
     Attributes:
-        kind: `execute` or `submit`.
+        kind: Kind of action, `execute` or `submit`.
         sql: The query.
-        result: What it gave; a large one is cut to what is shown, so that states stay small.
-        n_rows: Before that.
-        key: Names the result: equal for results that hold the same rows.
-        findings: About it.
+        result: The result. Large ones are cut to the shown rows, so that states stay small.
+        n_rows: Number of rows before the cut.
+        key: Name of the result. Results with the same rows have the same name.
+        findings: Findings about the query.
     """
 
     kind: Literal["execute", "submit"]
@@ -34,7 +34,7 @@ class Answered(NamedTuple):
 
 
 def answer_page(last: Answered, limits: QueryLimits, n_shown: int) -> str:
-    """Return what a query gave, as text: at most `n_shown` rows, or why there are none."""
+    """Return the text of a query's result: at most `n_shown` rows, or the reason why there are none."""
     failure = next((finding for finding in last.findings if finding.severity == "error"), None)
     if failure is not None:
         after = f" after {limits.seconds:g} s" if failure.code == "timeout" else ""
@@ -58,7 +58,7 @@ def first_page(question: Question, schema: str, dialect: Dialect = "sqlite") -> 
 
 
 def result_name(result: QueryResult) -> str:
-    """Return a name for a result: the same for the same set of rows (1 and 1.0 are one), `empty`, or its failure."""
+    """Return a name that is equal for equal sets of rows (1 equals 1.0). `empty` or the status if there are no rows."""
     if result.status != "ok":
         return result.status
     if not result.rows:
@@ -74,7 +74,7 @@ def _plain_cell(cell: Any) -> Any:
 
 
 def plain_rows(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
-    """Return rows as data that can be logged: long texts clipped, blobs, dates and decimals as SQL writes them."""
+    """Convert rows to loggable data: long texts are clipped; blobs, dates and decimals are written as in SQL."""
     return tuple(
         tuple(cell if cell is None or isinstance(cell, int | float) else _shown_cell(cell) for cell in row)
         for row in rows

@@ -1,8 +1,9 @@
-"""A schema of a PostgreSQL database, asked as the SQLite worker is: `pip install -e '.[postgres]'`.
+"""Queries a schema of a PostgreSQL database, with the interface of the SQLite worker (`pip install -e '.[postgres]'`).
 
-The walls are the role's privileges (SELECT and nothing else, see `postgres_loader.py`); settings are not, since any
-role may change its own. So each query has a session of its own that is thrown away uncommitted, one statement goes
-through the extended protocol, and what outlasts the server's time limit is terminated through a second connection.
+Security rests on the privileges of the role, which may only SELECT (see `postgres_loader.py`). Settings give no
+security, because a role may change its own. Each query therefore has its own session, which is never committed. The
+extended protocol allows only one statement. A query that exceeds the server's time limit is terminated through a second
+connection.
 """
 
 import os
@@ -26,9 +27,9 @@ CONNECT_LIMIT_S = 5
 GUARD_LIMIT_S = 0.1
 PIECE = 1 << 16
 REFUSED_STATES = ("42501", "25006")
-"""No privilege; a write in a transaction that only reads."""
+"""SQLSTATE codes of refused statements: missing privilege, and write in a read-only transaction."""
 LIMIT_CLASSES = ("53", "54")
-"""Insufficient resources, a limit of temporary files among them; a limit of the program, such as depth."""
+"""SQLSTATE classes of limits: insufficient resources (such as temporary files) and program limits (such as depth)."""
 AT_A_LIMIT = re.compile("invalid memory alloc request size|out of memory|string buffer exceeds|too large")
 SETTINGS = (
     "default_transaction_read_only=on",
@@ -46,7 +47,7 @@ def psycopg() -> Any:
     """Return the driver.
 
     Raises:
-        ModuleNotFoundError: It is not installed.
+        ModuleNotFoundError: The driver is not installed.
     """
     try:
         return import_module("psycopg")
@@ -57,13 +58,13 @@ def psycopg() -> Any:
 
 
 class PostgresDatabase:
-    """One schema of a PostgreSQL database. Safe to share between threads: queries wait for each other.
+    """One schema of a PostgreSQL database. Thread-safe: queries run one at a time.
 
     Args:
         dsn: Connection string of a role that may only SELECT.
-        schema: Searched first, then `public`.
-        limits: Of every query: seconds, grace, rows, bytes of the result and of the query. Memory is the server's.
-        guard_dsn: Of a role that may terminate the first one's sessions; by default the same.
+        schema: Name of the schema to search first, before `public`.
+        limits: Limits of every query: seconds, grace, rows, bytes of result and query. The server limits memory.
+        guard_dsn: Connection string of a role that may terminate the sessions of `dsn`. Default: `dsn`.
 
     Raises:
         ModuleNotFoundError: The driver is not installed.
@@ -87,11 +88,11 @@ class PostgresDatabase:
 
         Args:
             sql: Any text.
-            limit_s: Instead of the limits' seconds.
-            fresh: Changes nothing: every session is new.
+            limit_s: Time limit in seconds that overrides `limits.seconds`.
+            fresh: Ignored, because every session is new.
 
         Raises:
-            WorkerFailed: The server does not let us in.
+            WorkerFailed: The server refuses the connection.
         """
         seconds = self.limits.seconds if limit_s is None else limit_s
         if (refused := unsendable(sql, self.limits)) is not None:
@@ -112,7 +113,7 @@ class PostgresDatabase:
                 session.finish()
 
     def close(self) -> None:
-        """End the second connection; the next query opens another. Closing twice is harmless."""
+        """Close the second connection. The next query opens a new one. Closing twice is harmless."""
         with self._lock:
             if self._guard is not None:
                 self._guard.finish()
@@ -128,19 +129,21 @@ class PostgresDatabase:
 
     def _connected(self, dsn: str, *settings: str) -> Any:
         given = self._conninfo.conninfo_to_dict(dsn)
-        # In options a space ends a setting, unless it is escaped.
+        # In `options`, an unescaped space ends a setting.
         escaped = (setting.replace("\\", "\\\\").replace(" ", "\\ ") for setting in settings)
         options = " ".join([str(given.pop("options", "")), *(f"-c {setting}" for setting in escaped)]).strip()
         fixed = {"options": options, "client_encoding": "UTF8", "connect_timeout": CONNECT_LIMIT_S}
         session = self._pq.PGconn.connect(self._conninfo.make_conninfo("", **{**given, **fixed}).encode())
         if session.status != self._pq.ConnStatus.OK:
-            said = session.error_message.decode("utf-8", "replace").strip()
+            error_text = session.error_message.decode("utf-8", "replace").strip()
             session.finish()
-            raise WorkerFailed(f"expected a PostgreSQL server that lets us in, got: {said}; start it, or change dsn")
+            raise WorkerFailed(
+                f"expected a PostgreSQL server that accepts the connection, got: {error_text}; start it, or change dsn"
+            )
         return session
 
     def _terminate(self, backend: int) -> None:
-        """Terminate a backend, on a new second connection if the one that is there broke."""
+        """Terminate a backend through the second connection, which is reopened if broken."""
         for _ in range(2):
             with suppress(psycopg().Error):
                 self._guard.send_query_params(b"SELECT pg_terminate_backend($1::int)", [str(backend).encode()])
@@ -155,7 +158,7 @@ class PostgresDatabase:
 
 
 class _Query:
-    """One statement in one session, read row by row so that caps and deadlines hold."""
+    """One statement in one session. Rows are read one by one to enforce limits and deadlines."""
 
     def __init__(self, pq: Any, session: Any, limits: QueryLimits, seconds: float) -> None:
         self._pq = pq
@@ -170,7 +173,7 @@ class _Query:
         self._line = _Link(self._session)
         self._started = time.perf_counter()
         try:
-            # With parameters, if only none, libpq takes the extended protocol, which knows one statement.
+            # With parameters (even an empty list), libpq uses the extended protocol, which allows only one statement.
             self._session.send_query_params(sql.encode(), None)
             self._session.set_single_row_mode()
             return self._fetched()
@@ -206,11 +209,11 @@ class _Query:
         return QueryResult("ok", "", columns, tuple(rows), False, self._spent(), False)
 
     def _answer(self) -> Any:
-        """Return the next piece of the result, None at its end.
+        """Return the next part of the result, or None at the end.
 
         Raises:
-            TimeoutError: Deadline and grace are over.
-            _TooLarge: One row alone is over the cap: libpq would gather all of it.
+            TimeoutError: Deadline and grace period have passed.
+            _TooLarge: A single row exceeds the limit. libpq would buffer all of it.
         """
         until = self._started + self._seconds + self._limits.grace_s
         n_row = 0
@@ -221,15 +224,15 @@ class _Query:
         return self._session.get_result()
 
     def _refused(self, answer: Any) -> QueryResult:
-        """Return the failure of a statement that is no SELECT, or that the server did not run to its end."""
+        """Return the failed result of a statement that is not a SELECT, or that the server did not complete."""
         if answer.status != self._pq.ExecStatus.FATAL_ERROR:
             tag = (answer.command_status or b"").decode("utf-8", "replace")
             is_copy = answer.status in (self._pq.ExecStatus.COPY_OUT, self._pq.ExecStatus.COPY_IN)
             kind = "COPY" if is_copy else tag or "a blank text"
             return self._failed("rejected", f"not allowed: {kind}")
         fields = self._pq.DiagnosticField
-        said = {name: self._said(answer, fields[name]) for name in ("SQLSTATE", "MESSAGE_PRIMARY", "MESSAGE_HINT")}
-        state, message = said["SQLSTATE"], said["MESSAGE_PRIMARY"]
+        reported = {name: self._field(answer, fields[name]) for name in ("SQLSTATE", "MESSAGE_PRIMARY", "MESSAGE_HINT")}
+        state, message = reported["SQLSTATE"], reported["MESSAGE_PRIMARY"]
         if "multiple commands" in message:
             return self._failed("rejected", "not allowed: several statements")
         if state in REFUSED_STATES:
@@ -238,10 +241,10 @@ class _Query:
             return self._failed("timeout", message)
         if state[:2] in LIMIT_CLASSES or AT_A_LIMIT.search(message):
             return self._failed("limit", message)
-        hint = said["MESSAGE_HINT"]
+        hint = reported["MESSAGE_HINT"]
         return self._failed("error", f"{message} ({hint})" if hint else message)
 
-    def _said(self, answer: Any, field: Any) -> str:
+    def _field(self, answer: Any, field: Any) -> str:
         return (answer.error_field(field) or b"").decode("utf-8", "replace")
 
     def _failed(self, status: Status, message: str) -> QueryResult:
@@ -256,10 +259,10 @@ class _TooLarge(Exception):
 
 
 class _Link:
-    """Stands between libpq and the server: libpq gathers a row of up to 1 GB on its own, and has no cap for it.
+    """A relay between libpq and the server that limits the size of a row. libpq itself would buffer rows of up to 1 GB.
 
-    libpq's descriptor becomes one end of a socket pair, and what it may read is counted before it gets it. Bytes pass
-    as they are, so that TLS is none of our concern.
+    libpq's descriptor is replaced by one end of a socket pair, and bytes are counted before libpq can read them. Bytes
+    are not interpreted, so this also works with TLS.
     """
 
     def __init__(self, session: Any) -> None:
@@ -271,10 +274,10 @@ class _Link:
         os.set_blocking(session.socket, False)
 
     def pass_on(self, until: float) -> int:
-        """Pass on what there is in either direction; returns how many bytes came from the server.
+        """Forward available bytes in both directions, and return the number of bytes from the server.
 
         Raises:
-            TimeoutError: Nothing came until then.
+            TimeoutError: No bytes arrived in time.
         """
         self._session.flush()
         left = until - time.perf_counter()
@@ -283,7 +286,7 @@ class _Link:
         ready = select.select(ends, [], [], max(0.0, left))[0]
         if left <= 0 or not ready:
             raise TimeoutError
-        if libpq in ready:  # it does not always read all there is, and gets no more before it has
+        if libpq in ready:  # libpq may read only a part; it gets no more bytes until it has read the rest
             self._session.consume_input()
             return 0
         for end in (self._server, self._ours):
@@ -305,7 +308,7 @@ class _Link:
 
 
 def _loaded(loader: Callable[[str], Any] | None, cell: bytes | None) -> Any:
-    """Return a cell as Python has it; text where a query changed how the server writes values."""
+    """Convert a cell to a Python value. It stays a text if the query changed the server's output format."""
     if cell is None:
         return None
     text = cell.decode("utf-8", "replace")
@@ -338,4 +341,4 @@ LOADERS: Mapping[int, Callable[[str], Any]] = {
     1114: datetime.fromisoformat,
     1184: datetime.fromisoformat,
 }
-"""By type id, as the official evaluator's driver has them; other types (interval, array, JSON ...) stay text."""
+"""Converters by type id, as in the official evaluator's driver. Other types (interval, array, JSON ...) stay text."""

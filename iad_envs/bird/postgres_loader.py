@@ -1,6 +1,6 @@
-"""Databases in BIRD's layout copied to PostgreSQL, one schema each, and the two roles that may use them.
+"""Copies databases in BIRD's layout to PostgreSQL, one schema each, and creates the two roles that use them.
 
-For tests and local runs: run by a superuser, on a database that holds nothing else.
+For tests and local runs. A superuser runs it on a database that contains nothing else.
 """
 
 import re
@@ -33,7 +33,7 @@ CLOSED_FUNCTIONS = (
     "pg_export_snapshot",
     "pg_logical_emit_message",
 )
-"""Open to everybody by default: locks, large objects, messages, other sessions and their queries (golds among them)."""
+"""Functions open to all roles by default: locks, large objects, messages, and other sessions with their queries."""
 CLOSE_FUNCTIONS = """
 DO $$
 DECLARE f regprocedure;
@@ -58,13 +58,13 @@ GRANT EXECUTE ON FUNCTION pg_catalog.pg_terminate_backend(int, bigint) TO {guard
 
 
 def make_roles(admin_dsn: str, *, reader: str = READER, guard: str = GUARD) -> None:
-    """Make a role that may only SELECT, and one that may only end its sessions; close what is open to everybody.
+    """Create a role that may only SELECT and one that may only end its sessions. Revoke functions open to all roles.
 
-    Passwords, where the server wants any, are for `ALTER ROLE ... PASSWORD`.
+    If the server requires passwords, set them with `ALTER ROLE ... PASSWORD`.
 
     Raises:
         ModuleNotFoundError: The driver is not installed.
-        ValueError: A role's name is no plain word.
+        ValueError: A role's name is not a plain word.
     """
     for name in (reader, guard):
         if not ALLOWED_NAMES.match(name):
@@ -77,18 +77,18 @@ def make_roles(admin_dsn: str, *, reader: str = READER, guard: str = GUARD) -> N
 
 
 def load_database(admin_dsn: str, path: Path, *, schema: str = "", reader: str = READER) -> dict[str, int]:
-    """Copy an SQLite database into a schema, which must not exist yet, and let the reader read it.
+    """Copy an SQLite database into a new schema, and give the reader access to it.
 
     A column is `bigint`, `double precision`, `date` or `timestamp` as declared if all its values fit, else `text`.
 
     Args:
-        admin_dsn: Of a role that may create schemas.
+        admin_dsn: Connection string of a role that may create schemas.
         path: The SQLite file.
-        schema: Its name; by default the file's.
-        reader: The role.
+        schema: Name of the schema. Default: the file's name.
+        reader: Name of the role that may read the schema.
 
     Returns:
-        Rows copied, by table.
+        Number of copied rows, by table.
     """
     name = quoted(schema or path.stem)
     source = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
@@ -131,7 +131,7 @@ def _copied(source: sqlite3.Connection, target: Any, schema: str, table: str) ->
 
 
 def _keyed(source: sqlite3.Connection, target: Any, schema: str, table: str) -> None:
-    """Declare foreign keys, not checked: SQLite did not check them either."""
+    """Declare foreign keys without checking them, because SQLite did not check them either."""
     keys: dict[int, list[tuple[str, str, str]]] = {}
     for number, other, start, end in source.execute(
         'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq', [table]
@@ -147,11 +147,11 @@ def _keyed(source: sqlite3.Connection, target: Any, schema: str, table: str) -> 
                     f"ALTER TABLE {schema}.{quoted(table)} ADD FOREIGN KEY ({starts}) REFERENCES {to} NOT VALID"
                 )
         except psycopg().DatabaseError:
-            continue  # types or names that PostgreSQL does not let refer to each other: the tables file has the key
+            continue  # PostgreSQL refuses keys between these types or names; the tables file still has them
 
 
 def _kind(declared: str, cells: Sequence[Any]) -> str:
-    """Return a column's type: as declared by SQLite's rules if all values fit, else text."""
+    """Return a column's type: the declared type by SQLite's rules if all values fit, else text."""
     word = declared.upper()
     given = [cell for cell in cells if cell is not None]
     if given and all(isinstance(cell, bytes) for cell in given):
@@ -176,7 +176,7 @@ def _reads(read: Any, cell: Any) -> bool:
 
 
 def _cell(cell: Any, kind: str) -> Any:
-    """Return a cell as COPY takes it; a text of PostgreSQL holds no null character."""
+    """Convert a cell for COPY. Null characters are removed, because PostgreSQL's texts can't contain them."""
     if cell is None or kind == "bytea":
         return cell
     if kind == "text":

@@ -1,4 +1,4 @@
-"""A PostgreSQL schema as data, read from the server's catalogue by the role that may only SELECT."""
+"""Reads a PostgreSQL schema from the server's catalogue, with a role that may only SELECT."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,10 +42,10 @@ KEYS = (
 
 
 def postgres_schema(database: Queried, data: BirdData, db_id: str) -> Schema:
-    """Read what may be read of a database: the schema of its name, or, in BIRD's own dump, its tables in `public`.
+    """Read the schema with the database's name or, for BIRD's own dump, its tables in `public`.
 
     Raises:
-        WorkerFailed: There is nothing to read.
+        WorkerFailed: There are no readable tables.
     """
     name = db_id.replace("'", "''")
     rows = _asked(database, COLUMNS.format(name=name), db_id)
@@ -100,6 +100,6 @@ def _asked(database: Queried, sql: str, name: str) -> tuple[tuple[Any, ...], ...
 
 
 def _folder(data: BirdData, db_id: str) -> Path:
-    """Return where a database's descriptions are; they may be missing."""
+    """Return the folder of a database's descriptions. It may be missing."""
     places = [data.folder / name / db_id / "database_description" for name in LAYOUTS[data.split].databases]
     return next((place for place in places if place.is_dir()), places[0])

@@ -1,4 +1,4 @@
-"""What a query's text says: which tables and columns it names, what it compares, what it joins."""
+"""Analyses a query's text: its tables and columns, its comparisons and its joins."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,14 +14,14 @@ NO_ALIAS = frozenset(
 
 
 class Reference(NamedTuple):
-    """A column that the text names."""
+    """A column named in the text."""
 
     table: Table
     column: Column
 
 
 class Compared(NamedTuple):
-    """A column compared with a literal: `operator` in upper case, `literal` a string or number token."""
+    """A column compared with a literal. `operator` is in upper case, `literal` is a string or number token."""
 
     reference: Reference
     operator: str
@@ -29,7 +29,7 @@ class Compared(NamedTuple):
 
 
 class QueryText:
-    """A query's text against a schema. Aliases are taken to hold throughout the query."""
+    """A query's text, resolved with a schema. Aliases are assumed to be valid in the whole query."""
 
     def __init__(self, sql: str, schema: Schema) -> None:
         self.parts = tokens(sql)
@@ -57,7 +57,7 @@ class QueryText:
                 yield parts[after].value.lower(), table
 
     def reference(self, place: int) -> Reference | None:
-        """Return the column that the token at a place names; None if it names none, or more than one."""
+        """Return the column named by the token at a position, or None if there is no such column or more than one."""
         parts = self.parts
         part = parts[place]
         if part.kind not in ("word", "name") or (place + 1 < len(parts) and parts[place + 1].text in ("(", ".")):
@@ -69,7 +69,7 @@ class QueryText:
         return found[0] if len(found) == 1 else None
 
     def comparisons(self) -> Iterator[Compared]:
-        """Yield what is compared with a literal: `column = 'x'`, `column IN ('x', 'y')`, `column LIKE 'x%'`."""
+        """Yield comparisons with a literal: `column = 'x'`, `column IN ('x', 'y')`, `column LIKE 'x%'`."""
         for place, part in enumerate(self.parts):
             if part.value not in COMPARISONS or part.kind not in ("sign", "word") or place == 0:
                 continue
@@ -89,11 +89,11 @@ class QueryText:
                     return
         elif place < len(parts) and parts[place].kind in ("string", "number"):
             after = parts[place + 1].text if place + 1 < len(parts) else ""
-            if after not in ("||", "+", "-", "*", "/"):  # else it is only the start of an expression
+            if after not in ("||", "+", "-", "*", "/"):  # otherwise it is only the start of an expression
                 yield parts[place]
 
     def joins(self) -> Iterator[tuple[Reference, Reference]]:
-        """Yield the pairs of columns of two tables that are set equal."""
+        """Yield pairs of columns of two tables that are compared for equality."""
         for place, part in enumerate(self.parts):
             if part.text not in ("=", "==") or not 0 < place < len(self.parts) - 1:
                 continue
@@ -104,11 +104,11 @@ class QueryText:
                 yield left, right
 
     def names(self) -> set[str]:
-        """Return every name and keyword of the text, in lower case."""
+        """Return all names and keywords of the text, in lower case."""
         return {part.value.lower() for part in self.parts if part.kind in ("word", "name")}
 
     def quoted_unknown(self) -> Iterator[str]:
-        """Yield double-quoted texts that name nothing here: SQLite takes them for literals."""
+        """Yield double-quoted texts that are no known name. SQLite treats them as literals."""
         known = set(self.aliases) | {column.name.lower() for table in self.schema.tables for column in table.columns}
         known |= set(self._tables)
         known |= {self.parts[place + 1].value.lower() for place in self._places("AS") if place + 1 < len(self.parts)}
@@ -125,7 +125,7 @@ class QueryText:
 
 
 def is_declared(schema: Schema, left: Reference, right: Reference) -> bool:
-    """Say whether two columns are a foreign key and its target, or refer to the same one."""
+    """Whether two columns are a foreign key and its target, or refer to the same target."""
     ends = [(each.table.name.lower(), each.column.name.lower()) for each in (left, right)]
     targets: Sequence[set[tuple[str, str]]] = (set(), set())
     for key in schema.foreign_keys:

@@ -24,7 +24,7 @@ NOTHING_DESCRIBED = Described("", "", "")
 
 
 class Column(NamedTuple):
-    """A column: as declared, as described, and a few of its values (numbers and short texts, no NULL)."""
+    """A column: its declaration, its description and some of its values (numbers and short texts, no NULL)."""
 
     name: str
     type: str
@@ -51,7 +51,7 @@ class ForeignKey(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """What an agent may know of a database."""
+    """The part of a database's schema that agents may know."""
 
     db_id: str
     tables: tuple[Table, ...]
@@ -82,10 +82,10 @@ class Schema(NamedTuple):
 
 @lru_cache(maxsize=64)
 def load_schema(path: Path, data: "SchemaSource") -> Schema:
-    """Read a database's schema, described by its folder's CSV files and the tables file, once per process.
+    """Read a database's schema, its CSV descriptions and its tables file, once per process.
 
     Raises:
-        WorkerFailed: The file is no SQLite database.
+        WorkerFailed: The file is not an SQLite database.
     """
     described = read_descriptions(path.parent / "database_description")
     try:
@@ -95,7 +95,7 @@ def load_schema(path: Path, data: "SchemaSource") -> Schema:
         except sqlite3.OperationalError as error:
             if "decode" not in str(error):
                 raise
-            connection.text_factory = lambda text: text.decode("utf-8", "replace")  # slower, so only where needed
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")  # slower, so only if needed
             tables, keys = _read(connection, described)
         finally:
             connection.close()
@@ -105,13 +105,13 @@ def load_schema(path: Path, data: "SchemaSource") -> Schema:
 
 
 class SchemaSource(NamedTuple):
-    """What the tables file adds: foreign keys that the database itself need not declare."""
+    """Data of the tables file: foreign keys that the database itself may not declare."""
 
     foreign_keys: tuple[ForeignKey, ...]
 
 
 def source_of(data: BirdData, db_id: str) -> SchemaSource:
-    """Return what the tables file says of a database."""
+    """Return the data of the tables file for a database."""
     record = data.tables.get(db_id, {})
     tables = record.get("table_names_original", ())
     columns = record.get("column_names_original", ())
@@ -153,12 +153,12 @@ def _read(
 
 
 def column_key(table: str, column: str) -> tuple[str, str]:
-    """Return how `read_descriptions` names a column."""
+    """Return the key of a column in the result of `read_descriptions`."""
     return table.strip().lower(), column.strip().lower()
 
 
 def shown_values(cells: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the first few different values that can be shown."""
+    """Return the first few distinct values that can be shown."""
     found: dict[Any, None] = {}
     for cell in cells:
         if cell is None or cell == "" or isinstance(cell, bytes):
@@ -181,12 +181,12 @@ def _declared_keys(connection: sqlite3.Connection, tables: Sequence[Table]) -> l
 
 
 def render_ddl(schema: Schema) -> str:
-    """The CREATE statements as the database holds them (BIRD's baseline prompt)."""
+    """Render the database's CREATE statements (BIRD's baseline prompt)."""
     return "\n\n".join(f"{table.ddl.strip().rstrip(';')};" for table in schema.tables)
 
 
 def render_ddl_with_samples(schema: Schema) -> str:
-    """CREATE statements with what each column means and a few values, as comments (CHESS's form)."""
+    """Render CREATE statements with descriptions and sample values as comments (CHESS's format)."""
     blocks = []
     for table in schema.tables:
         keys = [key for key in schema.foreign_keys if key.table == table.name]
@@ -201,14 +201,14 @@ def render_ddl_with_samples(schema: Schema) -> str:
 
 
 def quoted_if_needed(name: str) -> str:
-    """Return a name as SQL, quoted where it is no plain word."""
+    """Return a name as SQL, quoted unless it is a plain word."""
     return name if name.isidentifier() and name.isascii() else quoted(name)
 
 
 def _column_line(column: Column) -> str:
-    said = [column.described.name if column.described.name.lower() != column.name.lower() else ""]
-    said += [column.described.description, column.described.values]
-    words = [_clipped(text) for text in dict.fromkeys(said) if text]
+    descriptions = [column.described.name if column.described.name.lower() != column.name.lower() else ""]
+    descriptions += [column.described.description, column.described.values]
+    words = [_clipped(text) for text in dict.fromkeys(descriptions) if text]
     if column.values:
         words.append("values: " + ", ".join(repr(value) for value in column.values))
     key = " PRIMARY KEY" if column.is_key else ""
@@ -221,7 +221,7 @@ def _clipped(text: str) -> str:
 
 
 def render_m_schema(schema: Schema) -> str:
-    """M-schema (XiYan-SQL): one tuple a column, foreign keys after the tables."""
+    """Render M-schema (XiYan-SQL): one tuple per column, foreign keys after the tables."""
     lines = [f"【DB_ID】 {schema.db_id}", "【Schema】"]
     for table in schema.tables:
         lines.append(f"# Table: {table.name}")

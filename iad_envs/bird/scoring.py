@@ -1,8 +1,8 @@
-"""Scores of a prediction against a gold query: the official verdict and the sound one, side by side.
+"""Scores a prediction against a gold query, by the official rule and by a sound (stricter) rule.
 
-The gold runs apart and read-only, and its result is kept, so that a prediction can't change what it is compared with.
-Where the official evaluator would let a prediction write, its procedure is repeated on a throw-away copy: `official`
-then says what it would have said, `sound` says rejected, and the database stays as it is.
+The gold query runs separately and read-only, and its result is cached, so that a prediction can't change it. The
+official evaluator lets predictions write. For such a prediction its procedure is repeated on a temporary copy:
+`official` gives the verdict of the official evaluator, `sound` rejects the prediction, and the database is unchanged.
 """
 
 import math
@@ -25,14 +25,14 @@ QueryVerdict = Literal["right", "wrong", "error", "timeout", "limit", "rejected"
 
 
 class PairScore(NamedTuple):
-    """What a prediction is worth.
+    """The scores of a prediction.
 
     Attributes:
-        ex: Official execution accuracy, 0 or 1; NaN without gold.
-        soft_f1: Official Soft-F1, 0-1; NaN without gold.
-        sound: 0 or 1 by the sound rule; NaN without gold.
-        verdict: By the sound rule; `rejected` for what is not one reading query.
-        message: Why, where it is neither right nor wrong.
+        ex: Official execution accuracy, 0 or 1. NaN without gold.
+        soft_f1: Official Soft-F1, 0-1. NaN without gold.
+        sound: Score by the sound rule, 0 or 1. NaN without gold.
+        verdict: Verdict by the sound rule. `rejected` for anything but a single reading query.
+        message: Explanation of a verdict other than right or wrong.
     """
 
     ex: float
@@ -46,14 +46,14 @@ NO_GOLD = PairScore(math.nan, math.nan, math.nan, "no gold", "the question has n
 
 
 class Gold(NamedTuple):
-    """A gold query's result, ready to compare with."""
+    """A gold query's result, prepared for comparisons."""
 
     result: QueryResult
     distinct: frozenset[Row]
 
 
 class GoldCache:
-    """Results of gold queries, by database identity and text. Thread-safe; bounded by cells."""
+    """Cache of gold results, by database identity and query text. Thread-safe, bounded by the number of cells."""
 
     def __init__(self, max_cells: int = MAX_CELLS_KEPT) -> None:
         self._max_cells = max_cells
@@ -63,11 +63,11 @@ class GoldCache:
         self._lock = Lock()
 
     def get(self, key: tuple[Any, ...]) -> Gold | None:
-        """Return a kept result."""
+        """Return a cached result, or None."""
         return self._kept.get(key)
 
     def put(self, key: tuple[Any, ...], gold: Gold) -> None:
-        """Keep a result, and let the oldest go."""
+        """Add a result, and evict the oldest ones."""
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = gold
@@ -78,18 +78,18 @@ class GoldCache:
                 self._n_cells -= _cells(gone)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         with self._lock:
             self._kept.clear()
             self._ranks.clear()
             self._n_cells = 0
 
     def ranks(self, key: tuple[Any, ...]) -> tuple[Any, ...] | Literal["unknown"] | None:
-        """Return the kept sort keys of a result's rows."""
+        """Return the cached sort keys of a result's rows."""
         return self._ranks.get(key, "unknown")
 
     def put_ranks(self, key: tuple[Any, ...], ranks: tuple[Any, ...] | None) -> None:
-        """Keep the sort keys of a kept result's rows."""
+        """Add the sort keys of a cached result's rows."""
         if key in self._kept:
             self._ranks[key] = ranks
 
@@ -102,7 +102,7 @@ GOLDS = GoldCache()
 
 
 def identity(path: Path) -> tuple[Any, ...]:
-    """Return what names a database file's content, short of hashing it."""
+    """Return an identifier of a database file's content that is cheaper than a hash."""
     status = path.stat()
     return (str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino)
 
@@ -111,11 +111,11 @@ class QueryScorer:
     """Scores predictions on one database.
 
     Args:
-        path: The SQLite file; None for a database of another kind, where what is rejected scores 0 by every rule.
-        database: A worker on it to use, which stays the caller's; by default one of its own.
-        roomy: The same with wider limits, for scoring; only for a database of another kind.
-        timeout_s: For prediction, gold and compare together (official: 30).
-        golds: Where gold results are kept.
+        path: The SQLite file. None for another kind of database, on which rejected queries score 0 by every rule.
+        database: Worker to use. The caller must close it. By default the scorer starts its own.
+        roomy: Worker with wider limits, for scoring. Only for another kind of database.
+        timeout_s: Time limit in seconds for prediction, gold and comparison together (official: 30).
+        golds: Cache of gold results.
     """
 
     def __init__(
@@ -138,28 +138,30 @@ class QueryScorer:
             self._identity = identity(path)
         elif database is not None and roomy is not None:
             self.database, self._roomy = database, roomy
-            self._identity = (object(),)  # nothing tells whether a server's data changed: kept as long as this scorer
+            self._identity = (
+                object(),
+            )  # changes of a server's data can't be detected, so the cache lives as long as this scorer
         else:
             raise ValueError("expected a path, or database and roomy, got neither; give one of them")
         self._golds = golds
 
     def ex(self, predicted: str, gold: str, result: QueryResult | None = None) -> int:
-        """Return the official EX alone; arguments as for `score`."""
+        """Return only the official EX. The arguments are those of `score`."""
         given = self._run(predicted, result)
         if given.status == "rejected":
             return int(self._replica(predicted, gold)[0])
         if given.status != "ok" or given.undecodable:
             return 0
-        wanted = self.gold(gold)
-        return int(self._is_usable(wanted, given) and wanted.distinct == set(given.rows))
+        expected = self.gold(gold)
+        return int(self._is_usable(expected, given) and expected.distinct == set(given.rows))
 
     def score(self, predicted: str, gold: str, result: QueryResult | None = None) -> PairScore:
         """Return all scores of a pair.
 
         Args:
             predicted: The query to score.
-            gold: The gold query; "" for none.
-            result: What the prediction gave on `database` already, if it was run.
+            gold: The gold query, or "".
+            result: The prediction's result on `database`, if it was already executed.
         """
         if not gold:
             return NO_GOLD
@@ -170,20 +172,20 @@ class QueryScorer:
         return self.compared(predicted, gold, given)
 
     def compared(self, predicted: str, gold: str, given: QueryResult) -> PairScore:
-        """Return all scores of a result that is taken as it is: nothing but the gold is run."""
-        wanted = self.gold(gold)
-        ex, soft_f1 = self._official(given, wanted)
+        """Return all scores of a given result. Only the gold query is executed."""
+        expected = self.gold(gold)
+        ex, soft_f1 = self._official(given, expected)
         if refused := refusal(predicted):
             return PairScore(ex, soft_f1, 0.0, "rejected", refused)
         if given.status != "ok":
             return PairScore(ex, soft_f1, 0.0, given.status, given.message)
-        if wanted.result.status != "ok":
-            return PairScore(ex, soft_f1, 0.0, "error", f"the gold query failed: {wanted.result.message}")
-        is_right = sound.sound_match(given.rows, wanted.result.rows, self._ranks(gold, wanted))
+        if expected.result.status != "ok":
+            return PairScore(ex, soft_f1, 0.0, "error", f"the gold query failed: {expected.result.message}")
+        is_right = sound.sound_match(given.rows, expected.result.rows, self._ranks(gold, expected))
         return PairScore(ex, soft_f1, float(is_right), "right" if is_right else "wrong", "")
 
     def gold(self, sql: str) -> Gold:
-        """Return a gold query's result: kept, unless its text depends on time or chance."""
+        """Return a gold query's result. It is cached, unless it depends on time or chance."""
         key = (*self._identity, sql, self.timeout_s)
         kept = self._golds.get(key)
         if kept is None:
@@ -196,7 +198,7 @@ class QueryScorer:
     def time_reward(self, predicted: str, gold: str, *, iterations: int = official.R_VES_ITERATIONS) -> float:
         """Return R-VES's reward of a pair: 0 unless EX is 1 and the prediction only reads.
 
-        Prediction and gold alternate, each on a new connection; cursor, execution and fetching are timed.
+        Prediction and gold run alternately, each on a new connection. Cursor, execution and fetching are timed.
         """
         if refusal(predicted) or not self.ex(predicted, gold):
             return 0.0
@@ -209,7 +211,7 @@ class QueryScorer:
         return official.time_reward(official.time_ratio(ratios))
 
     def close(self) -> None:
-        """End the workers; closing twice is harmless."""
+        """End the workers. Closing twice is harmless."""
         self._roomy.close()
         if self._owns_database:
             self.database.close()
@@ -223,7 +225,7 @@ class QueryScorer:
         self.close()
 
     def _run(self, sql: str, known: QueryResult | None = None) -> QueryResult:
-        """Run a query as far as the official limits go, which are wider than an agent's."""
+        """Run a query within the official limits, which are wider than an agent's."""
         result = known or self.database.run(sql, self.timeout_s)
         was_short = known is not None and result.status == "timeout" and self.database.limits.seconds < self.timeout_s
         if result.status == "limit" or result.is_cut or was_short:
@@ -234,22 +236,22 @@ class QueryScorer:
                 return result._replace(status="limit", message=message, rows=(), is_cut=False)
         return result
 
-    def _official(self, given: QueryResult, wanted: Gold) -> tuple[float, float]:
-        if given.undecodable or not self._is_usable(wanted, given):
+    def _official(self, given: QueryResult, expected: Gold) -> tuple[float, float]:
+        if given.undecodable or not self._is_usable(expected, given):
             return 0.0, 0.0
-        rows = wanted.result.rows
-        return float(wanted.distinct == set(given.rows)), official.soft_f1(given.rows, rows)
+        rows = expected.result.rows
+        return float(expected.distinct == set(given.rows)), official.soft_f1(given.rows, rows)
 
-    def _is_usable(self, wanted: Gold, given: QueryResult) -> bool:
-        gold = wanted.result
+    def _is_usable(self, expected: Gold, given: QueryResult) -> bool:
+        gold = expected.result
         is_fine = gold.status == "ok" and not gold.undecodable and given.status == "ok"
         return is_fine and gold.seconds + given.seconds <= self.timeout_s
 
-    def _ranks(self, sql: str, wanted: Gold) -> tuple[Any, ...] | None:
+    def _ranks(self, sql: str, expected: Gold) -> tuple[Any, ...] | None:
         key = (*self._identity, sql, self.timeout_s)
         known = self._golds.ranks(key)
         if known == "unknown":
-            known = self._computed_ranks(sql, wanted.result)
+            known = self._computed_ranks(sql, expected.result)
             self._golds.put_ranks(key, known)
         return known
 
@@ -264,11 +266,11 @@ class QueryScorer:
             if tuple(row[:n] for row in result.rows) == gold.rows:
                 rows = result.rows
         if rows and max(places) >= len(rows[0]):
-            return tuple(range(len(rows)))  # the keys can't be read off: the gold's own order it is
+            return tuple(range(len(rows)))  # the sort keys can't be determined, so the gold's own order counts
         return tuple(tuple(row[place] for place in places) for row in rows)
 
     def _replica(self, predicted: str, gold: str) -> tuple[float, float]:
-        """Return EX and Soft-F1 by the official procedure, which lets a prediction write, on a copy of the database."""
+        """Return EX and Soft-F1 by the official procedure, which allows writes, on a copy of the database."""
         if self.path is None:
             return 0.0, 0.0
         with TemporaryDirectory(prefix="iad-bird-") as folder:
@@ -276,5 +278,5 @@ class QueryScorer:
             shutil.copyfile(self.path, copy)
             with DatabaseClient(copy, SCORING, writable=True) as database:
                 given = database.run(predicted, self.timeout_s)
-                wanted = database.run(gold, max(0.0, self.timeout_s - given.seconds))
-        return self._official(given, Gold(wanted, frozenset(wanted.rows)))
+                expected = database.run(gold, max(0.0, self.timeout_s - given.seconds))
+        return self._official(given, Gold(expected, frozenset(expected.rows)))

@@ -1,6 +1,6 @@
-"""Reading SQL text without running it: tokens, canonical form, what it is and whether it may be cached.
+"""Analyses SQL text without running it: tokens, canonical form, kind of statement, and whether it may be cached.
 
-Enough for questions about the text; whether a query is valid is for SQLite to say.
+It does not check whether a query is valid. Only SQLite can.
 """
 
 import re
@@ -34,17 +34,18 @@ VOLATILE = (
     | {"LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
     | {"GEN_RANDOM_UUID", "TABLESAMPLE"}
 )
-"""Words that can make a result depend on when it was computed; date functions do only with `'now'` or no argument."""
+"""Words that can make a result depend on the time. Date functions do so only with `'now'` or without argument."""
 NOW_WORDS = frozenset({"now", "today", "yesterday", "tomorrow"})
 
 
 class SqlToken(NamedTuple):
-    """A piece of SQL.
+    """A token of SQL.
 
     Attributes:
-        kind: `word` is an unquoted name or keyword, `name` a quoted one; what is never closed goes on to the end.
-        text: As written.
-        value: Without quotes; a word in upper case.
+        kind: Kind of token. `word` is an unquoted name or keyword, `name` a quoted name. An unclosed token extends to
+            the end of the text.
+        text: The token as written.
+        value: The token without quotes. Words are in upper case.
     """
 
     kind: Kind
@@ -53,7 +54,7 @@ class SqlToken(NamedTuple):
 
 
 def tokens(sql: str) -> tuple[SqlToken, ...]:
-    """Return the tokens of a text, without space and comments."""
+    """Return the tokens of a text, without spaces and comments."""
     return _kept_tokens(sql) if len(sql) <= KEPT_CHARS else tuple(_tokens(sql))
 
 
@@ -76,7 +77,7 @@ def _tokens(sql: str) -> Iterator[SqlToken]:
 
 
 def without_end(parts: Sequence[SqlToken]) -> Sequence[SqlToken]:
-    """Return tokens without the semicolons at their end."""
+    """Return tokens without trailing semicolons."""
     n = len(parts)
     while n and parts[n - 1].text == ";":
         n -= 1
@@ -89,18 +90,18 @@ def canonical(sql: str) -> str:
 
 
 def first_word(sql: str) -> str:
-    """Return the first token if it is a word, in upper case; "" for a blank text or another start."""
+    """Return the first token in upper case if it is a word, else ""."""
     first = next(_tokens(sql), None)
     return first.value if first is not None and first.kind == "word" else ""
 
 
 def looks_like_sql(text: str) -> bool:
-    """Say whether a text starts as a statement does."""
+    """Whether a text starts like an SQL statement."""
     return first_word(text) in READING | WRITING
 
 
 def refusal(sql: str) -> str:
-    """Return why a text is not one reading query, or "": what the authorizer of a connection can't see."""
+    """Return why a text is not a single reading query, or "". Covers cases that SQLite's authorizer can't detect."""
     if all(part.text == ";" for part in _tokens(sql)):
         return "expected one SELECT, got a blank text"
     word = first_word(sql)
@@ -108,7 +109,7 @@ def refusal(sql: str) -> str:
 
 
 def is_volatile(sql: str) -> bool:
-    """Say whether the result may depend on the time or on chance, so that it must not be kept."""
+    """Whether the result may depend on time or chance, so that it must not be cached."""
     words = {part.value for part in tokens(sql) if part.kind == "word"} & VOLATILE
     if not words:
         return False
@@ -117,7 +118,7 @@ def is_volatile(sql: str) -> bool:
     parts = tokens(sql)
     if any(part.kind in ("string", "name") and part.value.strip().lower() in NOW_WORDS for part in parts):
         return True
-    # A date function with no argument, or with a format alone, takes the current time; so may a computed 'no' || 'w'.
+    # A date function without argument, or with only a format, uses the current time. So may a computed 'no' || 'w'.
     return any(
         part.value in words and _argument_count(parts, place) <= (part.value in ("STRFTIME", "AGE"))
         for place, part in enumerate(parts)
@@ -126,7 +127,7 @@ def is_volatile(sql: str) -> bool:
 
 
 def _argument_count(parts: Sequence[SqlToken], place: int) -> int:
-    """Return how many arguments the call at a place has; many where it is no call."""
+    """Return the number of arguments of the call at a position, or a large number if it is not a call."""
     if place + 1 >= len(parts) or parts[place + 1].text != "(":
         return 99
     if place + 2 < len(parts) and parts[place + 2].text == ")":
@@ -141,7 +142,7 @@ def _argument_count(parts: Sequence[SqlToken], place: int) -> int:
 
 
 def depths(parts: Sequence[SqlToken]) -> list[int]:
-    """Return how many parentheses are open around each token."""
+    """Return the depth of parentheses at each token."""
     found, depth = [], 0
     for part in parts:
         depth -= part.text == ")"
@@ -151,7 +152,7 @@ def depths(parts: Sequence[SqlToken]) -> list[int]:
 
 
 def order_terms(sql: str) -> list[tuple[SqlToken, ...]]:
-    """Return the terms of the outermost ORDER BY, without direction, collation and null order; empty without one."""
+    """Return the terms of the outermost ORDER BY, if any, without direction, collation and null order."""
     parts = without_end(tokens(sql))
     starts = [
         place

@@ -1,6 +1,6 @@
-"""A sounder comparison than EX: order where the gold orders, duplicates counted, numbers with a tolerance.
+"""A stricter comparison than EX: respects the gold's order, counts duplicates, and allows a tolerance for numbers.
 
-Rows that tie under the gold's ORDER BY may come in any order, where the sort keys can be read off.
+Rows that tie under the gold's ORDER BY may be in any order, if the sort keys can be determined.
 """
 
 import math
@@ -14,13 +14,13 @@ from iad_envs.bird.sql import depths, order_terms, tokens, without_end
 
 Row = tuple[Any, ...]
 Number = int | float | Decimal
-"""PostgreSQL gives all three, by type and function."""
+"""Types of numbers. PostgreSQL returns all three."""
 RELATIVE_TOLERANCE = 1e-6
 ABSOLUTE_TOLERANCE = 1e-9
 
 
 def same_cell(one: Any, other: Any) -> bool:
-    """Say whether two cells are equal: numbers within tolerance, everything else exactly and by type."""
+    """Whether two cells are equal: numbers within a tolerance, other values exactly and with the same type."""
     if isinstance(one, Number) and isinstance(other, Number):
         return one == other or math.isclose(
             float(one), float(other), rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
@@ -29,31 +29,31 @@ def same_cell(one: Any, other: Any) -> bool:
 
 
 def same_row(one: Row, other: Row) -> bool:
-    """Say whether two rows are equal, cell by cell."""
+    """Whether two rows are equal, cell by cell."""
     return len(one) == len(other) and all(map(same_cell, one, other))
 
 
 def same_bag(predicted: Sequence[Row], gold: Sequence[Row]) -> bool:
-    """Say whether two results hold the same rows, each as often."""
+    """Whether two results contain the same rows with the same counts."""
     if len(predicted) != len(gold):
         return False
     theirs, ours = Counter(predicted), Counter(gold)
     if theirs == ours:
         return True
-    # Only rows that differ exactly need the tolerance.
+    # Only rows that are not exactly equal need the tolerance.
     left = sorted((theirs - ours).elements(), key=_sort_key)
     right = sorted((ours - theirs).elements(), key=_sort_key)
     return all(map(same_row, left, right)) or _matched(left, right)
 
 
 def sound_match(predicted: Sequence[Row], gold: Sequence[Row], ranks: Sequence[Any] | None) -> int:
-    """Return 1 if a result answers as the gold does.
+    """Return 1 if a result matches the gold result, else 0.
 
     Args:
-        predicted: Rows.
-        gold: Rows.
-        ranks: For each gold row what the gold sorts by, or None where it does not sort. Rows of equal rank may be in
-            any order.
+        predicted: Rows of the prediction.
+        gold: Rows of the gold query.
+        ranks: Sort key of each gold row, or None if the gold query does not sort. Rows with equal keys may be in any
+            order.
     """
     if len(predicted) != len(gold):
         return 0
@@ -69,10 +69,10 @@ def sound_match(predicted: Sequence[Row], gold: Sequence[Row], ranks: Sequence[A
 
 
 def ranking_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int]]:
-    """Return a query that also selects what `sql` sorts by, and where its sort keys will be.
+    """Return a query that also selects the sort keys of `sql`.
 
     Returns:
-        The query ("" where no key has to be added) and the keys' column indexes; no indexes where `sql` does not sort.
+        The query ("" if no key must be added) and the column indexes of the keys (empty if `sql` does not sort).
     """
     names = [name.lower() for name in columns]
     places: list[int] = []
@@ -90,11 +90,11 @@ def ranking_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def tie_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int], int]:
-    """Return a query that tells whether the last row that a LIMIT lets through ties with the first that it does not.
+    """Return a query to check whether a LIMIT cuts between rows with equal sort keys.
 
     Returns:
-        The query, with the sort keys and one row more ("" where there is no plain LIMIT, or the keys can't be added);
-        the keys' column indexes; the limit.
+        The query with sort keys and one more row ("" if there is no plain LIMIT or the keys can't be added), the column
+        indexes of the keys, and the limit.
     """
     parts = without_end(tokens(sql))
     if len(parts) < 2 or parts[-2].value != "LIMIT" or not parts[-1].text.isdigit() or int(parts[-1].text) < 1:
@@ -108,7 +108,7 @@ def tie_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int], int]:
 
 
 def _selecting_also(sql: str, added: Sequence[str]) -> str:
-    """Add expressions to the outermost SELECT's list; "" where that would change which rows there are."""
+    """Add expressions to the outermost SELECT's list. Return "" if that would change the rows."""
     parts = without_end(tokens(sql))
     outer = [depth == 0 and part.kind == "word" for part, depth in zip(parts, depths(parts), strict=True)]
     words = [part.value if is_outer else "" for part, is_outer in zip(parts, outer, strict=True)]
@@ -120,7 +120,7 @@ def _selecting_also(sql: str, added: Sequence[str]) -> str:
 
 
 def _matched(left: Sequence[Row], right: Sequence[Row]) -> bool:
-    """Pair rows greedily: noise in one column can sort two results differently."""
+    """Pair rows greedily, because rounding noise in one column can sort two results differently."""
     if len(left) > 200:
         return False
     free = list(right)

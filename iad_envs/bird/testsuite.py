@@ -1,7 +1,7 @@
-"""Spider's test-suite accuracy (Zhong et al., 2020): agree with the gold on every database of a folder.
+"""Spider's test-suite accuracy (Zhong et al., 2020): a prediction must match the gold on every database of a folder.
 
-The rule of taoyds/test-suite-sql-eval, decided exactly: bags of rows under some permutation of columns, in order where
-the gold's text has "order by".
+The rule is that of taoyds/test-suite-sql-eval: results are equal as bags of rows under some permutation of columns, in
+order if the gold's text contains "order by". Unlike there, the decision is exact.
 """
 
 import re
@@ -18,18 +18,18 @@ YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
 
 
 class GoldFailed(ValueError):
-    """A gold query could not be executed: the suite says nothing about any prediction then."""
+    """A gold query could not be executed, so predictions can't be judged."""
 
 
 def same_result(predicted: Sequence[Row], gold: Sequence[Row], *, in_order: bool) -> bool:
-    """Say whether two results agree under some permutation of the predicted columns."""
+    """Whether two results are equal under some permutation of the predicted columns."""
     if not predicted and not gold:
         return True
     if len(predicted) != len(gold) or len(predicted[0]) != len(gold[0]):
         return False
     theirs = [_column(column, in_order) for column in zip(*predicted, strict=True)]
     ours = [_column(column, in_order) for column in zip(*gold, strict=True)]
-    allowed = [[place for place, column in enumerate(theirs) if column == wanted] for wanted in ours]
+    allowed = [[place for place, column in enumerate(theirs) if column == own] for own in ours]
     wanted_rows = list(gold) if in_order else Counter(gold)
     return any(
         (rows if in_order else Counter(rows)) == wanted_rows
@@ -39,7 +39,7 @@ def same_result(predicted: Sequence[Row], gold: Sequence[Row], *, in_order: bool
 
 
 def prepared(sql: str, *, keep_distinct: bool = False) -> str:
-    """Return a query as the suite runs it: signs repaired, the current year 2020, DISTINCT dropped unless kept."""
+    """Return a query as run by the suite: operators repaired, the current year set to 2020, DISTINCT removed."""
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
     sql = YEAR.sub("2020", sql)
     if keep_distinct:
@@ -50,20 +50,20 @@ def prepared(sql: str, *, keep_distinct: bool = False) -> str:
 def suite_match(
     databases: Iterable[Path], predicted: str, gold: str, *, keep_distinct: bool = False, limits: QueryLimits = SCORING
 ) -> int:
-    """Return 1 if a prediction agrees with the gold on every database.
+    """Return 1 if a prediction matches the gold on every database.
 
     Raises:
-        GoldFailed: The gold fails on one.
+        GoldFailed: The gold query fails on a database.
     """
     in_order = "order by" in gold.lower()
     predicted, gold = (prepared(sql, keep_distinct=keep_distinct) for sql in (predicted, gold))
     for path in databases:
         with DatabaseClient(path, limits) as database:
-            wanted = database.run(gold)
-            if wanted.status != "ok":
-                raise GoldFailed(f"expected the gold to run on {path.name}, got {wanted.message}: {gold}")
+            expected = database.run(gold)
+            if expected.status != "ok":
+                raise GoldFailed(f"expected the gold to run on {path.name}, got {expected.message}: {gold}")
             given = database.run(predicted)
-        if given.status != "ok" or not same_result(given.rows, wanted.rows, in_order=in_order):
+        if given.status != "ok" or not same_result(given.rows, expected.rows, in_order=in_order):
             return 0
     return 1
 
@@ -75,7 +75,7 @@ def _column(cells: Sequence[Any], in_order: bool) -> Any:
 def _assignments(
     allowed: Sequence[Sequence[int]], columns: Sequence[Row], chosen: tuple[int, ...]
 ) -> Iterable[tuple[int, ...]]:
-    """Yield the ways to take a different predicted column for each gold one; of identical columns one is tried."""
+    """Yield all ways to assign distinct predicted columns to gold columns. Identical columns are tried once."""
     if len(chosen) == len(allowed):
         yield chosen
         return

@@ -1,19 +1,18 @@
-"""The process that holds a database connection and runs untrusted SQL. Standard library only: it starts alone.
+"""Worker process that runs untrusted SQL on a database. It imports only the standard library, so it starts fast.
 
-Run as a script it is a nursery: a small process with everything imported that forks one worker per request, so that a
-killed worker is replaced in milliseconds. Nothing here trusts the SQL, and nobody trusts this process to end in time:
-SQLite looks at its progress handler between instructions only, so one call of a function, or compiling a statement, can
-outlast every deadline. The other side therefore kills it (see `database.py`).
+As a script this module is a fork server: a small process with all imports done that forks one worker per request. A
+killed worker is thus replaced in milliseconds. The SQL is untrusted, and a worker may miss its deadline: SQLite calls
+its progress handler only between instructions, so a single function call or the compilation of a statement can take
+arbitrarily long. The client therefore kills the worker (see `database.py`).
 
-Messages are a length of 4 bytes and a `marshal`led tuple: a worker that was taken over could send nonsense, but unlike
-a pickle nonsense can't run.
+Messages are a length of 4 bytes and a `marshal`led tuple. A compromised worker could send nonsense, but unlike pickled
+data it can't execute code.
 """
 
 import gc
 import marshal
 import os
 import re
-import resource
 import signal
 import socket
 import sqlite3
@@ -23,6 +22,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
+
+try:
+    import resource
+except ImportError:  # Windows: the other side then starts no worker
+    IS_SUPPORTED = False
+else:
+    IS_SUPPORTED = hasattr(os, "fork")
 
 HEADER = struct.Struct("!I")
 CHUNK = 1 << 16
@@ -48,11 +54,11 @@ AT_A_LIMIT = re.compile(
 
 
 class Database:
-    """One connection, with everything on it that keeps a query to reading, in bounds.
+    """A connection that allows only reading queries within limits.
 
     Args:
-        settings: `path`, `writable` (a throw-away copy, for the replica of the official procedure), `heap_bytes`,
-            and `limits`, pairs of an SQLite limit category and its value.
+        settings: The settings `path`, `writable` (only for temporary copies, which the official procedure needs),
+            `heap_bytes`, and `limits`, pairs of an SQLite limit category and its value.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -63,7 +69,7 @@ class Database:
         self.connection = self.connect()
 
     def connect(self) -> sqlite3.Connection:
-        """Open a connection; PRAGMAs come before the authorizer, which would refuse them."""
+        """Open a connection. PRAGMAs run before the authorizer is set, which would refuse them."""
         place = quote(self._settings["path"])
         if self._writable:
             connection = sqlite3.connect(f"file:{place}?mode=rw", uri=True)
@@ -95,11 +101,11 @@ class Database:
         return time.monotonic() > self._deadline
 
     def run(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
-        """Execute one statement and fetch what the caps allow.
+        """Execute one statement and fetch rows up to the limits.
 
         Returns:
-            status (`ok`, `error`, `timeout`, `limit`, `rejected`), message, column names, marshalled chunks of rows,
-            whether a cap cut them, seconds spent executing and fetching, whether some text was not UTF-8.
+            Status (`ok`, `error`, `timeout`, `limit`, `rejected`), message, column names, marshalled chunks of rows,
+            whether rows were cut, seconds for executing and fetching, and whether some text was not UTF-8.
         """
         self._deadline = time.monotonic() + limit_s
         _limit_cpu(limit_s)
@@ -138,7 +144,7 @@ class Database:
         return "error", message
 
     def run_fresh(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
-        """Execute on a new connection, as the official timing does; connecting is not timed."""
+        """Execute on a new connection, as the official timing does. Connecting is not timed."""
         kept, self.connection = self.connection, self.connect()
         try:
             return self.run(sql, limit_s, max_rows, max_bytes)
@@ -156,7 +162,7 @@ def _fetch(cursor: sqlite3.Cursor, max_rows: int, max_bytes: int) -> tuple[list[
     n_rows = n_bytes = 0
     n_next = FIRST_ROWS
     while True:
-        # One row more than the cap is asked for, to know whether there is one.
+        # One more row than the limit is fetched, to detect a cut.
         rows = cursor.fetchmany(min(n_next, max_rows + 1 - n_rows))
         if n_rows + len(rows) > max_rows:
             chunks.append(marshal.dumps(rows[:-1], 2))
@@ -179,7 +185,7 @@ def _limit_cpu(limit_s: float) -> None:
 
 
 def receive(channel: socket.socket, n: int) -> bytes:
-    """Read exactly n bytes; EOFError when the other side is gone."""
+    """Read exactly n bytes. Raises EOFError if the other side has ended."""
     parts = []
     while n:
         part = channel.recv(min(n, 1 << 20))
@@ -202,13 +208,13 @@ def read_message(channel: socket.socket) -> Any:
 
 
 def framed(message: Any) -> bytes:
-    """Return a message as it is sent."""
+    """Return the encoded form of a message."""
     body = marshal.dumps(message, 2)
     return HEADER.pack(len(body)) + body
 
 
 def confine(settings: Mapping[str, Any]) -> None:
-    """Set the walls of the process: address space, file size, open files, no core dump."""
+    """Set the limits of the process: address space, file size, open files, no core dump."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (settings["file_bytes"], settings["file_bytes"]))
     resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
@@ -218,7 +224,7 @@ def confine(settings: Mapping[str, Any]) -> None:
 
 
 def serve(channel: socket.socket, settings: Mapping[str, Any]) -> None:
-    """Answer requests until the other side is gone."""
+    """Answer requests until the other side ends."""
     confine(settings)
     try:
         database = Database(settings)
@@ -237,7 +243,7 @@ def serve(channel: socket.socket, settings: Mapping[str, Any]) -> None:
 
 
 def fork_worker(control: socket.socket, channel: socket.socket, settings: Mapping[str, Any]) -> int:
-    """Fork a worker on a channel; returns its process id, in the nursery only."""
+    """Fork a worker on a channel. Returns its process id; only the fork server returns from this function."""
     pid = os.fork()
     if pid:
         channel.close()
@@ -252,8 +258,8 @@ def fork_worker(control: socket.socket, channel: socket.socket, settings: Mappin
         os._exit(status)
 
 
-def nurse(control: socket.socket) -> None:
-    """Fork and kill workers as asked, until the other side is gone; then kill the rest."""
+def run_fork_server(control: socket.socket) -> None:
+    """Run the fork server: fork and kill workers on request until the other side ends. Then kill the rest."""
     gc.freeze()
     alive: set[int] = set()
     try:
@@ -276,10 +282,10 @@ def nurse(control: socket.socket) -> None:
 
 
 def _kill(pid: int) -> None:
-    # Nobody else reaps, so the id can't have been given to another process.
+    # Only this process reaps workers, so the id can't belong to another process.
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":
-    nurse(socket.socket(fileno=int(sys.argv[1])))
+    run_fork_server(socket.socket(fileno=int(sys.argv[1])))

@@ -1,1 +1,1 @@
-"""A Chromium for environments: DevTools for rendering, Selenium for shopping, and pictures as arrays."""
+"""Chromium for environments: DevTools for rendering, Selenium for shopping, and pictures as arrays."""

@@ -1,7 +1,7 @@
-"""A Chromium, and the DevTools protocol to it over two pipes.
+"""Starts Chromium and controls it with the DevTools protocol over two pipes.
 
-Pipes need no port that other processes could reach, and no package; and when this process dies, however it dies, the
-browser reads the end of its pipe and ends too.
+Pipes need no package, and no port that other processes could reach. If this process dies for any reason, the browser
+reads the end of its pipe and ends too.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -48,29 +49,44 @@ NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND"
 READ_BYTES = 1 << 16
 START_S = 30.0
 MAX_FOLDER = 40
-"""Characters of the temporary folder's path."""
-# The browser wants its pipes as 3 and 4. The shell that puts them there removes the profile's folder after the
-# browser's end, even when the parent is dead by then.
+"""Maximum length of the temporary folder's path."""
+# The browser expects its pipes as descriptors 3 and 4. The shell that sets them up removes the profile's folder
+# when the browser ends, even if the parent is already dead.
 LAUNCHER = 'exec 3<&0 4>&1 </dev/null >/dev/null; "$@"; rm -rf "$IAD_PROFILE"'
 
 Listener = Callable[[str, dict[str, Any]], None]
 
 
+def has_process_groups() -> bool:
+    """Return whether a browser can be ended here together with all its processes."""
+    return hasattr(os, "killpg")
+
+
+def is_root() -> bool:
+    """Return whether this process is the superuser's."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
 def find_chromium(chromium: str | None = None) -> str:
-    """Return the path of a Chromium.
+    """Return the path of the Chromium executable.
 
     Args:
-        chromium: Its path or name; by default `$IAD_CHROMIUM`, else the usual names on the path.
+        chromium: Path or name of the browser. Default: `$IAD_CHROMIUM`, else the usual names on the path.
 
     Raises:
-        BrowserNotFound: There is none; says what to install.
+        BrowserNotFound: There is no Chromium, or the system can't run one. The error text says what to do.
     """
-    asked = chromium or os.environ.get(CHROMIUM_VARIABLE)
-    for name in [asked] if asked else NAMES:
+    if not has_process_groups():
+        raise BrowserNotFound(
+            f"expected a system with process groups, such as Linux or macOS, to run a browser in, got {sys.platform}; "
+            "on Windows use WSL"
+        )
+    named = chromium or os.environ.get(CHROMIUM_VARIABLE)
+    for name in [named] if named else NAMES:
         found = shutil.which(name)
         if found:
             return found
-    where = f"at {asked!r}" if asked else f"on the path ({', '.join(NAMES)})"
+    where = f"at {named!r}" if named else f"on the path ({', '.join(NAMES)})"
     raise BrowserNotFound(
         f"expected a Chromium {where}, found none; install one (Debian and Ubuntu: apt-get install chromium "
         f"fonts-liberation) or name it with chromium= or {CHROMIUM_VARIABLE}"
@@ -78,19 +94,19 @@ def find_chromium(chromium: str | None = None) -> str:
 
 
 class Browser:
-    """One running Chromium. Commands may come from any thread.
+    """A running Chromium. Commands may be sent from any thread.
 
     Args:
-        executable: Its path.
-        flags: Added to `FLAGS`; by default the rule that resolves no host name.
-        start_s: Seconds within which it has to answer.
+        executable: Path of the browser.
+        flags: Command line flags in addition to `FLAGS`. By default no host name is resolved.
+        start_s: Time limit in seconds for the start.
 
     Attributes:
-        version: As the browser names itself.
+        version: Version reported by the browser.
     """
 
     def __init__(self, executable: str, *, flags: tuple[str, ...] = (NO_NETWORK,), start_s: float = START_S) -> None:
-        # Chromium makes a socket in it, and the path of a socket must be short.
+        # Chromium creates a socket in it, and the path of a socket must be short.
         folder = tempfile.gettempdir()
         self._profile = tempfile.mkdtemp(prefix="iad-chromium-", dir=folder if len(folder) <= MAX_FOLDER else "/tmp")
         self._pending: dict[int, tuple[str, Future[dict[str, Any]]]] = {}
@@ -106,17 +122,17 @@ class Browser:
             self.send("Browser.setDownloadBehavior", {"behavior": "deny"})
         except (PageTimeout, BrowserGone) as error:
             self._stderr.seek(0)
-            said = self._stderr.read()[-500:].decode(errors="replace").strip()
+            stderr = self._stderr.read()[-500:].decode(errors="replace").strip()
             self.close()
             raise BrowserGone(
-                f"expected {executable} to start, it did not ({error}): {said}; check that it runs in a terminal"
+                f"expected {executable} to start, it did not ({error}): {stderr}; check that it runs in a terminal"
             ) from error
 
     def _launch(self, executable: str, flags: tuple[str, ...]) -> None:
         to_read, self._to = os.pipe()
         self._from, to_write = os.pipe()
-        # Root can't use the sandbox; anybody else keeps it.
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        # Only root can't use the browser's sandbox.
+        sandbox = ["--no-sandbox"] if is_root() else []
         command = [executable, *FLAGS, *sandbox, *flags, f"--user-data-dir={self._profile}"]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
         self._process = subprocess.Popen(
@@ -132,12 +148,12 @@ class Browser:
 
     @property
     def alive(self) -> bool:
-        """Whether it still answers."""
+        """Whether the browser still answers."""
         return not self._gone
 
     @property
     def process_group(self) -> int:
-        """The process group that holds all its processes."""
+        """Id of the process group of the browser."""
         return self._process.pid
 
     def send(
@@ -146,9 +162,9 @@ class Browser:
         """Call a method and return its result.
 
         Raises:
-            PageTimeout: No answer in time.
-            ProtocolError: The browser refused.
-            BrowserGone: The browser, or the session's page, is no more.
+            PageTimeout: There was no answer in time.
+            ProtocolError: The browser refused the command.
+            BrowserGone: The browser or the session's page has ended.
         """
         answer = self.post(method, params, session=session)
         try:
@@ -159,7 +175,7 @@ class Browser:
     def post(
         self, method: str, params: Mapping[str, Any] | None = None, *, session: str = ""
     ) -> "Future[dict[str, Any]]":
-        """Call a method without waiting."""
+        """Call a method without waiting for the result."""
         answer: Future[dict[str, Any]] = Future()
         message: dict[str, Any] = {"method": method, "params": params or {}}
         if session:
@@ -180,14 +196,14 @@ class Browser:
         return answer
 
     def listen(self, session: str, listener: Listener | None) -> None:
-        """Call `listener` with each event of a session, on the reading thread: it must not wait. None ends it."""
+        """Call `listener` with each event of a session, on the reading thread. It must not wait. None removes it."""
         if listener is None:
             self._listeners.pop(session, None)
         else:
             self._listeners[session] = listener
 
     def abandon(self, session: str, reason: str) -> None:
-        """Fail what a dead page will never answer."""
+        """Fail all pending calls of a dead page."""
         with self._lock:
             lost = [number for number, (owner, _) in self._pending.items() if owner == session]
             answers = [self._pending.pop(number)[1] for number in lost]
@@ -196,7 +212,7 @@ class Browser:
                 answer.set_exception(BrowserGone(reason))
 
     def close(self) -> None:
-        """End all its processes and remove its profile; closing twice is harmless."""
+        """End all processes of the browser and remove its profile. Closing twice is harmless."""
         self._fail("the browser was closed")
         if self._process.poll() is None:
             with suppress(ProcessLookupError):

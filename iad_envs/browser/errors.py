@@ -1,7 +1,7 @@
-"""Errors of rendering. What a page does wrong is never one of them outside this package: it is a reason on the page.
+"""Errors of rendering. A fault of a page never leaves this package as an error: it becomes the page's `failure`.
 
 RenderError
-├── BrowserNotFound   no Chromium on this machine: says what to install
+├── BrowserNotFound   no Chromium on this machine; says what to install
 ├── BrowserGone       the browser or a page's process ended
 ├── PageTimeout       a page took too long
 └── ProtocolError     the browser refused a command
@@ -9,7 +9,7 @@ RenderError
 
 
 class RenderError(RuntimeError):
-    """Rendering failed for a reason that is not the page's."""
+    """Rendering failed for a reason other than the page."""
 
 
 class BrowserNotFound(RenderError, FileNotFoundError):
@@ -17,7 +17,7 @@ class BrowserNotFound(RenderError, FileNotFoundError):
 
 
 class BrowserGone(RenderError):
-    """The browser, or the process of a page, ended."""
+    """The browser or the process of a page has ended."""
 
 
 class PageTimeout(RenderError):

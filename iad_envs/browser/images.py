@@ -1,4 +1,4 @@
-"""Pictures as arrays: read, fit into a frame, and put side by side. Needs OpenCV, of the extra `sketch2code`."""
+"""Reads and combines pictures as arrays. Needs OpenCV from the extra `sketch2code`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from iad_envs.errors import DataNotFound
 
 Image = NDArray[np.uint8]
-"""Height, width, and red, green, blue."""
+"""Picture as an array (height, width, 3) with red, green and blue."""
 WHITE = 255
 
 
 def opencv() -> Any:
-    """Return OpenCV, which is imported only when a picture is needed.
+    """Import and return OpenCV.
 
     Raises:
-        ModuleNotFoundError: It is not installed; says how to.
+        ModuleNotFoundError: OpenCV is not installed. The error text says how to install it.
     """
     try:
         import cv2
@@ -29,26 +29,28 @@ def opencv() -> Any:
 
 
 def decoded(data: bytes, name: str) -> Image:
-    """Return the picture in a file's bytes.
+    """Decode a picture from the bytes of a file.
 
     Raises:
-        DataNotFound: It is no picture.
+        DataNotFound: The file is not a picture.
     """
     cv2 = opencv()
     found = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR) if data else None
     if found is None:
-        raise DataNotFound(f"expected {name} to be a picture, got {len(data)} bytes that are none; get the file again")
+        raise DataNotFound(
+            f"expected {name} to be a picture, got {len(data)} bytes of another format; get the file again"
+        )
     return np.asarray(cv2.cvtColor(found, cv2.COLOR_BGR2RGB), dtype=np.uint8)
 
 
 def encoded(image: Image) -> bytes:
-    """Return a picture as PNG."""
+    """Encode a picture as PNG."""
     cv2 = opencv()
     return bytes(cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes())
 
 
 def letterboxed(image: Image, size: tuple[int, int]) -> tuple[Image, tuple[int, int]]:
-    """Return a picture scaled into a white frame of `size` (height, width), at its top left, and its size there."""
+    """Scale a picture into the top left of a white frame of `size` (height, width), and return its new size too."""
     cv2 = opencv()
     height, width = image.shape[:2]
     scale = min(size[0] / height, size[1] / width)
@@ -60,7 +62,7 @@ def letterboxed(image: Image, size: tuple[int, int]) -> tuple[Image, tuple[int, 
 
 
 def side_by_side(images: Sequence[Image], *, gap: int = 8) -> Image:
-    """Return pictures of equal height in a row, with a gap between them."""
+    """Join pictures of equal height in a row, with a gap between them."""
     between = np.full((images[0].shape[0], gap, 3), 128, dtype=np.uint8)
     parts = [part for image in images for part in (image, between)][:-1]
     return np.concatenate(parts, axis=1)

@@ -1,7 +1,7 @@
-"""Runs a driver and its browser in a process group of their own, for as long as its standard input stays open.
+"""Runs a driver and its browser in their own process group while its standard input is open.
 
-Started by `iad_envs.browser.selenium` as a program, with the profile folder and the command of the driver. When the
-process that holds the other end of its input dies, for whatever reason, it ends the group and removes the folder.
+`iad_envs.browser.selenium` starts this program with the profile's folder and the driver's command. When the process at
+the other end of its input dies, for whatever reason, this program ends the group and removes the folder.
 """
 
 import os
@@ -17,7 +17,7 @@ REMOVED_WITHIN_S = 5.0
 
 
 def main(profile: str, *command: str) -> None:
-    """Run a command, say on standard output which process group it is and when it ended by itself."""
+    """Run a command. Print its process group on standard output, and later that it ended by itself."""
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -27,7 +27,7 @@ def main(profile: str, *command: str) -> None:
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     until = time.monotonic() + REMOVED_WITHIN_S
-    while os.path.exists(profile) and time.monotonic() < until:  # noqa: PTH110 (a program that starts fast)
+    while os.path.exists(profile) and time.monotonic() < until:  # noqa: PTH110 (this program must start fast)
         shutil.rmtree(profile, ignore_errors=True)
         time.sleep(0.01)
 

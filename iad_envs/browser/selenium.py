@@ -1,7 +1,7 @@
-"""A Chromium that Selenium drives: started in a process group of its own, with nothing left when it is closed.
+"""Starts a Chromium driven by Selenium in its own process group, and cleans up completely.
 
-Selenium talks to chromedriver, which talks to the browser by pipes. `process_holder` holds the group, and ends it when
-this process does, however it ends. Nothing is downloaded: both programs have to be on this machine.
+Selenium talks to chromedriver, which talks to the browser through pipes. `process_holder` owns the process group and
+ends it when this process ends, for whatever reason. Nothing is downloaded: both programs must be installed.
 """
 
 import os
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from iad_envs.browser.devtools import FLAGS, MAX_FOLDER, find_chromium
+from iad_envs.browser.devtools import FLAGS, MAX_FOLDER, find_chromium, is_root
 from iad_envs.browser.errors import BrowserGone, BrowserNotFound
 
 CHROMEDRIVER_VARIABLE = "IAD_CHROMEDRIVER"
@@ -23,7 +23,7 @@ END_S = 10.0
 ANSWER_S = 60
 PAGE_S = 30
 POLL_S = 0.005
-# No name is resolved but this machine's, no proxy is asked, and nothing looks different under a pointer.
+# Only this machine's name is resolved, no proxy is used, and nothing looks different under a pointer.
 MORE_FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--no-proxy-server",
@@ -36,29 +36,29 @@ _ENDED = b"ended with status"
 
 
 def find_chromedriver(chromedriver: str | None = None) -> str:
-    """Return the path of a chromedriver.
+    """Return the path of the chromedriver executable.
 
     Args:
-        chromedriver: Its path or name; by default `$IAD_CHROMEDRIVER`, else `chromedriver` on the path.
+        chromedriver: Path or name of the driver. Default: `$IAD_CHROMEDRIVER`, else `chromedriver` on the path.
 
     Raises:
-        BrowserNotFound: There is none; says what to install.
+        BrowserNotFound: There is no chromedriver. The error text says what to install.
     """
-    asked = chromedriver or os.environ.get(CHROMEDRIVER_VARIABLE) or "chromedriver"
-    found = shutil.which(asked)
+    named = chromedriver or os.environ.get(CHROMEDRIVER_VARIABLE) or "chromedriver"
+    found = shutil.which(named)
     if found is None:
         raise BrowserNotFound(
-            f"expected a chromedriver at {asked!r}, found none; install the one of your Chromium (Debian and Ubuntu: "
+            f"expected a chromedriver at {named!r}, found none; install the one of your Chromium (Debian and Ubuntu: "
             f"apt-get install chromium-driver) or name it with chromedriver= or {CHROMEDRIVER_VARIABLE}"
         )
     return found
 
 
 def require_selenium() -> None:
-    """Refuse to go on without Selenium.
+    """Check that Selenium is installed.
 
     Raises:
-        ModuleNotFoundError: It is not installed; says how to.
+        ModuleNotFoundError: Selenium is not installed. The error text says how to install it.
     """
     try:
         import selenium  # noqa: F401
@@ -69,19 +69,19 @@ def require_selenium() -> None:
 
 
 class SeleniumBrowser:
-    """One running Chromium with one window.
+    """A running Chromium with one window.
 
     Args:
-        chromium: Path or name of the browser; see `find_chromium`.
-        chromedriver: Path or name of its driver; see `find_chromedriver`.
-        size: Of the page in pixels: width, height.
+        chromium: Path or name of the browser. See `find_chromium`.
+        chromedriver: Path or name of the driver. See `find_chromedriver`.
+        size: Width and height of the page in pixels.
 
     Attributes:
         driver: Selenium's WebDriver.
 
     Raises:
-        BrowserNotFound: One of the programs is not on this machine.
-        BrowserGone: They did not start.
+        BrowserNotFound: One of the programs is not installed.
+        BrowserGone: The programs did not start.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SeleniumBrowser:
     ) -> None:
         require_selenium()
         executable, driver = find_chromium(chromium), find_chromedriver(chromedriver)
-        # Chromium makes a socket in it, and the path of a socket must be short.
+        # Chromium creates a socket in it, and the path of a socket must be short.
         folder = tempfile.gettempdir()
         self.profile = tempfile.mkdtemp(prefix="iad-browser-", dir=folder if len(folder) <= MAX_FOLDER else "/tmp")
         self._owner = os.getpid()
@@ -117,14 +117,14 @@ class SeleniumBrowser:
 
     @property
     def process_group(self) -> int:
-        """The process group that holds the browser and its driver; 0 before there is one."""
-        found = _GROUP.search(self._said())
+        """Id of the process group of browser and driver, 0 before the start."""
+        found = _GROUP.search(self._output())
         return int(found[1]) if found else 0
 
     def close(self) -> None:
-        """End all its processes and remove its profile; closing twice is harmless."""
+        """End all processes of the browser and remove its profile. Closing twice is harmless."""
         if os.getpid() != self._owner:
-            return  # a forked copy: the parent's browser is not ours to end
+            return  # a forked copy must not end its parent's browser
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -136,20 +136,20 @@ class SeleniumBrowser:
             self.driver.command_executor.close()
 
     def _port(self) -> int:
-        """Wait for chromedriver to name the port that it found free."""
+        """Wait until chromedriver reports its port."""
         until = time.monotonic() + START_S
         while time.monotonic() < until:
-            said = self._said()
-            started = _STARTED.search(said)
+            output = self._output()
+            started = _STARTED.search(output)
             if started:
                 return int(started[1])
-            if _ENDED in said or self._process.poll() is not None:
+            if _ENDED in output or self._process.poll() is not None:
                 break
             time.sleep(POLL_S)
-        given = self._said()[-300:].decode(errors="replace").strip()
+        given = self._output()[-300:].decode(errors="replace").strip()
         raise BrowserGone(f"expected chromedriver to start, it did not: {given}; check that it runs in a terminal")
 
-    def _said(self) -> bytes:
+    def _output(self) -> bytes:
         try:
             return self._log.read_bytes()
         except FileNotFoundError:
@@ -164,16 +164,16 @@ def _driver(server: str, executable: str, profile: str, size: tuple[int, int]) -
 
     options = Options()
     options.binary_location = executable
-    # Root can't use the sandbox; anybody else keeps it.
-    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    # Only root can't use the browser's sandbox.
+    sandbox = ("--no-sandbox",) if is_root() else ()
     for flag in (*FLAGS, *MORE_FLAGS, *sandbox, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     width, height = size
-    # A window has a smallest width; what is emulated has none, and is exactly as large as asked for.
+    # A window has a minimum width. An emulated screen has none and gets exactly the requested size.
     metrics = {"width": width, "height": height, "pixelRatio": 1, "mobile": False, "touch": False}
     options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
     options.set_capability("timeouts", {"pageLoad": 1000 * PAGE_S, "script": 1000 * PAGE_S})
-    # A browser that dies at once is waited for by chromedriver, not by us.
+    # chromedriver, not this process, waits for a browser that dies at once.
     config = ClientConfig(server, timeout=int(START_S))
     connection = ChromiumRemoteConnection(server, "goog", "chrome", ignore_proxy=True, client_config=config)
     driver = Remote(command_executor=connection, options=options)

@@ -1,7 +1,7 @@
-"""What environments need beside Python packages of the base install: one file a part, each with a look that tries it.
+"""System requirements of environments, in addition to the base install. Each file defines one, with a check.
 
-An environment's class names its parts: `NEEDS` for those that it can't do without, `OPTIONS` for those that only some
-of its arguments ask for. `iad doctor` shows whatever they name, so a new part is an object in a file of its own.
+An environment's class lists its requirements: `NEEDS` are mandatory, `OPTIONS` are needed only for some arguments.
+`iad doctor` checks all of them, so a new requirement is just an object in a new file.
 """
 
 import subprocess
@@ -10,42 +10,42 @@ from typing import NamedTuple
 
 
 class Missing(Exception):
-    """A part is not there, or not as it has to be.
+    """A requirement is missing or unusable.
 
     Args:
-        install: What gives it. The keys are package managers (`apt-get`, `dnf`, `pacman`, `zypper`, `brew`,
-            `brew --cask`), or the id of a Linux distribution (`ubuntu`) where it names packages in its own way; the
-            packages of this machine's are taken. Beside those: `extra`, extras of this project; `package`, other
-            packages for pip; `root`, a command for the superuser; `command`, any other.
-        said: What is wrong, in a few words; nothing where it just isn't there.
+        install: How to install it. Keys are package managers (`apt-get`, `dnf`, `pacman`, `zypper`, `brew`,
+            `brew --cask`) or the id of a Linux distribution (`ubuntu`) with other package names. The entry for this
+            machine is used. Further keys: `extra` for extras of this project, `package` for other pip packages, `root`
+            for a command to run as root, `command` for any other command.
+        reason: Short description of the problem. Empty if the requirement is just not installed.
     """
 
-    def __init__(self, install: Mapping[str, str], said: str = "") -> None:
-        super().__init__(said)
+    def __init__(self, install: Mapping[str, str], reason: str = "") -> None:
+        super().__init__(reason)
         self.install = install
 
 
 class Requirement(NamedTuple):
-    """Something that an environment needs.
+    """A system requirement of an environment.
 
     Attributes:
-        name: In a few letters.
-        look: Tries it within some seconds, the way environments use it, and returns what was found, in a few words;
-            raises `Missing`, `TimeoutError`, or any other error for one that is there and does not work.
-        use: What an optional one is for.
+        name: Short name.
+        check: Tries the requirement in the way environments use it, with a time limit in seconds. Returns a short
+            description. Raises `Missing`, `TimeoutError`, or another error if it is installed but does not work.
+        use: Purpose of an optional requirement.
     """
 
     name: str
-    look: Callable[[float], str]
+    check: Callable[[float], str]
     use: str = ""
 
 
 def first_line(command: Sequence[str], limit_s: float) -> str:
-    """Return the first line that a program prints.
+    """Run a program and return its first line of output.
 
     Raises:
-        TimeoutError: It does not run to its end in time.
-        RuntimeError: It can't be run, or fails.
+        TimeoutError: The program does not end in time.
+        RuntimeError: The program can't be run, or fails.
     """
     try:
         done = subprocess.run(

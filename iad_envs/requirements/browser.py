@@ -1,4 +1,4 @@
-"""The browser that pages are rendered in, and OpenCV, which reads its pictures."""
+"""Checks the browser that renders pages, and OpenCV, which reads its pictures."""
 
 import os
 import shutil
@@ -17,18 +17,20 @@ CHROMIUM = {
 
 
 def _browser(limit_s: float) -> str:
-    from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+    from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium, has_process_groups
     from iad_envs.browser.errors import BrowserGone, BrowserNotFound, PageTimeout
 
+    if not has_process_groups():
+        raise Missing({}, "needs Linux or macOS; on Windows use WSL")
     try:
         executable = find_chromium()
     except BrowserNotFound as error:
-        asked = os.environ.get(CHROMIUM_VARIABLE)
-        if not asked:
+        named = os.environ.get(CHROMIUM_VARIABLE)
+        if not named:
             raise Missing(CHROMIUM) from error
         rest = {} if any(map(shutil.which, NAMES)) else CHROMIUM
         raise Missing(
-            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={asked} is no program"
+            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={named} is not a program"
         ) from error
     began = time.monotonic()
     try:

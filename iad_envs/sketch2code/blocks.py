@@ -1,7 +1,7 @@
-"""The text blocks of a page, by the published trick: every text in a colour of its own, twice.
+"""Finds the text blocks of a page by the published method: rendering it twice with a distinct colour per text.
 
-The page is shown with a distinct colour for each element with text, and again with all of them shifted. Pixels whose
-colour shifts alike are text, and say whose.
+The page is rendered with a distinct colour for each element with text, and again with all these colours shifted.
+Pixels whose colour shifts in the same way are text, and the colour identifies the element.
 """
 
 import re
@@ -21,12 +21,12 @@ COLOUR = files(__package__).joinpath("colour.js").read_text(encoding="utf-8")
 SHIFT = 50
 SHIFT_TOLERANCE = 8
 FIRST, STEP, LEVELS, COLOUR_TOLERANCE = 10, 16, 16, 4
-"""The colours: sixteen levels of red, green and blue, and how far a pixel may be from one."""
+"""Colour levels (first level, step, number) of red, green and blue, and the tolerance of a pixel's colour."""
 _STARTS_AS_PAGE = re.compile(r"<html[^>]*>", re.IGNORECASE)
 
 
 class TextBlock(NamedTuple):
-    """A text: its words in lower case, where it is as shares of the page, and its mean colour (0-255)."""
+    """A text block: its words in lower case, its box as shares of the page, and its mean colour (0-255)."""
 
     text: str
     box: Box
@@ -34,14 +34,14 @@ class TextBlock(NamedTuple):
 
 
 class Colours(NamedTuple):
-    """What the page's script says: the texts, and which colour each has; -1 for none of ours."""
+    """Result of the page's script: the texts and the number of each text's colour, -1 for another colour."""
 
     texts: list[str]
     numbers: list[int]
 
 
 def text_blocks(renderer: Renderer, html: str) -> tuple[RenderedPage, tuple[TextBlock, ...], Image | None]:
-    """Return a page, its text blocks in order, and its picture (None where it could not be rendered)."""
+    """Return a page, its text blocks in order, and its picture (None if it could not be rendered)."""
     page, seen = renderer.run(html, _shots)
     if seen is None:
         return page, (), None
@@ -52,15 +52,15 @@ def text_blocks(renderer: Renderer, html: str) -> tuple[RenderedPage, tuple[Text
 
 
 def rewritten(html: str) -> str:
-    """Return a candidate as it is before its blocks are looked at: in html, body and p, if it doesn't start as a page.
+    """Wrap a candidate in html, body and p, if it does not start with an html tag, as the published code does.
 
-    So a page that begins with its doctype is wrapped, and rendered in quirks mode.
+    A page that begins with a doctype is thus wrapped too, and is rendered in quirks mode.
     """
     return html if _STARTS_AS_PAGE.match(html) else f"<html><body><p>{html}</p></body></html>"
 
 
 def blocks_of(colours: Colours, plain: Image, first: Image, second: Image) -> list[TextBlock]:
-    """Return the blocks, given the page's pictures: as it is, coloured, and with the colours shifted."""
+    """Return the blocks, given three pictures of the page: plain, coloured, and with shifted colours."""
     shifted = (first.astype(np.int16) + SHIFT) % 256
     is_text = (np.abs(shifted - second) <= SHIFT_TOLERANCE).all(axis=2)
     ys, xs = np.nonzero(is_text)

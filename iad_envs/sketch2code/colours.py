@@ -1,4 +1,4 @@
-"""How different two colours look: CIEDE2000 (Sharma, Wu and Dalal, 2005) between sRGB colours, under D65."""
+"""Perceptual colour difference: CIEDE2000 (Sharma, Wu and Dalal, 2005) between sRGB colours, under D65."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ WHITE_XYZ = np.array([0.95047, 1.0, 1.08883])
 
 
 def colour_difference(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return the CIEDE2000 difference of two colours given as red, green, blue of 0-255."""
+    """Return the CIEDE2000 difference of two colours, given as red, green and blue from 0 to 255."""
     l1, a1, b1 = _lab(one)
     l2, a2, b2 = _lab(other)
     chroma = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2

@@ -1,6 +1,7 @@
 """`IAD/Sketch2Code-v0`: from a hand-drawn sketch to a web page."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -22,67 +23,67 @@ from iad_envs.sketch2code.shared_renderer import RendererLease
 from iad_envs.sketch2code.simulated_user import COMPLETE, User, UserTurn, sees_reference
 from iad_envs.sketch2code.sketcher import draw_sketch
 from iad_envs.sketch2code.state import Sketch, SketchState, page_data
-from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, instruction, load_assets, load_tasks
+from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, load_assets, load_tasks
 from iad_envs.sketch2code.visual import VISUAL_PARTS, visual_score
 from iad_envs.spaces import UnicodeText
 
 MAX_CHARS = 1 << 23
 EXAMPLE = "<!DOCTYPE html><html><body></body></html>"
 SHOWN_CHARS = 40_000
-"""Of the current page, in the text of an observation."""
+"""Maximum number of characters of the current page in the text of an observation."""
 SHOWN_QUESTION_CHARS = 2_000
 FRAME = (720, 540)
-"""Of each of the pictures that `render` puts side by side: height, width."""
+"""Height and width of each picture that `render` puts side by side."""
 THUMBNAIL = (320, 240)
-"""Of the pictures that a run keeps of candidates: height, width."""
+"""Height and width of the pictures of candidates in a run folder."""
 NO_PARTS: Mapping[str, float] = dict.fromkeys(("layout", "text_iou", "text_weight", "image_iou", "image_weight"), 0.0)
 
 
 class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
-    """An agent sees a hand-drawn sketch of a web page and answers with the page.
+    """The agent sees a hand-drawn sketch of a web page and answers with HTML.
 
     ## Description
-    Sketch2Code (Li et al., 2024), with its layout score: the page is rendered, and the boxes of its components are
-    compared with those of the page that was sketched. See docs/sketch2code.md for every difference.
+    Sketch2Code (Li et al., 2024) with its layout score. The page is rendered, and the boxes of its components are
+    compared with those of the reference page. docs/sketch2code.md lists all differences.
 
     ## Action Space
-    Text: HTML, with or without a fence; in the setting `question` also `ask[question]`. A text without a tag is
-    answered in words, and counts as a step.
+    Text. HTML, with or without a code fence. In the setting `question` also `ask[question]`. A text without a tag
+    counts as a step, and the observation says why it is invalid.
 
     ## Observation Space
-    Dict: `sketch`, an image (height, width, 3; uint8) with the sketch scaled into its top left; `text`, what to do, the
-    page's title, all its texts where `texts=True`, the conversation and the current page.
+    Dict. `sketch` is an image (height, width, 3; uint8) with the sketch scaled into its top left. `text` contains the
+    instruction, the page's title, its texts if `texts=True`, the conversation and the current page.
 
     ## Rewards
     0 until the end, then the layout score of the current page, 0-1. Success is a layout score of `success_at` or more.
 
     ## Starting State
-    The sketch, and no page.
+    The sketch and no page.
 
     ## Episode End
-    `direct`: terminated by the first page. `feedback`: terminated when the user is content. Truncated after `max_steps`
-    actions.
+    `direct`: terminated by the first page. `feedback`: terminated when the user is satisfied. Truncated after
+    `max_steps` actions.
 
     ## Information
-    Every key is in docs/sketch2code.md. `page` is the current page as data: `html`, `boxes` by type as shares of the
-    page, `width`, `height`, `title`, `engine`, and `failure`, why it could not be rendered. Gold: `progress` (the best
-    layout score so far), `success`, `reward_parts`.
+    docs/sketch2code.md lists all keys. `page` is the current page as data: `html`, `boxes` by type as shares of the
+    page, `width`, `height`, `title`, `engine`, and `failure`, the reason why it could not be rendered. Gold keys:
+    `progress` (the best layout score so far), `success`, `reward_parts`.
 
     ## Arguments
-        data_dir: Folder in the official layout; default `$IAD_DATA/sketch2code`, else the bundled.
-        split: Of `tasks.jsonl`; `test` where the data have none; None for all.
-        setting: `direct`, `feedback` or `question`.
-        user: Answers in the other two settings: a function from `UserTurn` to a sentence.
+        data_dir: Folder in the official layout. Default: `$IAD_DATA/sketch2code`, else the bundled data.
+        split: Split of `tasks.jsonl`. Without this file all tasks are in `test`. None means all splits.
+        setting: Interaction: `direct`, `feedback` or `question`.
+        user: Simulated user for `feedback` and `question`: a function from `UserTurn` to a sentence.
         max_steps: Actions per episode.
-        texts: List all texts of the page, as the text-augmented setting does.
-        success_at: The layout score that counts as success.
-        image_size: Of the observed sketch: height, width.
-        as_published: Keep the name of a fence's language as the first line of the page.
-        scripts: Let pages run scripts, as the published scorer does.
-        visual: Also score the four visual metrics of Design2Code: three more renderings a page.
-        chromium: Path or name of the browser; default `$IAD_CHROMIUM`, else the usual names.
-        n_tabs: Pages rendered side by side by all environments with the same options.
-        render_mode: `rgb_array` (sketch, current page and reference side by side), `ansi`, or None.
+        texts: Whether observations list all texts of the page, as in the text-augmented setting.
+        success_at: Lowest layout score that counts as success.
+        image_size: Height and width of the observed sketch.
+        as_published: Whether the name of a fence's language stays as the first line of the page.
+        scripts: Whether pages may run scripts, as in the published scorer.
+        visual: Whether to compute four visual metrics of Design2Code too. They need three more renderings per page.
+        chromium: Path or name of the browser. Default: `$IAD_CHROMIUM`, else the usual names.
+        n_tabs: Number of pages rendered in parallel by all environments with the same options.
+        render_mode: `rgb_array` (sketch, current page and reference side by side), `ansi` or None.
 
     ## Version History
     * v0: First version.
@@ -110,7 +111,6 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         n_tabs: int = 2,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         if setting not in ASK:
             raise UnknownTask("setting", setting, ASK)
         if (user is None) != (setting == "direct"):
@@ -119,12 +119,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
                 f"{setting!r}; pass user=, such as iad_envs.sketch2code.simulated_user.PointingUser()"
             )
         self._folder = data_folder("sketch2code", data_dir).resolve()
-        self._tasks = load_tasks(self._folder)
-        splits = sorted({task.split for task in self._tasks.values()})
-        if split not in (*splits, None):
-            raise UnknownTask("split", split, [*splits, None])
-        self.split = split
-        self._task_ids = [name for name, task in self._tasks.items() if split in (None, task.split)]
+        records = load_tasks(self._folder)
+        tasks = {task_id: task._replace(setting=setting) for task_id, task in records.items()}
+        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self.setting = setting
         self.success_at = success_at
         self._user = user
@@ -142,45 +139,36 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         )
 
     @property
-    def task_ids(self) -> Sequence[str]:
-        """The ids of the split's sketches."""
-        return self._task_ids
-
-    @property
     def data(self) -> DataVersion:
-        """Which data this environment runs on."""
+        """Version of the data this environment runs on."""
         return data_version(self._folder, ("*.html", "*.png", "webpages/*.html", "sketches/*.png", "tasks.jsonl"))
 
     @property
     def renderer(self) -> Renderer:
-        """Where pages are rendered; shared with the other environments of this process."""
+        """The renderer, shared with the other environments of this process."""
         if self._lease is None:
             self._lease = self._new_lease()
         return self._lease.renderer
 
-    def difficulty(self, task_id: str) -> str:
-        """Return `easy`, `hard`, or "" where the data does not say."""
-        return self._task(task_id).difficulty
-
     def screenshot(self, html: str) -> Image | None:
-        """Return a picture of any page; None for one that can't be rendered."""
+        """Return a picture of any page, or None if it can't be rendered."""
         shot = self.renderer.screenshot(html)
         return None if shot is None else decoded(shot, "the screenshot")
 
     def thumbnail(self, token: Snapshot) -> bytes | None:
-        """Return a small PNG of a state's page, for a run's records; None where there is no page that renders."""
+        """Return a small PNG of a state's page for the run folder, or None if there is no rendered page."""
         html = token.state.html
         shot = self.screenshot(html) if html else None
         return None if shot is None else encoded(letterboxed(shot, THUMBNAIL)[0])
 
     def close(self) -> None:
-        """Give the browser back; it ends with the last environment of this process."""
+        """Release the browser. It ends with the last environment of this process."""
         if self._lease is not None:
             self._lease.close()
             self._lease = None
 
     def render(self) -> Any:
-        """Return sketch, current page and reference side by side in the mode `"rgb_array"`; text in `"ansi"`."""
+        """Return sketch, current page and reference side by side in mode `"rgb_array"`, or text in mode `"ansi"`."""
         if self.render_mode != "rgb_array":
             return super().render()
         state: SketchState = self._required().state
@@ -190,25 +178,13 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         return side_by_side([letterboxed(image, FRAME)[0] for image in images])
 
     def action_key(self, action: str) -> str:
-        """Return the page itself, out of its fence, or the question."""
+        """Return the page without its code fence, or the question."""
         answer = read_answer(action, as_published=self._as_published)
         return f"ask[{answer.question}]" if answer.question else answer.html or action.strip()
 
-    def irreversible(self, action: str) -> bool:
-        """Say whether the action hands the page in: any page does, where no user comments on it."""
-        return self.setting == "direct" and bool(read_answer(action, as_published=self._as_published).html)
-
-    def _task(self, task_id: str) -> SketchTask:
-        try:
-            return self._tasks[task_id]
-        except (KeyError, TypeError):
-            raise UnknownTask("task_id", task_id, self._task_ids) from None
-
-    def _task_id(self, task: SketchTask) -> str:
-        return task.task_id
-
-    def _instruction(self, task: SketchTask) -> str:
-        return instruction(task, self.setting)
+    def terminal(self, action: str) -> bool:
+        """Say whether the action may be the last: a page that is handed in, or that may content the user."""
+        return self.setting != "question" and bool(read_answer(action, as_published=self._as_published).html)
 
     def _start(self, task: SketchTask) -> SketchState:
         return SketchState(task)
@@ -218,8 +194,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         if answer.question:
             if self.setting != "question":
                 return Transition(state, f"expected HTML, got a question, which setting={self.setting} has not", False)
-            asked = f"You asked: {answer.question[:SHOWN_QUESTION_CHARS]}"
-            return Transition(state._replace(said=(*state.said, asked)), "", False)
+            question = f"You asked: {answer.question[:SHOWN_QUESTION_CHARS]}"
+            return Transition(state._replace(conversation=(*state.conversation, question)), "", False)
         if not answer.html:
             got = "nothing" if not action.strip() else f"a text of {len(action)} characters without a tag"
             return Transition(state, f"expected an HTML page, got {got}; answer with the whole page", False)
@@ -227,15 +203,15 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         return Transition(state._replace(html=answer.html, page=self.renderer.page(answer.html), done=done), "", done)
 
     def _committed(self, after: Snapshot) -> Snapshot:
-        """Ask the user, whom no simulation may ask."""
+        """Get the user's reply. Simulations never get one."""
         state: SketchState = after.state
         before: SketchState = after.state if after.parent is None else after.parent.state
-        asked = len(state.said) > len(before.said)
-        if self._user is None or after.complaint or (not asked and self.setting != "feedback"):
+        has_question = len(state.conversation) > len(before.conversation)
+        if self._user is None or after.complaint or (not has_question and self.setting != "feedback"):
             return after
         seen = sees_reference(self._user)
         turn = UserTurn(
-            question=state.said[-1].removeprefix("You asked: ") if asked else "",
+            question=state.conversation[-1].removeprefix("You asked: ") if has_question else "",
             sketch=self._sketch(state.task).frame,
             html=state.html,
             page=state.page,
@@ -244,29 +220,25 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
             reference=self.renderer.page(state.task.html) if seen else None,
         )
         words = " ".join(self._user(turn).split())
-        content = not asked and COMPLETE.lower() in words.lower()
-        return Snapshot(
-            after.task,
-            state._replace(said=(*state.said, f"The user said: {words}"), done=content),
-            after.step,
-            after.complaint,
-            "done" if content else after.stop_reason,
-            content or after.terminated,
-            after.parent,
-            after.rng_state,
+        content = not has_question and COMPLETE.lower() in words.lower()
+        return replace(
+            after,
+            state=state._replace(conversation=(*state.conversation, f"The user said: {words}"), done=content),
+            stop_reason="done" if content else after.stop_reason,
+            terminated=content or after.terminated,
         )
 
     def _arrive(self, now: Snapshot) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Give whoever steps a sketch of his own; simulations share one, as many are remembered."""
+        """Give the caller of `step` a copy of the sketch. Simulations share one, because many are cached."""
         observation, info = super()._arrive(now)
         return {**observation, "sketch": observation["sketch"].copy()}, info
 
     def _view(self, state: SketchState, complaint: str) -> View:
         page = state.page
-        parts = [self._instruction(state.task)]
+        parts = [state.task.instruction]
         if self._texts:
             parts.append("The page's texts:\n" + "\n".join(f"- {text}" for text in texts_of(state.task.html)))
-        parts += state.said
+        parts += state.conversation
         if state.html:
             parts.append(f"Your page:\n{state.html[:SHOWN_CHARS]}")
         if page is not None and page.failure:
@@ -309,7 +281,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
     def _result_key(self, state: SketchState, view: View) -> Hashable:
         page = state.page
         looks = page and (page.failure, page.width, page.height, sorted(page.boxes.items()))
-        return (blake2b(repr(looks).encode(), digest_size=16).hexdigest(), state.said)
+        return (blake2b(repr(looks).encode(), digest_size=16).hexdigest(), state.conversation)
 
     def _sketch(self, task: SketchTask) -> Sketch:
         known = self._sketches.get(task.task_id)
@@ -323,5 +295,5 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
             image = draw_sketch(page.boxes, (page.width, page.height), seed=seed)
         frame, size = letterboxed(image, self._image_size)
         frame.flags.writeable = False
-        self._sketches = {task.task_id: Sketch(frame, size)}  # of one task at a time, as an episode needs
+        self._sketches = {task.task_id: Sketch(frame, size)}  # for one task at a time, as an episode needs
         return self._sketches[task.task_id]

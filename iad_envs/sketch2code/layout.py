@@ -1,7 +1,7 @@
-"""Boxes -> the layout score of Sketch2Code, with no browser: a pure function of two pages' boxes.
+"""The layout score of Sketch2Code, a pure function of two pages' boxes. It needs no browser.
 
-Per type of component the score is the area that both pages cover over the area that either covers; the types are
-weighted by the latter. So nothing but area counts: an extra component costs as much as it is large.
+The score of a component type is its IoU: the area covered by both pages over the area covered by either page. The types
+are weighted by the latter. Only area counts: the cost of an extra component is proportional to its size.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 KINDS = ("video", "image", "text_block", "form_table", "button", "nav_bar", "divider")
-"""The types of component; an element may be of several, and each is scored by itself."""
+"""Types of components. An element may have several types. Each type is scored separately."""
 CENTRE_TOLERANCE_PX = 8.0
 GAP_TOLERANCE_PX = 4.0
 ROWS_AT_ONCE = 512
 
 
 class Box(NamedTuple):
-    """A rectangle: left, top, width, height, in pixels or as shares of the page."""
+    """A rectangle: left, top, width and height, in pixels or as shares of the page."""
 
     x: float
     y: float
@@ -27,22 +27,22 @@ class Box(NamedTuple):
 
 
 Boxes = Mapping[str, Sequence[Box]]
-"""Boxes by type of component; a type that is missing has none."""
+"""Boxes by type of component. A missing type has no boxes."""
 
 
 class KindScore(NamedTuple):
-    """One type of component: its IoU (0 where neither page has it) and its weight, the share of all covered area."""
+    """Score of a component type: its IoU (0 if neither page has it) and its weight, the share of all covered area."""
 
     iou: float
     weight: float
 
 
 class LayoutScore(NamedTuple):
-    """How alike two pages are laid out, 0-1 (the papers print it times 100).
+    """Layout similarity of two pages, 0-1 (papers report it times 100).
 
     Attributes:
-        layout: The score; 0 where neither page has a component (the published scorer divides by zero).
-        kinds: The score of each type.
+        layout: The score. 0 if neither page has a component (the published scorer divides by zero).
+        kinds: Score of each type.
     """
 
     layout: float
@@ -50,17 +50,17 @@ class LayoutScore(NamedTuple):
 
     @property
     def text_iou(self) -> float:
-        """The papers' text IoU: 0 where neither page has text, so look at the weight before averaging."""
+        """The papers' text IoU. 0 if neither page has text, so check the weight before averaging."""
         return self.kinds["text_block"].iou
 
     @property
     def image_iou(self) -> float:
-        """The papers' image IoU: 0 where neither page has images."""
+        """The papers' image IoU. 0 if neither page has images."""
         return self.kinds["image"].iou
 
 
 def score_layout(reference: Boxes, candidate: Boxes) -> LayoutScore:
-    """Return the score of a candidate's boxes against the reference's, both as shares of their own page."""
+    """Compare a candidate's boxes with the reference's, both as shares of their own page."""
     areas = {kind: _areas(reference.get(kind, ()), candidate.get(kind, ())) for kind in KINDS}
     covered = sum(union for _, union in areas.values())
     shared = sum(both for both, _ in areas.values())
@@ -72,7 +72,7 @@ def score_layout(reference: Boxes, candidate: Boxes) -> LayoutScore:
 
 
 def page_boxes(pixels: Boxes, width: float, height: float) -> dict[str, tuple[Box, ...]]:
-    """Return a page's boxes as they are scored: text merged, and all as shares of the page's width and height."""
+    """Prepare a page's boxes for scoring: merge text, and convert to shares of the page's width and height."""
     merged = {kind: merge_text(boxes) if kind == "text_block" else boxes for kind, boxes in pixels.items()}
     return {
         kind: tuple(Box(box.x / width, box.y / height, box.w / width, box.h / height) for box in boxes)
@@ -81,10 +81,10 @@ def page_boxes(pixels: Boxes, width: float, height: float) -> dict[str, tuple[Bo
 
 
 def merge_text(boxes: Iterable[Box]) -> list[Box]:
-    """Join text boxes (in pixels) that touch or contain each other, in the published order, which matters.
+    """Merge text boxes (in pixels) that touch or contain each other. The result depends on the published order.
 
-    From top to bottom, each box swallows later ones in a single pass, and is itself dropped, with what it has
-    swallowed, where a later one contains it.
+    From top to bottom, each box absorbs later ones in a single pass. If a later box contains it, the box is dropped
+    together with all boxes it has absorbed.
     """
     rest = sorted(boxes, key=lambda box: (box.y, box.x))
     merged = []
@@ -132,7 +132,7 @@ def _touch(start: float, length: float, other_start: float, other_length: float)
     if start == other_start:
         return False
     first_end, second = (start + length, other_start) if start < other_start else (other_start + other_length, start)
-    return second - first_end <= GAP_TOLERANCE_PX  # overlapping is touching, too
+    return second - first_end <= GAP_TOLERANCE_PX  # overlapping boxes also count as touching
 
 
 def _hull(one: Box, other: Box) -> Box:
@@ -142,10 +142,10 @@ def _hull(one: Box, other: Box) -> Box:
 
 
 def _areas(ours: Sequence[Box], theirs: Sequence[Box]) -> tuple[float, float]:
-    """Return the area that both sets of boxes cover, and the area that either covers.
+    """Return the area covered by both sets of boxes, and the area covered by either set.
 
-    Counts, on the grid of all edges, how many boxes of each set cover a cell; rows go by in blocks, so that a page of
-    thousands of boxes needs no grid of millions of cells at once.
+    On the grid of all edges, it counts the boxes of each set that cover a cell. Rows are processed in blocks, so a page
+    with thousands of boxes never needs a grid with millions of cells at once.
     """
     if not ours and not theirs:
         return 0.0, 0.0
@@ -179,7 +179,7 @@ def _corners(boxes: Sequence[Box]) -> NDArray[np.float64]:
 def _steps(
     edges: NDArray[np.float64], xs: NDArray[np.float64], ys: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int32]]:
-    """Return where the count of covering boxes changes: rows, columns and by how much."""
+    """Return the changes of the number of covering boxes: rows, columns and differences."""
     left, right = np.searchsorted(xs, edges[:, 0]), np.searchsorted(xs, edges[:, 2])
     top, bottom = np.searchsorted(ys, edges[:, 1]), np.searchsorted(ys, edges[:, 3])
     ones = np.ones(len(edges), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What a rendered page is: plain data, with the reason where it could not be rendered."""
+"""A rendered page as plain data, or the reason why it could not be rendered."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,16 +7,16 @@ from iad_envs.sketch2code.layout import Box, LayoutScore, score_layout
 
 
 class RenderLimits(NamedTuple):
-    """What a page may cost; beyond it scores 0, with the reason.
+    """Resource limits of a page. A page beyond them scores 0, and the reason is reported.
 
     Attributes:
-        html_bytes: Of its source, in UTF-8.
-        load_s: Until it is loaded.
-        collect_s: Until its boxes are known.
-        n_boxes: Visible components.
-        screenshot_px: Height of a screenshot; what is below is cut off.
-        screenshot_s: Until it is taken.
-        pages_per_browser: Until the browser is replaced, as its memory grows.
+        html_bytes: Maximum size of the source in UTF-8.
+        load_s: Time limit in seconds for loading.
+        collect_s: Time limit in seconds for collecting the boxes.
+        n_boxes: Maximum number of visible components.
+        screenshot_px: Maximum height of a screenshot. The rest of the page is cut off.
+        screenshot_s: Time limit in seconds for a screenshot.
+        pages_per_browser: Number of pages after which the browser is replaced, because its memory grows.
     """
 
     html_bytes: int = 2_000_000
@@ -32,12 +32,12 @@ class RenderedPage(NamedTuple):
     """A rendered page.
 
     Attributes:
-        boxes: By type of component, text merged, as shares of the page's width and height.
-        width: Of the document, in pixels.
-        height: Of the document, in pixels.
-        title: Its title.
-        engine: The browser's name and version: boxes of different engines can't be compared.
-        failure: Why it could not be rendered; empty otherwise.
+        boxes: Boxes by type of component, with text merged, as shares of the page's width and height.
+        width: Width of the document in pixels.
+        height: Height of the document in pixels.
+        title: Title of the page.
+        engine: Name and version of the browser. Boxes of different engines can't be compared.
+        failure: Reason why the page could not be rendered, else empty.
     """
 
     boxes: Mapping[str, tuple[Box, ...]]
@@ -49,10 +49,10 @@ class RenderedPage(NamedTuple):
 
 
 def score_pages(reference: RenderedPage, candidate: RenderedPage) -> LayoutScore:
-    """Return the layout score of a candidate; 0 for one that could not be rendered.
+    """Return the layout score of a candidate. It is 0 if the candidate could not be rendered.
 
     Raises:
-        ValueError: They were rendered by different engines, or the reference could not be.
+        ValueError: The pages were rendered by different engines, or the reference could not be rendered.
     """
     if reference.failure:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""HTML -> boxes and pictures: a pool of tabs in one browser, which no page can harm for long.
+"""Renders HTML to boxes and pictures with a pool of tabs in one browser.
 
-A page that hangs or crashes loses its tab and is reported with the reason; a browser that dies is replaced, and what it
-was doing is done once more. Pages are remembered by content, so a reference is rendered once.
+If a page hangs or crashes, its tab is closed and the reason is reported. If the browser dies, it is replaced and the
+work is repeated once. Pages are cached by content, so a reference is rendered only once.
 """
 
 import threading
@@ -22,14 +22,14 @@ ENDED_BY_PAGE = (PageTimeout, BrowserGone)
 
 
 class Renderer:
-    """Renders pages; may be shared by threads. Starts its browser when the first page comes.
+    """Renders pages. Thread-safe. The browser is started for the first page.
 
     Args:
-        chromium: Path or name of the browser; see `find_chromium`.
-        scripts: Whether pages may run scripts; the published scorer lets them.
-        assets: Files beside every page, by name, such as `rick.jpg`.
-        limits: What a page may cost.
-        n_tabs: Pages rendered side by side.
+        chromium: Path or name of the browser. See `find_chromium`.
+        scripts: Whether pages may run scripts, as in the published scorer.
+        assets: Files available to every page, by name, for example `rick.jpg`.
+        limits: Resource limits of a page.
+        n_tabs: Number of pages rendered in parallel.
 
     Raises:
         BrowserNotFound: There is no Chromium.
@@ -60,15 +60,15 @@ class Renderer:
 
     @property
     def browser(self) -> Browser:
-        """The running browser; started if there is none."""
+        """The running browser. It is started if necessary."""
         with self._lock:
             return self._running()
 
     def page(self, html: str) -> RenderedPage:
-        """Return a page's boxes, remembered by content; one that can't be rendered has its `failure` set.
+        """Return a rendered page, cached by content. If it can't be rendered, its `failure` is set.
 
         Raises:
-            RenderError: No browser could be kept running: nothing is wrong with the page.
+            RenderError: No browser could be kept running. This is not the page's fault.
         """
         name = blake2b(html.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         with self._lock:
@@ -84,16 +84,16 @@ class Renderer:
         return page
 
     def screenshot(self, html: str) -> bytes | None:
-        """Return a PNG of the page, 1280 pixels wide or more; None for one that can't be rendered."""
+        """Return a PNG of the page, at least 1280 pixels wide, or None if it can't be rendered."""
         return self.run(html, lambda tab, page: tab.screenshot((page.width, page.height)))[1]
 
     def run(self, html: str, work: Callable[[Tab, RenderedPage], T]) -> tuple[RenderedPage, T | None]:
-        """Load a page, collect its boxes, and do some `work` on it; its result is None for one that failed."""
+        """Load a page, collect its boxes, and call `work` on it. The result of `work` is None if the page failed."""
         size = len(html.encode("utf-8", "surrogatepass"))
         if size > self.limits.html_bytes:
-            said = f"expected HTML of at most {self.limits.html_bytes} bytes, got {size}"
-            return self._failed(said), None
-        # Half a surrogate pair is no character, and no browser takes it.
+            reason = f"expected HTML of at most {self.limits.html_bytes} bytes, got {size}"
+            return self._failed(reason), None
+        # A lone surrogate is not a character, and no browser accepts it.
         html = html.encode("utf-8", "replace").decode()
         with self._turns:
             for last in (False, True):
@@ -106,7 +106,7 @@ class Renderer:
                     alive = self._drop(browser, tab)
                     if not isinstance(error, ENDED_BY_PAGE):
                         raise
-                    # A tab's process may also die for somebody else's reason: only a second failure is the page's.
+                    # A tab's process may also die for another reason: only a second failure counts as the page's.
                     if last and alive:
                         return self._failed(f"the page could not be rendered: {error}"), None
                     if isinstance(error, PageTimeout) and alive:
@@ -119,7 +119,7 @@ class Renderer:
         raise AssertionError
 
     def close(self) -> None:
-        """End the browser; closing twice is harmless, and rendering again starts a new one."""
+        """End the browser. Closing twice is harmless, and rendering again starts a new one."""
         with self._lock:
             self._idle.clear()
             browser, self._browser = self._browser, None
@@ -170,7 +170,7 @@ class Renderer:
         self._release(browser)
 
     def _drop(self, browser: Browser, tab: Tab) -> bool:
-        """Give up a tab; says whether its browser is still well."""
+        """Discard a tab. Return whether its browser still works."""
         tab.close()
         try:
             browser.send("Browser.getVersion", timeout_s=2.0)
@@ -182,7 +182,7 @@ class Renderer:
         return alive
 
     def _release(self, browser: Browser) -> None:
-        """Count a browser's users, and close one that was replaced when the last is done."""
+        """Decrease a browser's number of users. A replaced browser is closed after its last user."""
         with self._lock:
             self._busy[browser] -= 1
             unused = not self._busy[browser] and browser is not self._browser

@@ -1,4 +1,4 @@
-"""One browser for all environments of a process: it runs while somebody holds a lease, and ends with the last."""
+"""Shares one browser between all environments of a process. It ends when the last lease is released."""
 
 import os
 import threading
@@ -10,20 +10,20 @@ from iad_envs.sketch2code.page import RenderLimits
 from iad_envs.sketch2code.renderer import Renderer
 
 _Key = tuple[object, ...]
-_lock = threading.RLock()  # a lease may be collected, and so given back, while another is taken
+_lock = threading.RLock()  # a lease may be garbage-collected, and thus released, while another is taken
 _shared: dict[_Key, tuple[Renderer, set[int]]] = {}
 _n_leases = 0
 
 
 class RendererLease:
-    """The right to use a shared renderer; given back by `close()`, or when nothing refers to it any more.
+    """A lease on a shared renderer. It is released by `close()` or by garbage collection.
 
     Args:
-        chromium: See `Renderer`, as for the others.
+        chromium: Path or name of the browser. See `find_chromium`.
         scripts: Whether pages may run scripts.
-        assets: Files beside every page.
-        limits: What a page may cost.
-        n_tabs: Pages rendered side by side by all who share.
+        assets: Files available to every page, by name.
+        limits: Resource limits of a page.
+        n_tabs: Number of pages rendered in parallel, in total.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class RendererLease:
     ) -> None:
         global _n_leases
         digests = tuple(sorted((name, blake2b(body).hexdigest()) for name, body in (assets or {}).items()))
-        # The process is part of the key: a forked child can't use its parent's pipes.
+        # The key contains the process, because a forked child can't use its parent's pipes.
         key = (os.getpid(), chromium, scripts, digests, limits, n_tabs)
         with _lock:
             if key not in _shared:
@@ -46,14 +46,14 @@ class RendererLease:
             self.renderer, holders = _shared[key]
             _n_leases += 1
             holders.add(_n_leases)
-            # Runs at the interpreter's end as well, if nothing gave the lease back before.
+            # Also runs when the interpreter ends, if the lease is still held.
             self.close = weakref.finalize(self, _give_back, key, _n_leases)
-            """Give it back; the last one to do so ends the browser. Doing it twice is harmless."""
+            """Release the lease. Releasing the last one ends the browser. Calling this twice is harmless."""
 
 
 def _give_back(key: _Key, number: int) -> None:
     if key[0] != os.getpid():
-        return  # a forked copy: the parent's browser is not ours to end
+        return  # a forked copy must not end its parent's browser
     with _lock:
         renderer, holders = _shared[key]
         holders.discard(number)

@@ -1,7 +1,7 @@
 """The simulated user of the settings with feedback and questions: any function from a `UserTurn` to a sentence.
 
-A user is shown the reference only if it says that it `sees_reference`, and then every step's facts say so, too. Users
-are asked in `step` only: what they say can't be had by simulating.
+A user gets the reference only if its attribute `sees_reference` is true. The facts of every step then say so, too.
+Users are called in `step` only, so their replies can't be obtained by simulation.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from iad_envs.sketch2code.layout import KINDS
 from iad_envs.sketch2code.page import RenderedPage, score_pages
 
 COMPLETE = "Generation Complete"
-"""What a user says that wants no more changes."""
+"""Reply of a user who wants no more changes."""
 NAMES = {
     "video": "videos",
     "image": "images",
@@ -25,16 +25,16 @@ NAMES = {
 
 
 class UserTurn(NamedTuple):
-    """What a user is asked about.
+    """The input of a simulated user.
 
     Attributes:
-        question: Of the agent; empty where the user shall comment on the page.
-        sketch: As the agent sees it.
-        html: The current page; empty before there is one.
-        page: The same, rendered; None before there is one.
-        screenshot: A function that renders any HTML to a PNG.
-        reference_html: The reference; empty for a user that doesn't see it.
-        reference: The same, rendered.
+        question: The agent's question. Empty if the user should comment on the page.
+        sketch: The sketch as shown to the agent.
+        html: HTML of the current page, empty before the first page.
+        page: The current page, rendered. None before the first page.
+        screenshot: Function that renders any HTML to a PNG.
+        reference_html: HTML of the reference, empty for a user without access to it.
+        reference: The reference, rendered.
     """
 
     question: str
@@ -50,12 +50,12 @@ User = Callable[[UserTurn], str]
 
 
 def sees_reference(user: User | None) -> bool:
-    """Say whether a user is shown the reference."""
+    """Whether a user gets the reference."""
     return bool(getattr(user, "sees_reference", False))
 
 
 class PointingUser:
-    """A user without a model: names the type of component that fits the reference least, and counts it."""
+    """A rule-based user: names the component type that differs most from the reference, and its number."""
 
     sees_reference = True
 
@@ -63,7 +63,7 @@ class PointingUser:
         self._enough = enough
 
     def __call__(self, turn: UserTurn) -> str:
-        """Comment on the page, or answer a question by what the reference has."""
+        """Comment on the page, or answer a question from the reference."""
         reference = turn.reference
         if reference is None:
             raise ValueError("expected a turn with the reference, got none; this user needs it")

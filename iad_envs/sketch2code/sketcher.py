@@ -1,8 +1,8 @@
-"""Draws the sketch that a person might have made of a page: the same components, in wobbly strokes.
+"""Draws synthetic hand-drawn sketches of pages: the same components in wobbly strokes.
 
-The drawing conventions are those of Sketch2Code's sketches: a picture is a box with an X, text is wavy lines,
-everything else a box. Nothing is pixel-exact: components are moved and resized a little, the hand wobbles, corners are
-overshot, strokes are missing, the sheet is tilted. The same seed draws the same sketch.
+The drawing conventions are those of Sketch2Code's sketches: a picture is a box with an X, text is wavy lines, and
+everything else is a box. Components are slightly moved and resized, lines wobble, corners are overshot, some strokes
+are missing, and the sheet is tilted. The same seed draws the same sketch.
 """
 
 import math
@@ -20,23 +20,23 @@ WIDTH_PX = 1000
 MAX_HEIGHT_PX = 4000
 MARGIN_PX = 16
 STEP_PX = 14.0
-"""Between the points of a stroke."""
+"""Distance between the points of a stroke, in pixels."""
 PAPER = 250
 Points = NDArray[np.float64]
 
 
 class Hand(NamedTuple):
-    """How somebody draws.
+    """The drawing style of a person.
 
     Attributes:
-        wobble: Of a stroke, standard deviation in pixels.
-        misplaced: Of a component's edges, standard deviation in pixels.
-        overshoot: Of a stroke's ends, standard deviation in pixels.
-        missing: Probability that a stroke is left out.
-        tilt: Of the sheet, in radians.
-        line: Between two lines of text, in pixels.
+        wobble: Standard deviation of a stroke's noise, in pixels.
+        misplaced: Standard deviation of the position of a component's edges, in pixels.
+        overshoot: Standard deviation of the position of a stroke's ends, in pixels.
+        missing: Probability that a stroke is missing.
+        tilt: Rotation of the sheet, in radians.
+        line: Distance between two lines of text, in pixels.
         pen: Width of a stroke, in pixels.
-        ink: Its grey value.
+        ink: Grey value of a stroke.
     """
 
     wobble: float
@@ -50,7 +50,7 @@ class Hand(NamedTuple):
 
 
 def drawn_hand(rng: np.random.Generator) -> Hand:
-    """Return somebody's hand."""
+    """Draw a random style."""
     return Hand(
         wobble=float(rng.uniform(0.6, 1.8)),
         misplaced=float(rng.uniform(2.0, 6.0)),
@@ -67,9 +67,9 @@ def draw_sketch(boxes: Boxes, size: tuple[float, float], *, seed: int | Sequence
     """Return a sketch of a page.
 
     Args:
-        boxes: The page's, as shares of its width and height.
-        size: Of the page: width, height in pixels.
-        seed: Of the hand and all its slips.
+        boxes: Boxes of the page, as shares of its width and height.
+        size: Width and height of the page in pixels.
+        seed: Seed of the style and of all deviations.
     """
     rng = np.random.default_rng(seed)
     hand = drawn_hand(rng)
@@ -140,7 +140,7 @@ DRAWERS = {
     "button": _button,
     "text_block": _text,
 }
-"""How each type of component is drawn, in this order."""
+"""Functions that draw each type of component, in this order."""
 
 
 def _stroke(start: tuple[float, float], end: tuple[float, float], hand: Hand, rng: np.random.Generator) -> Points:
@@ -152,10 +152,10 @@ def _stroke(start: tuple[float, float], end: tuple[float, float], hand: Hand, rn
 
 
 def _wobbly(points: Points, hand: Hand, rng: np.random.Generator) -> Points:
-    """Let the hand shake: noise, smoothed along the stroke, with a slow drift."""
+    """Add noise to a stroke, smoothed along the stroke and with a slow drift."""
     noise = rng.normal(0.0, hand.wobble, points.shape)
     if len(points) > 4:
-        kernel = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 4.36  # keeps the standard deviation
+        kernel = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 4.36  # preserves the standard deviation
         noise = np.stack([np.convolve(noise[:, axis], kernel, mode="same") for axis in (0, 1)], axis=1)
     return points + noise
 

@@ -1,4 +1,4 @@
-"""Where an episode of Sketch2Code is, and what of it is shown."""
+"""The state of an episode of Sketch2Code, and its public part."""
 
 from typing import Any, NamedTuple
 
@@ -8,32 +8,32 @@ from iad_envs.sketch2code.tasks import SketchTask
 
 
 class Sketch(NamedTuple):
-    """A sketch in its frame, and the height and width that it takes there, from the top left."""
+    """A sketch in the top left of its frame, and its height and width there."""
 
     frame: Image
     size: tuple[int, int]
 
 
 class SketchState(NamedTuple):
-    """Where an episode is: the current page, and what was said.
+    """The state of an episode: the current page and the conversation.
 
     Attributes:
-        task: The sketch.
-        html: The current page; empty before there is one.
-        page: The same, rendered; None before there is one.
-        said: Questions, answers and comments, oldest first.
-        done: Whether the page was handed in.
+        task: The task with its sketch.
+        html: HTML of the current page, empty before the first page.
+        page: The current page, rendered. None before the first page.
+        conversation: Questions, answers and comments, oldest first.
+        done: Whether the episode has ended with a page.
     """
 
     task: SketchTask
     html: str = ""
     page: RenderedPage | None = None
-    said: tuple[str, ...] = ()
+    conversation: tuple[str, ...] = ()
     done: bool = False
 
 
 def page_data(state: SketchState) -> dict[str, Any]:
-    """Return the current page as the public info has it: plain lists and texts."""
+    """Return the current page for the public info, as plain lists and texts."""
     page = state.page or RenderedPage({}, 0, 0, "", "")
     return {
         "html": state.html,

@@ -1,8 +1,8 @@
-"""One tab that loads a page, from text, and can reach nothing else.
+"""A browser tab that loads a page from text, isolated from everything else.
 
-The page is put into a document of an invented origin, so nothing of this machine is near it. Every request comes here
-first: the document and the page's few assets are answered, all else is refused; and the browser resolves no host name.
-Scripts are off by policy, not by the switch that turns them off, which would show what is inside `noscript`.
+The page gets an invented origin, so it has no access to this machine. All requests are intercepted: only the document
+and the page's few assets are served, everything else is refused. The browser also resolves no host names. Scripts are
+disabled by a content policy, because the browser's own switch would show the content of `noscript`.
 """
 
 import base64
@@ -43,16 +43,16 @@ MEDIA_TYPES = {
 
 
 class Tab:
-    """A tab. Used by one thread at a time; after an error it is of no more use.
+    """A tab. Use it from one thread at a time, and discard it after an error.
 
     Args:
-        browser: Where it is opened.
-        scripts: Whether pages may run scripts, as the published scorer lets them.
-        assets: Files beside the page, by name.
-        limits: See `RenderLimits`.
+        browser: Browser in which the tab is opened.
+        scripts: Whether pages may run scripts, as in the published scorer.
+        assets: Files available to the page, by name.
+        limits: Resource limits of a page.
 
     Attributes:
-        session: Names the tab in the browser's protocol.
+        session: Id of the tab in the DevTools protocol.
     """
 
     def __init__(self, browser: Browser, *, scripts: bool, assets: Mapping[str, bytes], limits: RenderLimits) -> None:
@@ -63,7 +63,7 @@ class Tab:
         self._document = ""
         self._body = b""
         self._clean = False
-        # A context of its own keeps its process, cookies and cache apart from other tabs'.
+        # A separate context keeps process, cookies and cache apart from other tabs.
         self._context = browser.send("Target.createBrowserContext", {"disposeOnDetach": True})["browserContextId"]
         target = {"url": "about:blank", "browserContextId": self._context}
         self._target = browser.send("Target.createTarget", target)["targetId"]
@@ -85,15 +85,15 @@ class Tab:
 
     @property
     def reusable(self) -> bool:
-        """Whether it can show another page: a script may leave something behind in it."""
+        """Whether the tab can show another page. False with scripts, which may leave traces."""
         return not self._scripts
 
     def load(self, html: str) -> None:
-        """Show a page; returns before its images and fonts are there.
+        """Load a page. Returns before its images and fonts are loaded.
 
         Raises:
-            PageTimeout: It took too long.
-            BrowserGone: It took the tab's process down.
+            PageTimeout: Loading took too long.
+            BrowserGone: The page crashed the tab's process.
         """
         if self._scripts:
             self._navigate(html.encode())
@@ -105,7 +105,7 @@ class Tab:
         self._send("Page.setDocumentContent", params, timeout_s=self._limits.load_s)
 
     def collect(self) -> RenderedPage:
-        """Return what the scorer needs to know of the page that was loaded."""
+        """Collect the data of the loaded page that the scorer needs."""
         limits = self._limits
         found = json.loads(self._evaluate(f"({COLLECT})({limits.n_boxes})", timeout_s=limits.collect_s))
         engine = self._browser.version
@@ -114,7 +114,7 @@ class Tab:
             return RenderedPage(
                 {}, 0, 0, "", engine, f"expected a page of at most {limits.n_boxes} components, got more"
             )
-        # A document's own policy outlives it here, and would change how the next page looks.
+        # A document's own policy stays in the tab and would change the look of the next page.
         self._clean = self._clean and not found["own_policy"]
         exact = self._box_models(found["fragmented"])
         pixels = {
@@ -125,7 +125,7 @@ class Tab:
         return RenderedPage(page_boxes(pixels, width, height), width, height, found["title"], engine)
 
     def screenshot(self, size: tuple[int, int]) -> bytes:
-        """Return a PNG of the document's `size` (width, height), cut off at the limit."""
+        """Return a PNG of the document with `size` (width, height), cut off at the limit."""
         width, height = size
         limits = self._limits
         clip = {"x": 0, "y": 0, "width": width, "height": min(height, limits.screenshot_px), "scale": 1}
@@ -133,11 +133,11 @@ class Tab:
         return base64.b64decode(self._send("Page.captureScreenshot", params, timeout_s=limits.screenshot_s)["data"])
 
     def evaluate(self, script: str) -> Any:
-        """Return what a script of ours says of the page."""
+        """Run a trusted script in the page and return its result."""
         return self._evaluate(script, timeout_s=self._limits.collect_s)
 
     def close(self) -> None:
-        """Close the tab and end its process, busy or not; does not wait."""
+        """Close the tab and end its process, even if it is busy. Does not wait."""
         self._browser.listen(self.session, None)
         self._browser.post("Page.crash", session=self.session)
         self._browser.post("Target.disposeBrowserContext", {"browserContextId": self._context})
@@ -159,12 +159,12 @@ class Tab:
         }
         answer = self._send("Runtime.evaluate", params, timeout_s=timeout_s)
         if "exceptionDetails" in answer:
-            said = answer["exceptionDetails"].get("exception", {}).get("description", "no reason given")
-            raise BrowserGone(f"expected the page to be measured, got an error in it: {said:.300}")
+            error_text = answer["exceptionDetails"].get("exception", {}).get("description", "no reason given")
+            raise BrowserGone(f"expected the page to be measured, got an error in it: {error_text:.300}")
         return answer["result"].get("value")
 
     def _box_models(self, n: int) -> dict[int, Box]:
-        """Return the border boxes of the elements that the collector was unsure of."""
+        """Return the border boxes of the elements that the collector script could not decide."""
         models = {}
         for place in range(n):
             params = {"expression": f"globalThis.fragmented[{place}]", "contextId": self._world}
@@ -193,7 +193,7 @@ class Tab:
         url, kind = paused["request"]["url"], paused["resourceType"]
         reply: dict[str, Any] = {"requestId": paused["requestId"]}
         if url == self._document and kind == "Document":
-            # Only when we asked: a page that reloads itself must not become our blank document.
+            # Only on request: if a page reloads itself, it must not be replaced by the blank document.
             self._document = ""
             headers = {"Content-Type": "text/html; charset=utf-8"}
             if not self._scripts:
@@ -205,7 +205,7 @@ class Tab:
             name, body = asset
             self._fulfil(reply, body, {"Content-Type": MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "")})
             return
-        # Aborted leaves the page as it is; another reason would replace it with the browser's error page.
+        # "Aborted" keeps the page. Another reason would replace it by the browser's error page.
         reply["errorReason"] = "Aborted"
         self._browser.post("Fetch.failRequest", reply, session=self.session)
 

@@ -1,7 +1,7 @@
-"""The tasks of a data folder in the official layout: `{page}.html`, `{page}_{k}.png`, `rick.jpg`.
+"""Reads the tasks of a data folder in the official layout: `{page}.html`, `{page}_{k}.png`, `rick.jpg`.
 
-All in one folder, or pages in `webpages/` and sketches in `sketches/`. A page without sketches is given two, drawn by
-the sketcher. `tasks.jsonl`, which the official data do not have, may give a task's split and difficulty.
+All files are in one folder, or pages are in `webpages/` and sketches in `sketches/`. For a page without sketches, the
+sketcher draws two. `tasks.jsonl` may specify a task's split and difficulty. The official data do not have this file.
 """
 
 import json
@@ -27,7 +27,7 @@ TASK = (
     "(use rick.jpg for every image), wavy lines are text, other boxes are parts such as navigation bars, forms, tables "
     "and buttons. Place and size everything as in the sketch."
 )
-"""Setting -> how to answer."""
+"""Instruction to the agent, the same for all settings."""
 _SKETCH = re.compile(r"(.+)_(\d+)\.png")
 
 
@@ -35,12 +35,13 @@ class SketchTask(NamedTuple):
     """One sketch of one page.
 
     Attributes:
-        task_id: `{page}_{k}`.
-        page: The reference page's file.
-        sketch: The sketch's file; None where it is to be drawn.
-        number: Of the sketch among the page's.
-        split: `test`, unless `tasks.jsonl` says otherwise.
-        difficulty: `easy`, `hard`, or "" where the data do not say.
+        task_id: Id of the task, `{page}_{k}`.
+        page: File of the reference page.
+        sketch: File of the sketch, or None if the sketch must be drawn.
+        number: Number of the sketch among those of the page.
+        split: Split of the task, `test` unless `tasks.jsonl` specifies another.
+        difficulty: `easy`, `hard`, or "" if the data does not specify it.
+        setting: How the agent answers: a key of `ASK`.
     """
 
     task_id: str
@@ -49,11 +50,18 @@ class SketchTask(NamedTuple):
     number: int
     split: str
     difficulty: str
+    setting: str = "direct"
 
     @property
     def html(self) -> str:
-        """The reference page."""
+        """HTML of the reference page."""
         return self.page.read_bytes().decode("utf-8", "replace")
+
+    @property
+    def instruction(self) -> str:
+        """What the agent is asked to do."""
+        title = title_of(self.html)
+        return f"{TASK} {ASK[self.setting]}" + (f"\nThe page's title: {title}" if title else "")
 
 
 @lru_cache(maxsize=8)
@@ -61,7 +69,7 @@ def load_tasks(folder: Path) -> Mapping[str, SketchTask]:
     """Return a folder's tasks by id, in order of page and sketch.
 
     Raises:
-        DataNotFound: It has no pages.
+        DataNotFound: The folder has no pages.
     """
     pages = {path.stem: path for path in _files(folder, "webpages", "*.html")}
     if not pages:
@@ -73,27 +81,21 @@ def load_tasks(folder: Path) -> Mapping[str, SketchTask]:
         named = _SKETCH.fullmatch(path.name)
         if named and named[1] in pages:
             sketches.setdefault(named[1], {})[int(named[2])] = path
-    said = _said(folder / "tasks.jsonl")
+    listed = _listed(folder / "tasks.jsonl")
     tasks: dict[str, SketchTask] = {}
     for page in sorted(pages, key=_in_order):
         drawn: Mapping[int, Path | None] = sketches.get(page) or dict.fromkeys(range(DRAWN_PER_PAGE))
         for number, sketch in sorted(drawn.items()):
             task_id = f"{page}_{number}"
-            more = said.get(task_id, said.get(page, {}))
+            more = listed.get(task_id, listed.get(page, {}))
             tasks[task_id] = SketchTask(
                 task_id, pages[page], sketch, number, more.get("split", "test"), more.get("difficulty", "")
             )
     return tasks
 
 
-def instruction(task: SketchTask, setting: str) -> str:
-    """Return what the agent is asked to do."""
-    title = title_of(task.html)
-    return f"{TASK} {ASK[setting]}" + (f"\nThe page's title: {title}" if title else "")
-
-
 def load_assets(folder: Path) -> dict[str, bytes]:
-    """Return the files that lie beside every page, by name: a page without its image is laid out differently."""
+    """Return the files available to every page, by name. Without its image a page would have another layout."""
     found = {}
     for name in ASSETS:
         for path in (folder / name, folder / "webpages" / name):
@@ -111,7 +113,7 @@ def _in_order(page: str) -> tuple[int, str]:
     return (int(page), "") if page.isdecimal() else (1 << 62, page)
 
 
-def _said(path: Path) -> dict[str, dict[str, str]]:
+def _listed(path: Path) -> dict[str, dict[str, str]]:
     if not path.is_file():
         return {}
     lines = path.read_text(encoding="utf-8").splitlines()

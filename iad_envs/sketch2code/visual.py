@@ -1,4 +1,4 @@
-"""The visual metrics of Design2Code (Si et al., 2024): block match, text, position, colour, and CLIP if you have it."""
+"""The visual metrics of Design2Code (Si et al., 2024): block match, text, position, colour, and optionally CLIP."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,23 +18,23 @@ from iad_envs.sketch2code.renderer import Renderer
 VISUAL_PARTS = ("block_match", "text", "position", "colour")
 NEIGHBOUR_BONUS = 0.1
 ALIKE = 0.5
-"""Text ratio from which a pair counts, and a neighbour's helps."""
+"""Lowest text ratio at which a pair counts as matched, and at which a neighbouring pair adds to the reward."""
 MERGE_GAIN = 0.05
 INPAINT_RADIUS = 3
 
 Clip = Callable[[Image, Image], float]
-"""The similarity of two pictures, in which the text was painted over; 0-1."""
+"""Function that returns the similarity (0-1) of two pictures whose text was painted over."""
 
 
 class VisualScore(NamedTuple):
-    """How alike two pages look, all 0-1.
+    """Visual similarity of two pages. All scores are 0-1.
 
     Attributes:
-        block_match: Share of the text area that was matched.
-        text: Mean ratio of matched texts.
+        block_match: Share of the text area that is matched.
+        text: Mean similarity ratio of matched texts.
         position: Mean closeness of matched centres.
         colour: Mean closeness of matched colours.
-        clip: What the CLIP function said; None where there was none, and then it is in no mean.
+        clip: Result of the CLIP function. None without this function, and then not included in any mean.
     """
 
     block_match: float
@@ -44,17 +44,17 @@ class VisualScore(NamedTuple):
     clip: float | None = None
 
     def parts(self) -> dict[str, float]:
-        """The four parts by name."""
+        """The four parts, by name."""
         return {name: float(getattr(self, name)) for name in VISUAL_PARTS}
 
     @property
     def mean_of_four(self) -> float:
-        """The mean without CLIP: not the published figure, and not named like it."""
+        """Mean of the four parts without CLIP. It is not the published score."""
         return fmean(self.parts().values())
 
     @property
     def final(self) -> float | None:
-        """The published figure, the mean of all five; None without CLIP."""
+        """The published score, the mean of all five parts. None without CLIP."""
         return None if self.clip is None else (4 * self.mean_of_four + self.clip) / 5
 
 
@@ -64,11 +64,11 @@ def visual_score(
     """Return the visual metrics of a candidate's HTML.
 
     Args:
-        renderer: For both.
-        reference: HTML.
-        candidate: HTML.
-        clip: The fifth metric; reported as absent without it.
-        rewrite: Wrap the candidate as the published code does; see `rewritten`.
+        renderer: Renderer for both pages.
+        reference: HTML of the reference.
+        candidate: HTML of the candidate.
+        clip: Function for the fifth metric, which is None without it.
+        rewrite: Whether to wrap the candidate as the published code does. See `rewritten`.
     """
     _, ours, our_image = text_blocks(renderer, rewritten(candidate) if rewrite else candidate)
     _, theirs, their_image = text_blocks(renderer, reference)
@@ -79,7 +79,7 @@ def visual_score(
 
 
 def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock]) -> VisualScore:
-    """Return the metrics of two pages' text blocks; all 0 where either has none, or nothing matches."""
+    """Return the metrics of two pages' text blocks. All are 0 if a page has no blocks or nothing matches."""
     if not reference or not candidate:
         return VisualScore(0.0, 0.0, 0.0, 0.0)
     ratios: Ratios = {}
@@ -102,7 +102,7 @@ def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock])
 
 
 def without_text(image: Image, blocks: Sequence[TextBlock]) -> Image:
-    """Return a picture with its text painted over, squashed to a square of its shorter side: what CLIP is shown."""
+    """Prepare a picture for CLIP: paint over its text, and scale it to a square of its shorter side."""
     cv2 = opencv()
     height, width = image.shape[:2]
     mask = np.zeros((height, width), dtype=np.uint8)
@@ -148,7 +148,7 @@ def _costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratio
 
 
 def _with_neighbours(costs: Costs) -> Costs:
-    """Reward pairs that are alike for the two most alike pairs around them."""
+    """Lower the cost of similar pairs by their two most similar neighbouring pairs."""
     rewarded = costs.copy()
     for row, column in zip(*np.nonzero(costs < -ALIKE), strict=True):
         around = np.sort(costs[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2], axis=None)[::-1]
@@ -158,7 +158,7 @@ def _with_neighbours(costs: Costs) -> Costs:
 
 
 def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
-    """Join blocks in the same place: texts of one element."""
+    """Join blocks at the same position, which are texts of one element."""
     places: dict[Box, TextBlock] = {}
     for block in blocks:
         there = places.get(block.box)
@@ -170,7 +170,7 @@ def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
 
 
 def _merged(ours: list[TextBlock], theirs: list[TextBlock], ratios: Ratios) -> tuple[list[TextBlock], list[TextBlock]]:
-    """Merge neighbouring blocks, on either side, as long as that makes the best pairing clearly cheaper."""
+    """Merge neighbouring blocks on either side, as long as this makes the best pairing clearly cheaper."""
     while True:
         merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs, ratios))  # noqa: B023 (used at once)
         again = _merge_once(theirs, lambda blocks: _paired_costs(merged, blocks, ratios))  # noqa: B023
@@ -213,7 +213,7 @@ def _merge(one: TextBlock, other: TextBlock) -> TextBlock:
 
 
 def _gain(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return by how much the mean cost of what is not the same in both fell; 0 where its lowest did not."""
+    """Return the decrease of the mean of the costs that changed, or 0 if the lowest of them did not fall."""
     same = Counter(before) & Counter(after)
     old, new = (list((Counter(costs) - same).elements()) for costs in (before, after))
     gain = (fmean(old) if old else 0.0) - (fmean(new) if new else 0.0)

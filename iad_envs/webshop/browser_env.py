@@ -27,37 +27,36 @@ class WebShopBrowserEnv(WebShopEnv):
     """The tasks of `IAD/WebShop-v0` on the shop's site, in a Chromium that Selenium drives.
 
     ## Description
-    Every step clicks or types in a real page, and what the page then shows is compared with what the engine says.
-    Tasks, actions, rewards and progress are those of `IAD/WebShop-v0`. The site is served by this process on a free
-    port.
+    Every step clicks or types in a real page. The new page is then compared with the engine's page. Tasks, actions,
+    rewards and progress are those of `IAD/WebShop-v0`. This process serves the site on a free port.
 
     ## Action Space
-    As `IAD/WebShop-v0`.
+    Same as `IAD/WebShop-v0`.
 
     ## Observation Space
-    `text`: as `IAD/WebShop-v0`; `html`: the page's source; `screenshot`: an image (height, width, 3; uint8) of what is
-    in the window, in which what is wrong with an action is not shown: see `info["facts"]`.
+    `text`: same as `IAD/WebShop-v0`. `html`: source of the page. `screenshot`: image (height, width, 3; uint8) of the
+    window. It does not show why an action is invalid; see `info["facts"]`.
 
     ## Rewards
-    As `IAD/WebShop-v0`.
+    Same as `IAD/WebShop-v0`.
 
     ## Starting State
     The search page, with an instruction.
 
     ## Episode End
-    As `IAD/WebShop-v0`. A browser that was lost is replaced, and goes on at the same page.
+    Same as `IAD/WebShop-v0`. A lost browser is replaced and continues at the same page.
 
     ## Information
-    As `IAD/WebShop-v0`.
+    Same as `IAD/WebShop-v0`.
 
     ## Arguments
-        observation_mode: `text`, `html` or `screenshot`.
-        window_size: Of the page in pixels: width, height.
-        chromium: Path or name of the browser; default `$IAD_CHROMIUM`, else the usual names.
-        chromedriver: Path or name of its driver; default `$IAD_CHROMEDRIVER`, else `chromedriver`.
-        render_mode: `rgb_array` (what is in the window), `ansi`, or None.
-        data_dir, split, goals, max_steps, page_size, progress: As `IAD/WebShop-v0`.
-        search, tagger, catalog, search_anywhere, max_pages, show_attributes: Likewise.
+        observation_mode: Kind of observation: `text`, `html` or `screenshot`.
+        window_size: Width and height of the page in pixels.
+        chromium: Path or name of the browser. Default: `$IAD_CHROMIUM`, else the usual names.
+        chromedriver: Path or name of the driver. Default: `$IAD_CHROMEDRIVER`, else `chromedriver`.
+        render_mode: `rgb_array` (picture of the window), `ansi` or None.
+        data_dir, split, goals, max_steps, page_size, progress: Same as `IAD/WebShop-v0`.
+        search, tagger, catalog, search_anywhere, max_pages, show_attributes: Same as `IAD/WebShop-v0`.
 
     ## Version History
     * v0: First version.
@@ -119,14 +118,14 @@ class WebShopBrowserEnv(WebShopEnv):
             chromedriver=chromedriver,
             size=(window_size[0], window_size[1]),
         )
-        # Also when nobody closes it: at the latest when the interpreter ends.
+        # Closes the visit at the latest when the interpreter ends.
         self._end = weakref.finalize(self, self.visit.close)
         if observation_mode == "screenshot":
             width, height = window_size
             self.observation_space: Any = spaces.Box(0, 255, (height, width, 3), np.uint8)
 
     def step(self, action: str) -> Any:
-        """Commit an action, in the browser."""
+        """Commit an action in the browser."""
         self._doing = action if isinstance(action, str) else ""
         try:
             return super().step(action)
@@ -134,7 +133,7 @@ class WebShopBrowserEnv(WebShopEnv):
             self._doing = None
 
     def render(self) -> Any:
-        """Return what is in the window in the mode `"rgb_array"`; text in `"ansi"`."""
+        """Return a picture of the window in mode `"rgb_array"`, or the text in mode `"ansi"`."""
         if self.render_mode != "rgb_array":
             return super().render()
         self._required()
@@ -142,7 +141,7 @@ class WebShopBrowserEnv(WebShopEnv):
             return decoded(self.visit.screenshot(), "the screenshot")
 
     def close(self) -> None:
-        """End the browser and the server; a reset starts them again."""
+        """End the browser and the server. A reset starts them again."""
         with self._browsing:
             self.visit.close()
 

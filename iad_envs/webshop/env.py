@@ -1,4 +1,4 @@
-"""`IAD/WebShop-v0`: an online shop, as text."""
+"""`IAD/WebShop-v0`: an online shop as text."""
 
 import inspect
 import math
@@ -48,7 +48,7 @@ NO_PARTS: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
 
 
 class LoadedData(NamedTuple):
-    """What all environments on the same data share: read-only after loading."""
+    """Data shared by all environments with the same data folder. Read-only after loading."""
 
     catalog: Catalog
     goals: Goals
@@ -70,54 +70,56 @@ def _hosted(server: str, token: str) -> HostedStorefront:
 
 
 class WebShopEnv(IADEnv[str, ShopState]):
-    """An agent reads an instruction, searches a shop, and buys a product with the right options.
+    """The agent reads an instruction, searches a shop, and buys a product with the right options.
 
     ## Description
-    The online shop of WebShop (Yao et al., 2022): a search page, result pages, product pages with options and tabs. The
-    pages, actions and the reward are the original's, quirks included; see docs/webshop.md for every difference.
+    The online shop of WebShop (Yao et al., 2022): a search page, result pages, product pages with options and tabs.
+    Pages, actions and reward are those of the original with its quirks. docs/webshop.md lists all differences.
 
     ## Action Space
-    Text: `search[keywords]` or `click[button]`, where a button is a clickable of the page: a product id, an option's
+    Text. `search[keywords]` or `click[button]`, where a button is a clickable of the page: a product id, an option's
     value, `next >`, `< prev`, `back to search`, `description`, `features`, `reviews`, `buy now`. The argument is
-    lower-cased. Anything else changes nothing, counts as a step, and is answered in words.
+    lower-cased. Any other text changes nothing and counts as a step, and the observation says why it is invalid.
 
     ## Observation Space
-    Text: the page, as `text` (strings joined by " [SEP] "), `text_rich` (lines with marked buttons) or `url`.
+    Text. The page as `text` (strings joined by " [SEP] "), `text_rich` (lines with marked buttons) or `url`.
 
     ## Rewards
-    0 until `click[buy now]`, then 0-1: how well product, attributes, options and price fit the instruction. Success is
-    a reward of exactly 1.
+    0 until `click[buy now]`, then 0-1: the match of product, attributes, options and price with the instruction.
+    Success is a reward of exactly 1.
 
     ## Starting State
     The search page, with an instruction.
 
     ## Episode End
-    Terminated by `click[buy now]`; truncated after `max_steps` actions.
+    Terminated by `click[buy now]`. Truncated after `max_steps` actions.
 
     ## Information
-    Every key is in docs/webshop.md. `page` is the page as data. Gold, from `step` and `reset` only: `progress`
-    (AgentBoard's, of this episode), `success`, `reward_parts`.
+    docs/webshop.md lists all keys. `page` is the page as data. Gold keys, from `step` and `reset` only: `progress` (as
+    defined by AgentBoard), `success`, `reward_parts`.
 
     ## Arguments
-        data_dir: Folder with the official files (or in their format); default `$IAD_DATA/webshop`, else the bundled.
-        split: `test`, `dev`, `train`, or None for all goals.
-        goals: `synthetic` or `human` builds goals from official files; None takes `goals.jsonl`, else synthetic.
-        observation_mode: `text`, `text_rich` or `url`.
+        data_dir: Folder with files in the official format. Default: `$IAD_DATA/webshop`, else the bundled data.
+        split: Name of the split: `test`, `dev` or `train`. None means all goals.
+        goals: `synthetic` or `human` builds goals from official files. None reads `goals.jsonl` if it exists, else
+            builds synthetic goals.
+        observation_mode: Kind of observation: `text`, `text_rich` or `url`.
         max_steps: Actions per episode.
-        page_size: Products on a results page (AgentBoard: 3).
-        progress: `maximum`; `agentboard` keeps AgentBoard's running-best bug; `off` reports NaN.
-        published: The original's silence on invalid actions, and its done page, which shows the score.
-        search: Search engine: `bm25`, or `lucene`, `dense`, `hybrid` with their extras (docs/search-engines.md).
-        catalog: Where products are: `memory`, `disk` (see `iad index build`), or `auto`, by their number.
-        tagger: `light`, or `spacy` (the original's; needs the extra).
-        search_anywhere: Searches on every page, as the original; False only on the first, as AgentBoard.
-        max_pages: Results pages that can be reached (AgentBoard: 6); None for no limit.
-        show_attributes: A tab with the product's attributes, an aid that the original has off.
-        special_queries: `<r> <a> <c> <q>` queries, an unintended shortcut of the original.
-        server: Address of a shop that `iad serve --api` hosts, in place of one in this process. Data and rules of the
-            shop (`data_dir goals search tagger catalog page_size search_anywhere max_pages show_attributes
-            special_queries`) are then the server's.
-        token: The server's; default `$IAD_SHOP_TOKEN`, which keeps it out of specs and run folders.
+        page_size: Products per results page (AgentBoard: 3).
+        progress: Definition of progress: `maximum`, `agentboard` (with AgentBoard's running-best bug) or `off` (NaN).
+        published: Whether to behave like the original: no message for invalid actions, and a done page with the score.
+        search: Search engine: `bm25`, or with extras `lucene`, `dense` or `hybrid` (docs/search-engines.md).
+        catalog: Storage of products: `memory`, `disk` (see `iad index build`) or `auto`, which depends on their number.
+        tagger: Noun tagger: `light`, or `spacy` as in the original (requires the extra).
+        search_anywhere: Whether searches are valid on every page, as in the original. If False, only on the first page,
+            as in AgentBoard.
+        max_pages: Maximum number of results pages (AgentBoard: 6). None means no limit.
+        show_attributes: Whether there is a tab with the product's attributes. The original turns this aid off.
+        special_queries: Whether `<r> <a> <c> <q>` queries work, an unintended shortcut of the original.
+        server: URL of a shop hosted by `iad serve --api`, used instead of a shop in this process. The server then
+            determines `data_dir goals search tagger catalog page_size search_anywhere max_pages show_attributes
+            special_queries`.
+        token: Token of the server. Default: `$IAD_SHOP_TOKEN`, which keeps it out of specs and run folders.
         render_mode: `ansi` or None.
 
     ## Version History
@@ -148,7 +150,6 @@ class WebShopEnv(IADEnv[str, ShopState]):
         token: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
         require_known("observation_mode", observation_mode, RENDERERS)
         require_known("progress", progress, PROGRESS_MODES)
         shop: dict[str, Any] = {
@@ -171,10 +172,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
         else:
             _require_defaults({**data, **shop})
             self.storefront = _hosted(server, _token(token))
-        tasks = self.storefront.tasks
-        require_known("split", split, (*dict.fromkeys(task.split for task in tasks), None))
-        self.split = split
-        self._task_ids = [task.task_id for task in tasks if split in (None, task.split)]
+        tasks = {task.task_id: task for task in self.storefront.tasks}
+        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self._mode = observation_mode
         self._progress = progress
         self._published = published
@@ -182,48 +181,27 @@ class WebShopEnv(IADEnv[str, ShopState]):
         self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
 
     @property
-    def task_ids(self) -> Sequence[str]:
-        """The ids of the split's goals, in order."""
-        return self._task_ids
-
-    @property
     def data(self) -> DataVersion:
-        """Which data this environment runs on."""
+        """Version of the data this environment runs on."""
         if self._folder is not None:
             return data_version(self._folder, DATA_FILES)
         assert isinstance(self.storefront, HostedStorefront)
         about = self.storefront.data
         return DataVersion(about["name"], about["digest"], self.storefront.server)
 
-    def difficulty(self, task_id: str) -> str:
-        """Return `easy`, `hard`, or "" where the data does not say."""
-        return self._task(task_id).difficulty
-
     def action_key(self, action: str) -> str:
-        """Return `name[argument]` as the shop reads it: the argument in lower case, what follows left out."""
+        """Return `name[argument]` as parsed by the shop: the argument in lower case, and without trailing text."""
         name, argument = parse_action(action)
         return f"{name}[{argument}]" if name else action.strip()
 
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         """Say whether the action buys."""
         return parse_action(action) == ("click", "buy now")
 
     def close(self) -> None:
-        """Close the connection to a hosted shop; using the environment again opens another."""
+        """Close the connection to a hosted shop. Using the environment again opens a new one."""
         if isinstance(self.storefront, HostedStorefront):
             self.storefront.close()
-
-    def _task(self, task_id: str) -> ShopTask:
-        try:
-            return self.storefront.task(task_id)
-        except KeyError:
-            raise UnknownTask("task_id", task_id, self._task_ids) from None
-
-    def _task_id(self, task: ShopTask) -> str:
-        return task.task_id
-
-    def _instruction(self, task: ShopTask) -> str:
-        return task.instruction
 
     def _start(self, task: ShopTask) -> ShopState:
         return ShopState(task.instruction)
@@ -233,11 +211,11 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return Transition(after, complaint, after.kind == "done")
 
     def _view(self, state: ShopState, complaint: str) -> View:
-        sight = self.storefront.look(state, self._mode)
-        observation = sight.observation
+        view = self.storefront.view(state, self._mode)
+        observation = view.observation
         if complaint and not self._published:
             observation = self._with_complaint(observation, complaint)
-        return View(observation, _actions(sight), {"complaint": complaint}, sight.page)
+        return View(observation, _actions(view), {"complaint": complaint}, view.page)
 
     def _with_complaint(self, observation: str, complaint: str) -> str:
         if self._mode == "text":
@@ -254,7 +232,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
     def _reveal(self, view: View, score: Score) -> str:
         if not self._published or self._mode == "url" or self._now is None:
             return str(view.observation)
-        return self.storefront.look(self._now.state, self._mode, score.reward).observation
+        return self.storefront.view(self._now.state, self._mode, score.reward).observation
 
     def _reference(self, task: ShopTask) -> dict[str, Any]:
         return self.storefront.reference(task.task_id)
@@ -265,9 +243,9 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return (state.kind, state.asin, tuple(sorted(state.options)))
 
 
-def _actions(sight: ShopView) -> tuple[str, ...]:
-    clicks = tuple(f"click[{name}]" for name in sight.clickables if name != "search")
-    return (*clicks, "search[...]") if sight.takes_search else clicks
+def _actions(view: ShopView) -> tuple[str, ...]:
+    clicks = tuple(f"click[{name}]" for name in view.clickables if name != "search")
+    return (*clicks, "search[...]") if view.takes_search else clicks
 
 
 def _token(given: str | None) -> str:
@@ -278,14 +256,14 @@ def _token(given: str | None) -> str:
 
 
 def _require_defaults(given: Mapping[str, object]) -> None:
-    """Refuse what a hosted shop decides by itself."""
+    """Refuse arguments that a hosted shop determines."""
     parameters = inspect.signature(WebShopEnv).parameters
     for name, value in given.items():
         if value != parameters[name].default:
-            raise ValueError(f"expected {name} to be the server's, got {value!r} beside server=; pass it to iad serve")
+            raise ValueError(f"expected {name} to be the server's, got {value!r} with server=; pass it to iad serve")
 
 
 def require_known(argument: str, given: object, known: Sequence[object] | Mapping[str, object]) -> None:
-    """Refuse an argument that is not among the known ones."""
+    """Refuse an argument value that is not among the known ones."""
     if given not in known:
         raise UnknownTask(argument, given, known)

@@ -1,7 +1,7 @@
-"""A visit to the shop's site in a real browser: acts by clicks and keys, and tells what the page shows.
+"""Uses the shop's site in a real browser: acts by clicks and keys, and reads the page.
 
-The site is served by this process on a free port. The engine's state tells what has to be seen after an action; the
-page and the server's session are compared with it at every step.
+This process serves the site on a free port. At every step the page and the server's session are compared with the
+engine's state.
 """
 
 import time
@@ -23,7 +23,7 @@ SESSION, PREVIEW = "shop", "preview"
 LOAD_S = 30.0
 POLL_S = 0.004
 LEFT = "left"
-"""The mark of a page that is being left, so that the next one can be told from it."""
+"""Mark on a page that is being left, which distinguishes it from the next page."""
 FIND = f"""
 document.documentElement.dataset.{LEFT} = "";
 return [...document.querySelectorAll("[data-click]")].filter(e => e.dataset.click === arguments[0]).at(-1) ?? null;
@@ -46,23 +46,23 @@ return {{
 
 
 class PageMismatch(RuntimeError):
-    """The browser shows another page than the engine says: a fault of the site or of this environment."""
+    """The browser's page differs from the engine's page: a fault of the site or of this environment."""
 
     kind = "mismatch"
 
 
 class BrowserVisit:
-    """A browser on a shop's site, started when it is first needed.
+    """A browser on a shop's site, started on first use.
 
     Args:
         shop: The shop.
         tasks: The shop's tasks.
-        chromium: See `SeleniumBrowser`.
-        chromedriver: Likewise.
-        size: Of the page in pixels: width, height.
+        chromium: Path or name of the browser. See `SeleniumBrowser`.
+        chromedriver: Path or name of the driver. See `SeleniumBrowser`.
+        size: Width and height of the page in pixels.
 
     Attributes:
-        n_lost: How many browsers were lost and replaced.
+        n_lost: Number of lost and replaced browsers.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class BrowserVisit:
 
     @property
     def browser(self) -> SeleniumBrowser:
-        """The running browser, with its server; started if there is none."""
+        """The running browser. Browser and server are started if necessary."""
         if self._server is None:
             self._server = Server(self.app, threads=4)
         if self._browser is None:
@@ -97,33 +97,33 @@ class BrowserVisit:
 
     @property
     def address(self) -> str:
-        """Of the site; "" while it is closed."""
+        """URL of the site, "" while it is closed."""
         return "" if self._server is None else self._server.address
 
     def act(self, action: str, after: ShopState) -> None:
-        """Do a valid action as a person does, and compare the page with the state that it has to lead to.
+        """Do a valid action by mouse and keyboard, and compare the page with the expected state.
 
         Raises:
-            PageMismatch: It led elsewhere.
+            PageMismatch: The action led to another page.
             BrowserGone: The browser ended, and a new one could not be started.
         """
         self._arrive(after, action)
 
     def open(self, state: ShopState) -> None:
-        """Go to a state by its address.
+        """Go to a state by its URL.
 
         Raises:
-            PageMismatch: Something else is shown.
+            PageMismatch: The browser shows another page.
             BrowserGone: The browser ended, and a new one could not be started.
         """
         self._arrive(state, "")
 
     def screenshot(self) -> bytes:
-        """Return a PNG of what is in the window."""
+        """Return a PNG of the window."""
         return bytes(self.browser.driver.get_screenshot_as_png())
 
     def preview(self, state: ShopState) -> bytes:
-        """Return a PNG of a state's page, from a tab of its own: the visit does not move."""
+        """Return a PNG of a state's page from a separate tab. The visit itself does not move."""
         driver = self.browser.driver
         here = driver.current_window_handle
         try:
@@ -139,7 +139,7 @@ class BrowserVisit:
             driver.switch_to.window(here)
 
     def close(self) -> None:
-        """End the browser and its server; closing twice is harmless, and going on starts them anew."""
+        """End the browser and its server. Closing twice is harmless, and further use starts them again."""
         browser, self._browser = self._browser, None
         server, self._server = self._server, None
         if browser is not None:
@@ -148,10 +148,10 @@ class BrowserVisit:
             server.close()
 
     def _arrive(self, state: ShopState, action: str) -> None:
-        """Act or go, and once more by address in a new browser where this one was lost."""
+        """Do an action or go to a state. If the browser is lost, retry by URL in a new one."""
         for last in (False, True):
             is_new = self._browser is None
-            self.browser  # noqa: B018 (starts what is not running)
+            self.browser  # noqa: B018 (starts the browser if necessary)
             try:
                 if action and not is_new:
                     self._do(action, state)
@@ -188,7 +188,7 @@ class BrowserVisit:
         target.click()
 
     def _read(self) -> dict[str, Any]:
-        """Wait until a page is there, and return what it shows."""
+        """Wait until a page has loaded, and return its content."""
         until = time.monotonic() + LOAD_S
         while True:
             found: dict[str, Any] | None = None
@@ -220,13 +220,13 @@ class BrowserVisit:
 
 
 def _can_be_typed(query: str) -> bool:
-    """Whether a person can put a query into the search box; others are reached by their address."""
+    """Whether a query can be typed into the search box. Other queries are opened by URL."""
     units = len(query.encode("utf-16-le", "surrogatepass")) // 2
     return units <= MAX_QUERY_LENGTH and all(letter.isprintable() for letter in query)
 
 
 def _as_parsed(text: str) -> str:
-    """Return a text as it comes out of a parsed page."""
+    """Return a text in the form that a parsed page would have."""
     return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
 
 
@@ -238,7 +238,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 def _between_pages() -> type[Exception]:
-    """The error of asking a page that is just being replaced."""
+    """The exception type for access to a page that is being replaced."""
     from selenium.common.exceptions import JavascriptException
 
     return JavascriptException

@@ -18,7 +18,7 @@ AGENTS: Mapping[str, str] = {
     "replay": "iad_policy.agents.replay:Replay",
     "scripter": "iad_policy.domains.bash.agent:BashAgent",
     "tracer": "iad_policy.domains.sketch2code.agent:Sketch2CodeAgent",
-    "heeding": "iad_policy.agents.plan_following:PlanFollowingAgent",
+    "plan-following": "iad_policy.agents.plan_following:PlanFollowingAgent",
     "litellm": "iad_policy.agents.language:language_agent",
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
@@ -29,6 +29,8 @@ AGENTS: Mapping[str, str] = {
     "over-reflector": "iad_policy.agents.synthetic:over_reflector",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
+ALIASES: Mapping[str, str] = {"heeding": "plan-following"}
+"""Former name -> name. Commands and run folders with a former name still work."""
 
 
 class FunctionAgent:
@@ -70,6 +72,7 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], 
     """
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
+        name = ALIASES.get(name, name)
         if name in AGENTS:
             return with_defaults(_created(name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
         own = load_own("agent, litellm:<model> for a language model", agent, AGENTS)
@@ -79,13 +82,15 @@ def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], 
     if callable(agent):
         return with_defaults(FunctionAgent(agent), LoadedAgent)  # type: ignore[no-any-return]
     raise TypeError(
-        f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}"
+        f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}; "
+        "give it a method propose()"
     )
 
 
 def asks_a_model(agent: str) -> bool:
     """Return whether a name stands for an agent with a language model, which takes sampling options."""
     name = agent.partition(":")[0]
+    name = ALIASES.get(name, name)
     return name in AGENTS and "model" in inspect.signature(load_object(AGENTS[name])).parameters
 
 

@@ -22,9 +22,9 @@ class CompositeAgent(LanguageAgent):
     """Proposes a composite action with one call per proposal. See `LanguageAgent`.
 
     The first answer has a plan, a thought, a command and an explanation. Later answers have no plan. A status says
-    CONTINUE or DONE. Only the command goes to the environment. All of them are the candidate's `parts`, each with its
-    log-probability if the model returns those of its tokens. The history is compact: all earlier answers, but only the
-    current page.
+    CONTINUE or DONE. Only the command goes to the environment, but all of these texts are kept in the candidate's
+    `parts`, each with its log-probability if the model returns those of its tokens. The history is compact: all earlier
+    answers, but only the current page.
     """
 
     kind = "composite"

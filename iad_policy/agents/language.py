@@ -8,7 +8,8 @@ import gymnasium as gym
 
 from iad_policy.env_defaults import Defaults, defaults_of, env_id
 from iad_policy.errors import UnknownName
-from iad_policy.models import Completion, LanguageModel, Messages, identity_of, load_model
+from iad_policy.models import LanguageModel, identity_of
+from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_action, read_integer, split_thought
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.prompts.rendering import state_values
@@ -23,7 +24,7 @@ SHOWN_CHARS = 200
 """Characters of an unreadable answer that its error message quotes."""
 
 
-class LanguageAgent:
+class LanguageAgent(ModelComponent):
     """Asks a language model for each action.
 
     An answer that can't be read becomes a candidate whose `error` says what was expected, with the text as `thought`.
@@ -59,19 +60,17 @@ class LanguageAgent:
         if style not in STYLES:
             raise UnknownName("style", style, STYLES)
         sampling = {"top_p": top_p, "logprobs": logprobs or None}
-        self.model = load_model(model, **{name: value for name, value in sampling.items() if value is not None})
+        given = {name: value for name, value in sampling.items() if value is not None}
+        super().__init__(model, temperature=temperature, max_tokens=max_tokens, **given)
         self._prompts = prompts or Prompts()
         self._style = style
         self._discrete = _discrete(space)
-        self._temperature = temperature
-        self._max_tokens = max_tokens
 
     @property
     def identity(self) -> str:
         """Everything its answers depend on: model, style, prompt texts and sampling."""
         texts = self._prompts.digest([*self.roles, "refine"])
-        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
-        return f"{identity_of(self.model)} {self.kind} prompts={texts} {sampling}"
+        return f"{identity_of(self.model)} {self.kind} prompts={texts} {self.sampling}"
 
     @property
     def kind(self) -> str:
@@ -95,11 +94,6 @@ class LanguageAgent:
             return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
         thought, body = split_thought(answer.text)
         return Candidate(action, thought="" if body is None else thought, logprobs=answer.logprobs)
-
-    def complete(self, messages: Messages, temperature: float | None) -> Completion:
-        """Return the model's answer. Without a temperature the agent's own applies."""
-        temperature = self._temperature if temperature is None else temperature
-        return self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the messages that ask for an action in a state."""

@@ -25,6 +25,7 @@ class PlanFollowingAgent:
         name = agent if agent is not None else defaults_of(env).agent
         self._agent = load_agent(name, env)
         inner = self._agent.identity or (name if isinstance(name, str) else type(name).__name__)
+        # The agent's former name stays here because the keys of recorded episodes contain this text.
         self.identity = f"heeding {inner}"
         self.model = self._agent.model
         self.information = self._agent.information  # an agent that knows gold knows it here too

@@ -1,4 +1,4 @@
-"""A random agent: the lower bound of every comparison."""
+"""A random agent: the weakest baseline of a comparison."""
 
 from random import Random
 from typing import Any

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.analysis.metrics import StrategySummary, summarise
+from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.trace import RecordedStep, RunTraces, Trace
 
@@ -82,7 +83,8 @@ def _write_strategy(folder: Path, tasks: Mapping[str, Sequence[Trace]]) -> list[
     if weighted:
         files[folder / "dimension.txt"] = [_json(_abilities(weighted))]
     for path, lines in files.items():
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        with write_atomically(path) as part:
+            part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return list(files)
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.analysis.curves import METRICS, spent_on
-from iad_policy.analysis.results import LABELS, Results
+from iad_policy.analysis.results import Results
 from iad_policy.analysis.statistics import Interval, bootstrap_mean
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.hashing import digest
+from iad_policy.information import VERIFIER_TEXTS
+from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.verifiers.corrupted import LEVELS
 
@@ -239,7 +241,7 @@ def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
     if config.has_n(strategy):
         marks = [_mark(arm.n, records[config.label(arm)], metric) for arm in arms]
     else:
-        marks = [_mark(n, records[config.label(arms[0])], metric) for n in config.ns]
+        marks = [_mark(n, records[config.label(arms[0])], metric) for n in config.n]
     return [mark for mark in marks if mark is not None]
 
 
@@ -279,7 +281,7 @@ def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]
     from iad_policy.analysis.plots import draw
 
     stem = f"figure-{name}"
-    labels = dict.fromkeys(LABELS[panel.information] for panel in panels)
+    labels = dict.fromkeys(VERIFIER_TEXTS[panel.information] for panel in panels)
     title = f"{sweep.env}, {sweep.tasks} tasks at most; {'; '.join(labels)}"
     written = [sweep.out / f"{stem}.json", *draw(panels, title, sweep.out / stem)]
     points = [
@@ -293,5 +295,6 @@ def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]
         }
         for panel in panels
     ]
-    written[0].write_text(json.dumps({"title": title, "panels": points}, indent=2), encoding="utf-8")
+    with write_atomically(written[0]) as part:
+        part.write_text(json.dumps({"title": title, "panels": points}, indent=2), encoding="utf-8")
     return written

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iad_policy.errors import MissingExtra
+from iad_policy.recording.atomic import write_atomically
 
 if TYPE_CHECKING:
     from iad_policy.analysis.paper_figures import Panel
@@ -39,7 +40,8 @@ def draw(panels: "Sequence[Panel]", title: str, stem: Path) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     written = [stem.with_suffix(suffix) for suffix in (".png", ".svg")]
     for path in written:
-        figure.savefig(path, dpi=140)
+        with write_atomically(path) as part:
+            figure.savefig(part, dpi=140, format=path.suffix[1:])
     return written
 
 

@@ -11,19 +11,11 @@ from iad_policy.analysis.curves import AXES, METRICS, Curve, CurveDifference, co
 from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.analysis.statistics import N_RESAMPLES
 from iad_policy.errors import MissingExtra, UnknownName
-from iad_policy.evaluation.config import RunConfig
+from iad_policy.evaluation.config import RunConfig, one_or_all
+from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS
 from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
 from iad_policy.recording.gc_pause import without_collector
-
-CONFIG = "config.json"
-LABELS = {
-    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
-    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
-    "self": "self verifier: a language model judges, seeing what the agent sees",
-    "learned": "learned verifier: a trained value model",
-    "": "no verifier",
-}
-INSTRUMENT = "oracle agent: knows the right action of each step; an instrument, not a result"
+from iad_policy.recording.run_folder import CONFIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +27,14 @@ class Heading:
         information: The verifier's label, "" without one.
         n_tasks: Tasks that are run.
         data: Name and digest of the data, if the environment has any.
-        instruments: The agents that know gold.
+        oracle_agents: Agents that know gold.
     """
 
     config: RunConfig
     information: str
     n_tasks: int
     data: Mapping[str, str]
-    instruments: tuple[str, ...] = ()
+    oracle_agents: tuple[str, ...] = ()
 
 
 class Figures(NamedTuple):
@@ -93,12 +85,12 @@ class Results:
     @property
     def n_expected(self) -> int:
         """Episodes of the whole run."""
-        return self.heading.n_tasks * len(self._records) * len(self.heading.config.seeds)
+        return self.heading.n_tasks * len(self._records) * len(self.heading.config.seed)
 
     @without_collector()
     def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
         """Return every strategy's row, and every other one's difference to the baseline."""
-        records, seed = self.records, self.heading.config.seeds[0]
+        records, seed = self.records, self.heading.config.seed[0]
         return Figures(
             {label: summarise(own, seed=seed, n_resamples=n_resamples) for label, own in records.items()},
             differences(records, self._baselines, seed=seed, n_resamples=n_resamples),
@@ -112,7 +104,7 @@ class Results:
         config = self.heading.config
         by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
         for arm in config.arms:
-            name = arm.strategy if len(config.agents) == 1 else f"{arm.strategy} {arm.agent}"
+            name = arm.strategy if len(config.agent) == 1 else f"{arm.strategy} {arm.agent}"
             by_line.setdefault(name, {})[arm.n] = records[config.label(arm)]
         if max(map(len, by_line.values())) < 2:
             return
@@ -134,7 +126,7 @@ class Results:
         for name in (one, other):
             if name not in records:
                 raise UnknownName("row of the table", name, records)
-        return differences(records, {one: other}, seed=self.heading.config.seeds[0])[one]
+        return differences(records, {one: other}, seed=self.heading.config.seed[0])[one]
 
     def table(self, width: int = 100) -> str:
         """Return the table as `iad compare` prints it."""
@@ -169,17 +161,17 @@ class Results:
         return {
             "env": config.env,
             "split": config.split,
-            "seed": config.seed,
+            "seed": one_or_all(config.seed),
             "n_tasks": self.heading.n_tasks,
             "data": dict(self.heading.data),
-            "agent": config.agent,
-            "instruments": self.heading.instruments,
-            "instrument_label": INSTRUMENT,
+            "agent": one_or_all(config.agent),
+            "instruments": self.heading.oracle_agents,
+            "instrument_label": ORACLE_AGENT_TEXT,
             "verifier": config.verifier,
             "roles": dict(config.roles),
             "simulator": config.simulator,
             "information": self.heading.information,
-            "label": LABELS[self.heading.information],
+            "label": VERIFIER_TEXTS[self.heading.information],
             "equal_on": config.equal_on(),
             "baseline": config.compared_with,
             "is_complete": self.n_episodes == self.n_expected,
@@ -203,11 +195,22 @@ def read_results(folder: Path | str) -> Results:
 
 def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
     """Return the results of a run, given the content of its `config.json` and its episodes so far."""
-    config, identity = RunConfig.of(recorded), recorded["identity"]
-    information = identity[config.agents[0]]["information"]
     n_tasks = len({record.task_id for record in records})
-    instruments = tuple(agent for agent in config.agents if "agent_information" in identity[agent])
-    results = Results(Heading(config, information, n_tasks, recorded["data"], instruments))
+    results = Results(heading_of(RunConfig.of(recorded), recorded, n_tasks))
     for record in records:
         results.add(record)
     return results
+
+
+def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> Heading:
+    """Return the heading of a run.
+
+    Args:
+        config: The run's configuration, with strategies of the user's own where they are known.
+        recorded: The content of its `config.json`.
+        n_tasks: Number of tasks.
+    """
+    identity = recorded["identity"]
+    information = identity[config.agent[0]]["information"]
+    oracle_agents = tuple(agent for agent in config.agent if "agent_information" in identity[agent])
+    return Heading(config, information, n_tasks, recorded["data"], oracle_agents)

@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from iad_policy.analysis.metrics import Difference, StrategySummary
-from iad_policy.analysis.results import INSTRUMENT, LABELS, Figures, Heading
+from iad_policy.analysis.results import Figures, Heading
 from iad_policy.analysis.statistics import Interval
 from iad_policy.evaluation.config import RunConfig
+from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS
 
 NOTHING = "-"
 T = TypeVar("T")
@@ -78,10 +79,10 @@ def _heading(heading: Heading) -> RenderableType:
     split = f", split {config.split}" if config.split else ""
     lines = [
         Text.assemble(
-            (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seeds)}{data}"
+            (config.env, "bold"), f"{split}, {_count(heading.n_tasks, 'task')}, {_named('seed', config.seed)}{data}"
         ),
-        Text(f"{_named('Agent', config.agents)}; verifier {config.verifier or 'none'}{_others(config)}"),
-        *(_alarm(f"{agent} is an {INSTRUMENT}") for agent in heading.instruments),
+        Text(f"{_named('Agent', config.agent)}; verifier {config.verifier or 'none'}{_others(config)}"),
+        *(_alarm(f"{agent} is an {ORACLE_AGENT_TEXT}") for agent in heading.oracle_agents),
         _label(heading.information),
         Text(f"Budget: {config.equal_on()}"),
         *map(Text, config.notes),
@@ -97,8 +98,8 @@ def _others(config: RunConfig) -> str:
 
 def _label(information: str) -> Text:
     if information == "oracle":
-        return _alarm(LABELS[information])
-    return Text(LABELS[information][:1].upper() + LABELS[information][1:])
+        return _alarm(VERIFIER_TEXTS[information])
+    return Text(VERIFIER_TEXTS[information][:1].upper() + VERIFIER_TEXTS[information][1:])
 
 
 def _alarm(label: str) -> Text:

@@ -20,7 +20,7 @@ WRITTEN: Mapping[str, str] = {
     "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
     "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
     "iad_policy.verifiers.corrupted:sparse": "sparse:<level>:<verifier>",
-    "iad_policy.agents.plan_following:PlanFollowingAgent": "heeding[:<agent>]",
+    "iad_policy.agents.plan_following:PlanFollowingAgent": "plan-following[:<agent>]",
     "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",
     "iad_policy.simulators.retrieval:retrieval_simulator": "retrieval[:<file>]",
 }

@@ -1,24 +1,47 @@
-"""What was asked for on the command line, as parts of a configuration."""
+"""The options of a run on the command line, derived from the fields of `RunConfig`."""
 
+import inspect
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Annotated, Any
 
-T = TypeVar("T")
-_SAME = (
-    *("env", "verifier", "split", "data_dir", "preset", "tasks", "subset", "baseline", "simulator"),
-    *("feedback", "stop", "delta", "temperature", "threads", "workers", "cache"),
-)
-_LISTS: Mapping[str, Callable[[str], Any]] = {"agent": str, "n": int, "seed": int}
-"""Options that take several values between commas."""
-_PAIRS = {
-    "budget": "budget",
-    "role": "roles",
-    "strategy_arg": "strategy_args",
-    "agent_arg": "agent_args",
-    "env_arg": "env_args",
-}
-"""Option that is given pair by pair -> part of the configuration."""
+import typer
+
+from iad_policy.evaluation.config import OPTIONS, RunConfig, RunOption, one_or_all
+
+EnvIds = Annotated[
+    list[str] | None, typer.Argument(metavar="[ENV...]", help="Environment ids, such as IAD/WebShop-v0.")
+]
+ConfigFile = Annotated[Path | None, typer.Option(help="TOML file with runs; command-line options override it.")]
+Out = Annotated[Path | None, typer.Option(help="Run folder; by default one in runs/ named after the command.")]
+Track = Annotated[str, typer.Option(metavar="NAME[,NAME...]", help="Experiment trackers: mlflow, tensorboard, wandb.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Delete the run that the folder holds and start again.")]
+
+
+def with_run_options(*, one_strategy: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command every option of a run, as keyword arguments by the field's name.
+
+    Args:
+        one_strategy: Default of `--strategy`, for a command that runs one. Without it the command has `--strategies`.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters = [_parameter("ctx", typer.Context), _parameter("env", EnvIds, None)]
+        parameters.append(_parameter("config", ConfigFile, None))
+        for part in fields(RunConfig):
+            if part.name in OPTIONS and part.name != "env":
+                default = None if part.default is MISSING else part.default
+                parameters.append(_of_option(part.name, OPTIONS[part.name], default, one_strategy))
+        parameters += [_parameter("out", Out, None), _parameter("track", Track, ""), _parameter("fresh", Fresh, False)]
+        if one_strategy:
+            parameters = [one for one in parameters if one.name != "baseline"]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        return command
+
+    return decorate
 
 
 def config_parts(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,24 +50,28 @@ def config_parts(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: A number that is none, or a pair without an equals sign.
     """
-    asked = {name: given[name] for name in _SAME if name in given}
-    for name, kind in _LISTS.items():
-        if given.get(name) is not None:
-            asked[name] = _several(given[name], kind, f"--{name}")
-    for name in ("strategies", "strategy"):
-        if name in given:
-            asked["strategies"] = tuple(one.strip() for one in given[name].split(",") if one.strip())
-    for option, part in _PAIRS.items():
-        if option in given:
-            asked[part] = pairs(given[option], f"--{option.replace('_', '-')}")
-    return asked
+    parts: dict[str, Any] = {}
+    for name, value in given.items():
+        option = OPTIONS.get(name)
+        if option is None or value is None:
+            continue
+        if name == "env":
+            parts[name] = value
+        elif option.kind is dict:
+            parts[name] = pairs(value, f"--{option.flag or name}")
+        elif option.takes_several:
+            several = _several(value, option.kind, f"--{name}")
+            parts[name] = several if name == "strategies" else one_or_all(several)
+        else:
+            parts[name] = value
+    return parts
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, Any]:
-    """Return KEY=VALUE texts as a mapping; a value that is JSON is read as such, any other is a text.
+    """Return KEY=VALUE texts as a mapping. A value that is JSON is read as JSON, any other is a text.
 
     Raises:
-        ValueError: One without an equals sign.
+        ValueError: A text without an equals sign.
     """
     read: dict[str, Any] = {}
     for pair in given or ():
@@ -58,10 +85,35 @@ def pairs(given: list[str] | None, option: str) -> dict[str, Any]:
     return read
 
 
-def _several(given: str, kind: Callable[[str], T], option: str) -> T | tuple[T, ...]:
-    """Return the values of a list with commas; one value as it is."""
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _of_option(name: str, option: RunOption, default: Any, one_strategy: str) -> inspect.Parameter:
+    """Return the command's parameter for an option of a run."""
+    flag = f"--{option.flag or name.replace('_', '-')}"
+    facts: dict[str, Any] = {"help": option.help}
+    if option.metavar or option.kind is dict:
+        facts["metavar"] = option.metavar or "KEY=VALUE"
+    kind: Any = option.kind
+    if name == "strategies" and one_strategy:
+        flag, default, facts = "--strategy", one_strategy, {"help": "Strategy; a preset's own method by default."}
+        kind = str
+    elif option.kind is dict:
+        kind, default = list[str] | None, None
+    elif option.takes_several:
+        kind = str if default is not None else str | None
+        default = None if default is None else ",".join(map(str, default))
+    elif option.kind is bool:
+        flag = f"{flag}/--no-{name.replace('_', '-')}"
+    elif default is None or name in ("verifier", "preset"):
+        kind, default = option.kind | None, None
+    return _parameter(name, Annotated[kind, typer.Option(flag, **facts)], default)
+
+
+def _several(given: str, kind: type, option: str) -> tuple[Any, ...]:
+    """Return the values of a list with commas."""
     try:
-        values = tuple(kind(value.strip()) for value in given.split(","))
+        return tuple(kind(value.strip()) for value in given.split(",") if value.strip() or kind is not str)
     except ValueError:
         raise ValueError(f"expected {option} with whole numbers between commas, got {given!r}") from None
-    return values[0] if len(values) == 1 else values

@@ -18,26 +18,22 @@ for each of several environments.
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.evaluation.config import RunConfig
+from iad_policy.evaluation.config import OPTIONS, RunOption
 
 RUN, NAME = "run", "name"
-NUMBERS = (int, float)
-KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("n", "tasks", "seed", "threads", "workers"), ((int,), "a whole number")),
-    **dict.fromkeys(("delta", "temperature", "subset"), (NUMBERS, "a number")),
-    **dict.fromkeys(("env_args", "agent_args", "strategy_args", "budget", "roles"), ((dict,), "a table")),
-    "cache": ((bool,), "true or false"),
+KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "a text"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    bool: ((bool,), "true or false"),
+    dict: ((dict,), "a table"),
 }
-"""What a key holds; texts where nothing is said."""
-TEXT = ((str,), "a text")
-SEVERAL = ("env", "agent", "strategies", "n", "seed")
-"""Keys that also take a list."""
-KEYS = (*(part.name for part in fields(RunConfig) if part.name not in ("own", "notes")), NAME)
+"""Kind of an option -> types of its value in TOML, and how a message says it."""
+KEYS = (*OPTIONS, NAME)
 
 
 def read_suite(path: Path) -> list[dict[str, Any]]:
@@ -70,13 +66,15 @@ def _checked(run: Mapping[str, Any], path: Path) -> dict[str, Any]:
     for key, value in run.items():
         if key not in KEYS:
             raise UnknownName(f"key in {path}", key, (*KEYS, RUN))
-        kinds, said = KINDS.get(key, TEXT)
+        option = OPTIONS.get(key, RunOption(help="Folder of the run."))
+        takes_several = option.takes_several or key == "env"
+        kinds, expected = KINDS[option.kind]
         many = isinstance(value, list)
-        is_right = bool(value) and key in SEVERAL if many else True
+        is_right = bool(value) and takes_several if many else True
         for one in value if many else [value]:
             is_right = is_right and isinstance(one, kinds) and (bool in kinds or not isinstance(one, bool))
         if not is_right:
-            also = ", or a list of them," if key in SEVERAL else ""
-            raise ValueError(f"expected {said}{also} for {key} in {path}, got {value!r}")
+            also = ", or a list of them," if takes_several else ""
+            raise ValueError(f"expected {expected}{also} for {key} in {path}, got {value!r}")
         checked[key] = tuple(value) if many else (value,) if key == "strategies" else value
     return checked

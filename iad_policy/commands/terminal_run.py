@@ -14,13 +14,9 @@ from rich.text import Text
 
 from iad_policy.analysis.results import Results
 from iad_policy.analysis.table import RunTable
-from iad_policy.analysis.viewer.report import write_report
-from iad_policy.errors import StorageError
-from iad_policy.evaluation.config import FREE
-from iad_policy.evaluation.journal import RunStopped
+from iad_policy.evaluate import Finished, execute
 from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.trackers import MakeTracker, Tracking
-from iad_policy.recording.run_folder import RunFolder
+from iad_policy.evaluation.trackers import MakeTracker
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000
@@ -54,51 +50,44 @@ def run_session(
         RunFolderError: The folder can't take this run.
         TrackerError: A tracker can't begin.
     """
-    results, status, said = Results(runner.heading), 0, ""
-    recorded = runner.config()
-    with (
-        RunFolder(out, recorded, free=FREE, is_fresh=is_fresh) as folder,
-        Tracking(trackers, folder.path, runner.heading.config, recorded=recorded, warn=console.print) as tracking,
+    finished = execute(
+        runner,
+        out,
+        is_fresh=is_fresh,
+        trackers=trackers,
+        warn=console.print,
+        watching=lambda results: _watching(runner, results, console),
+        finishing=_second_ctrl_c_ignored,
+    )
+    results = finished.results
+    if any(one.n_episodes for one in finished.figures.summaries.values()) or (
+        results.n_episodes and not finished.is_failure
     ):
-        for name in folder.repaired:
-            console.print(f"{name}: the last line was not written to its end, so it was cut off; it is run again.")
-        try:
-            with _interruptible(runner, console), _live(results, console) as refresh:
-                for record in runner.episodes(folder):
-                    results.add(record)
-                    tracking.on_episode(record)
-                    refresh()
-        except RunStopped as stopped:
-            status, said = (FAILED if stopped.is_failure else 0), str(stopped)
-        except StorageError as unwritten:
-            status, said = FAILED, str(unwritten)
-        except KeyboardInterrupt:
-            status, said = INTERRUPTED, "interrupted; give the same command to go on"
-        with _impatience_ignored():
-            figures = results.figures()
-            report: Path | None = None
-            try:
-                folder.write_summary(summary := results.as_json(figures))
-                tracking.on_summary(summary)
-                if results.n_episodes and status != FAILED:
-                    report = write_report(folder.path)
-            except OSError as unwritten:
-                status, said = FAILED, str(unwritten)
-            if any(one.n_episodes for one in figures.summaries.values()) or (results.n_episodes and status != FAILED):
-                console.print(RunTable(results.heading, figures))
-        _say_how_it_ended(console, results, status, said)
-        _say_where(console, folder.path, report)
-    return status
+        console.print(RunTable(results.heading, finished.figures))
+    _say_how_it_ended(console, finished)
+    _say_where(console, out, finished.report)
+    if finished.is_failure:
+        return FAILED
+    return INTERRUPTED if isinstance(finished.stopped, KeyboardInterrupt) else 0
 
 
-def _say_how_it_ended(console: Console, results: Results, status: int, said: str) -> None:
-    if status != FAILED:
-        _say_what_failed(console, results)
-    if status == FAILED:
-        Console(stderr=True).print(f"iad: {said}", highlight=False, markup=False, soft_wrap=True)
-    elif said:
-        said = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {said}"
-        console.print(Text(said, style="bold yellow"))
+@contextmanager
+def _watching(runner: Runner, results: Results, console: Console) -> Iterator["_Refresh"]:
+    with _interruptible(runner, console), _live(results, console) as refresh:
+        yield refresh
+
+
+def _say_how_it_ended(console: Console, finished: Finished) -> None:
+    results, stopped = finished.results, finished.stopped
+    if finished.is_failure:
+        Console(stderr=True).print(f"iad: {stopped}", highlight=False, markup=False, soft_wrap=True)
+        return
+    _say_what_failed(console, results)
+    if stopped is not None:
+        is_interrupted = isinstance(stopped, KeyboardInterrupt)
+        reason = "interrupted; give the same command to go on" if is_interrupted else str(stopped)
+        text = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {reason}"
+        console.print(Text(text, style="bold yellow"))
 
 
 def _say_what_failed(console: Console, results: Results) -> None:
@@ -156,7 +145,7 @@ def _interruptible(runner: Runner, console: Console) -> Iterator[None]:
 
 
 @contextmanager
-def _impatience_ignored() -> Iterator[None]:
+def _second_ctrl_c_ignored() -> Iterator[None]:
     """Let a second Ctrl-C not cost the summary."""
     if current_thread() is not main_thread():
         yield

@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import gymnasium as gym
+from platformdirs import user_cache_path
 
 from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.evaluation.config import RunConfig
@@ -27,7 +28,7 @@ def cache_path() -> Path:
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "completions.sqlite"
+    return user_cache_path("iad", appauthor=False) / "completions.sqlite"
 
 
 def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:

@@ -3,12 +3,13 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, TypeVar
 
 from iad_policy.budget import Budget
 from iad_policy.errors import UnknownName
 from iad_policy.hashing import digest
+from iad_policy.recording.episode_record import Arm
 from iad_policy.requests import Asking
 from iad_policy.simulators import PERFECT
 from iad_policy.strategies import STRATEGIES, Strategy, declaration_of, find_strategy, load_strategy, options_of
@@ -18,115 +19,140 @@ DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
 THREADS = "threads"
-FREE = frozenset(
-    {"threads", "workers", "engine", "cache", "data_dir", "run_budget", "preset", "notes", "max_steps", "discrete"}
-)
-"""Parts that change no answer, so that they may change from one run of a command to the next; the last two follow from
-the environment and its arguments."""
-NAMED = ("feedback", "stop", "delta", "temperature")
-"""Options of strategies that have a part of their own; so has `n`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOption:
+    """All that is known of one option of a run. The command line, TOML files, presets and checks are derived from it.
+
+    Attributes:
+        help: One phrase, for the command line's help and the documentation.
+        kind: Type of one value; dict for pairs KEY=VALUE.
+        takes_several: Whether it takes a list. Every combination of the listed values is run.
+        per_strategy: Whether strategies have an option of the same name, which a strategy argument can override.
+        changes_answers: Whether answers depend on it. A run folder refuses another value of such an option.
+        flag: Name on the command line without dashes, if not the field's.
+        metavar: Placeholder of the value in the help.
+    """
+
+    help: str
+    kind: type = str
+    takes_several: bool = False
+    per_strategy: bool = False
+    changes_answers: bool = True
+    flag: str = ""
+    metavar: str = ""
+
+
+def _option(default: Any, help: str, **facts: Any) -> Any:
+    """Return a field of `RunConfig` with its option."""
+    metadata = {"option": RunOption(help=help, **facts)}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(metadata=metadata) if default is MISSING else field(default=default, metadata=metadata)
+
 
 T = TypeVar("T")
 
 
-class Arm(NamedTuple):
-    """What is compared: one row of the table.
-
-    Attributes:
-        agent: The agent's name.
-        strategy: The strategy's name.
-        n: Proposals per decision; 1 for a strategy that does not have it.
-    """
-
-    agent: str
-    strategy: str
-    n: int
-
-
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """The configuration of a comparison in one environment.
+    """The configuration of a comparison in one environment: every field is an option, described where it stands.
 
-    `agent`, `n` and `seed` take one value or several; every combination is run.
-
-    Attributes:
-        env: The environment's id.
-        agent: The agent's name.
-        verifier: The verifier's name; "" for none.
-        strategies: Names, in the order of the table.
-        preset: Where settings came from; the settings themselves stand in the other parts.
-        notes: What is printed with the run, such as which settings a paper states.
-        agent_args: Further options of the agents.
-        strategy_args: Further options of the strategies: `k` of every strategy that has it, `chains.k` of one.
-        env_args: Further arguments of `gym.make`.
-        data_dir: The environment's data folder; None for the default. Data are told apart by content, not place.
-        n: Proposals per decision, or what else a strategy declares, for strategies that have it.
-        tasks: How many, from the start of the split; fewer where it has fewer. None for all.
-        subset: A share of the split to draw them from, 0-1, at random by the first seed; None for the whole split.
-        split: The split, where the environment has splits.
-        seed: Of every sample.
-        baseline: The strategy that others are compared with; "" for `bon-sc` where it runs, else the first.
-        roles: Who plays single roles, by name, such as `{"evaluator": "litellm:<model>"}`.
-        simulator: What answers simulations and previews.
-        feedback: A feedback form's name, for strategies that have it; None for the strategy's own.
-        stop: A stop rule's name, likewise.
-        delta: What a new candidate must score above the incumbent, likewise.
-        temperature: Of proposals; None for the agent's own.
-        budget: Limits by name.
-        threads: Requests answered side by side within a decision.
-        workers: Episodes run side by side.
-        engine: What runs them side by side.
-        cache: Whether language-model answers are cached.
-        own: Strategies, agents and verifiers that are objects, by the name that they have here.
+    `agent`, `n` and `seed` take one value or several and hold a tuple. Every combination is run.
 
     Raises:
-        ValueError: A name or number that makes no sense; the message says which are known.
+        ValueError: A name or number that makes no sense. The message lists the known ones.
     """
 
-    env: str
-    agent: str | tuple[str, ...]
-    verifier: str = ""
-    strategies: tuple[str, ...] = DEFAULT_STRATEGIES
-    preset: str = ""
+    env: str = _option(MISSING, "Environment id, such as IAD/WebShop-v0.")
+    agent: tuple[str, ...] = _option(
+        MISSING,
+        "Base agent; by default the environment's rule-based one.",
+        takes_several=True,
+        metavar="NAME[,NAME...]",
+    )
+    verifier: str = _option("", "Verifier, or none; by default the environment's proxy.")
+    strategies: tuple[str, ...] = _option(
+        DEFAULT_STRATEGIES, "Strategies, in the order of the table.", takes_several=True, metavar="NAME[,NAME...]"
+    )
+    preset: str = _option(
+        "", "Settings of a paper, such as iad/webshop; other options override them.", changes_answers=False
+    )
     notes: tuple[str, ...] = ()
-    agent_args: Mapping[str, Any] = field(default_factory=dict)
-    strategy_args: Mapping[str, Any] = field(default_factory=dict)
-    env_args: Mapping[str, Any] = field(default_factory=dict)
-    data_dir: str | None = None
-    n: int | tuple[int, ...] = 3
-    tasks: int | None = 100
-    subset: float | None = None
-    split: str | None = None
-    seed: int | tuple[int, ...] = 0
-    baseline: str = ""
-    roles: Mapping[str, str] = field(default_factory=dict)
-    simulator: str = PERFECT
-    feedback: str | None = None
-    stop: str | None = None
-    delta: float | None = None
-    temperature: float | None = None
-    budget: Mapping[str, float] = field(default_factory=dict)
-    threads: int = 1
-    workers: int = 1
-    engine: str = THREADS
-    cache: bool = True
+    """Lines that are printed with the run, such as which settings a paper states. Not an option."""
+    agent_args: Mapping[str, Any] = _option({}, "Further option of the agents.", kind=dict, flag="agent-arg")
+    strategy_args: Mapping[str, Any] = _option(
+        {},
+        "Further option of all strategies that have it, or of one.",
+        kind=dict,
+        flag="strategy-arg",
+        metavar="[STRATEGY.]KEY=VALUE",
+    )
+    env_args: Mapping[str, Any] = _option({}, "Further argument of the environment.", kind=dict, flag="env-arg")
+    data_dir: str | None = _option(
+        None, "Folder with the environment's data. Data are identified by content.", changes_answers=False
+    )
+    n: tuple[int, ...] = _option(
+        (3,),
+        "Proposals per decision; docs/strategies.md says what else a strategy counts by it.",
+        kind=int,
+        takes_several=True,
+        per_strategy=True,
+        metavar="N[,N...]",
+    )
+    tasks: int | None = _option(
+        100, "Number of tasks, from the start of the split; with a preset all of them.", kind=int
+    )
+    subset: float | None = _option(None, "Share of the split to draw the tasks from, by the first seed.", kind=float)
+    split: str | None = _option(None, "Split of the tasks; by default the environment's own.")
+    seed: tuple[int, ...] = _option(
+        (0,), "Seed of every sample.", kind=int, takes_several=True, metavar="SEED[,SEED...]"
+    )
+    baseline: str = _option("", "Strategy that the others are compared with; by default bon-sc where it runs.")
+    roles: Mapping[str, str] = _option(
+        {}, "Model or component used for a role.", kind=dict, flag="role", metavar="ROLE=COMPONENT"
+    )
+    simulator: str = _option(PERFECT, "Source of simulations: perfect, noisy:F, retrieval[:FILE] or llm:<model>.")
+    feedback: str | None = _option(None, "Feedback form: what the agent sees before it refines.", per_strategy=True)
+    stop: str | None = _option(None, "Stop rule of refining strategies: never, finalise or score:X.", per_strategy=True)
+    delta: float | None = _option(
+        None, "Margin by which a new candidate must beat the incumbent.", kind=float, per_strategy=True
+    )
+    temperature: float | None = _option(
+        None, "Temperature of proposals; by default the agent's own.", kind=float, per_strategy=True
+    )
+    budget: Mapping[str, float] = _option({}, "Limit, such as decision.proposals=3.", kind=dict, metavar="LIMIT=VALUE")
+    threads: int = _option(
+        1, "Requests of one decision that are answered in parallel.", kind=int, changes_answers=False
+    )
+    workers: int = _option(1, "Episodes that run in parallel.", kind=int, changes_answers=False)
+    engine: str = _option(
+        THREADS, "What runs episodes in parallel: threads, or ray on a cluster.", changes_answers=False
+    )
+    cache: bool = _option(True, "Whether language-model answers are cached.", kind=bool, changes_answers=False)
     own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """Strategies, agents and verifiers that are objects, by the name that they have here. Not an option."""
 
     def __post_init__(self) -> None:
+        for name, option in OPTIONS.items():
+            value = getattr(self, name)
+            if option.takes_several and not isinstance(value, tuple):
+                object.__setattr__(self, name, (value,))
         for name in self.strategies:
             self.strategy(name)
-        several = {"strategies": self.strategies, "agents": self.agents, "n": self.ns, "seeds": self.seeds}
+        several = {"strategies": self.strategies, "agents": self.agent, "n": self.n, "seeds": self.seed}
         for name, values in several.items():
             if not values or len(set(values)) < len(values):
                 said = ",".join(map(str, values)) or "none"
                 raise ValueError(f"expected {name} that differ, got {said}; name each once")
-        for name, value in (("n", min(self.ns)), ("tasks", self.tasks), *self._parallel()):
+        for name, value in (("n", min(self.n)), ("tasks", self.tasks), *self._parallel()):
             if value is not None and value < 1:
                 raise ValueError(f"expected {name} of 1 or more, got {value}")
         if self.subset is not None and not 0 < self.subset <= 1:
             raise ValueError(f"expected a subset above 0 and up to 1, a share of the split, got {self.subset}")
-        if min(self.seeds) < 0:
-            raise ValueError(f"expected a seed of 0 or more, got {min(self.seeds)}")
+        if min(self.seed) < 0:
+            raise ValueError(f"expected a seed of 0 or more, got {min(self.seed)}")
         if self.temperature is not None and not self.temperature >= 0:
             raise ValueError(f"expected a temperature of 0 or more, got {self.temperature}")
         if self.delta is not None and not math.isfinite(self.delta):
@@ -140,26 +166,11 @@ class RunConfig:
             load_strategy(self.strategy(arm.strategy), **self.options(arm.strategy, arm.n))
 
     @property
-    def agents(self) -> tuple[str, ...]:
-        """The agents' names."""
-        return _several(self.agent)
-
-    @property
-    def ns(self) -> tuple[int, ...]:
-        """The numbers of proposals per decision."""
-        return _several(self.n)
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds."""
-        return _several(self.seed)
-
-    @property
     def arms(self) -> tuple[Arm, ...]:
         """The rows of the table: agent by agent, strategy by strategy, n by n."""
         return tuple(
             Arm(agent, strategy, n)
-            for agent in self.agents
+            for agent in self.agent
             for strategy in self.strategies
             for n in self.ns_of(strategy)
         )
@@ -181,7 +192,7 @@ class RunConfig:
     def label(self, arm: Arm) -> str:
         """Return the name of an arm's row: as much of it as tells it apart."""
         n = f" n={arm.n}" if len(self.ns_of(arm.strategy)) > 1 else ""
-        agent = f" {arm.agent}" if len(self.agents) > 1 else ""
+        agent = f" {arm.agent}" if len(self.agent) > 1 else ""
         return f"{arm.strategy}{n}{agent}"
 
     def baseline_of(self, arm: Arm) -> Arm | None:
@@ -205,7 +216,7 @@ class RunConfig:
     def options(self, strategy: str, n: int | None = None) -> dict[str, Any]:
         """Return the options, by name, that one strategy is run with, with `n` proposals per decision.
 
-        What is said of it alone goes before what is said of all.
+        A value for this strategy alone overrides the value for all.
         """
         known = options_of(self.strategy(strategy))
         args = [(*key.rpartition(".")[::2], value) for key, value in self.strategy_args.items()]
@@ -217,18 +228,20 @@ class RunConfig:
     def as_json(self) -> dict[str, Any]:
         """Return the content of `config.json`: the budget of the run as a whole stands by itself."""
         whole = {name: limit for name, limit in self.budget.items() if name.startswith("run.")}
-        parts = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
-        mappings = {name: dict(parts[name]) for name in ("agent_args", "strategy_args", "env_args")}
-        return {**parts, **mappings, "budget": self.episode_budget, "run_budget": whole}
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
+        parts |= {name: dict(parts[name]) for name in MAPPINGS}
+        parts |= {name: one_or_all(parts[name]) for name in ("agent", "n", "seed")}
+        return {**parts, "budget": self.episode_budget, "run_budget": whole}
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
         """Return the configuration that a `config.json` holds; a strategy of one's own is in it by name only."""
         known = [part.name for part in fields(cls)]
-        parts = {name: value for name, value in recorded.items() if name in known}
-        for name in ("agent", "strategies", "n", "seed", "notes"):
-            if isinstance(parts.get(name), list):
-                parts[name] = tuple(parts[name])
+        parts: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in recorded.items()
+            if name in known
+        }
         absent = {name: _absent for name in parts.get("strategies", ()) if name not in STRATEGIES}
         budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
         return cls(**{**parts, "budget": budget, "own": absent})
@@ -270,7 +283,7 @@ class RunConfig:
         return said
 
     def _optional(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in NAMED if getattr(self, name) is not None}
+        return {name: getattr(self, name) for name in PER_STRATEGY if name != "n" and getattr(self, name) is not None}
 
     def _parallel(self) -> tuple[tuple[str, int], ...]:
         return ("threads", self.threads), ("workers", self.workers)
@@ -293,7 +306,7 @@ class RunConfig:
             whose, _, option = key.rpartition(".")
             if whose and whose not in options:
                 raise UnknownName("strategy of this run", whose, self.strategies)
-            if not whose and option in ("n", *NAMED):
+            if not whose and option in PER_STRATEGY:
                 raise ValueError(
                     f"expected --{option} for all strategies, or STRATEGY.{option} for one, got the strategy argument "
                     f"{option}; name the strategy, or use --{option}"
@@ -304,6 +317,27 @@ class RunConfig:
                 raise UnknownName(f"option of {', '.join(having)}", option, known)
             if _is_number(known[option]) and not _is_number(value):
                 raise ValueError(f"expected a number for {option}, as its default {known[option]}, got {value!r}")
+
+
+OPTIONS: Mapping[str, RunOption] = {
+    part.name: part.metadata["option"] for part in fields(RunConfig) if "option" in part.metadata
+}
+"""Every option of a run by the name of its field, which is also its key in a TOML file."""
+PER_STRATEGY = tuple(name for name, option in OPTIONS.items() if option.per_strategy)
+"""Options of which strategies have one of the same name."""
+MAPPINGS = tuple(name for name, option in OPTIONS.items() if option.kind is dict)
+"""Options that are mappings: the command line adds to a preset's pairs."""
+FREE = frozenset(
+    {name for name, option in OPTIONS.items() if not option.changes_answers}
+    | {"run_budget", "notes"}
+    | {"max_steps", "discrete"}  # these follow from the environment and its arguments
+)
+"""Parts of `config.json` that may differ when a run goes on, because they change no answer."""
+
+
+def one_or_all(values: tuple[T, ...]) -> T | tuple[T, ...]:
+    """Return the only value of a tuple, or the tuple: the form in which runs are recorded and shown."""
+    return values[0] if len(values) == 1 else values
 
 
 def _is_number(value: Any) -> bool:

@@ -6,14 +6,13 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.analysis.results import Heading
 from iad_policy.budget import Budget, Meter
-from iad_policy.evaluation.config import Arm, RunConfig
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.engines import load_engine
 from iad_policy.evaluation.journal import RunJournal
 from iad_policy.evaluation.worker import EpisodeJob, LoadComponents, MakeEnv, WorkerContext, WorkerSpec
 from iad_policy.hashing import digest, seed_of
-from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.episode_record import Arm, EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.world import described
 
@@ -32,11 +31,11 @@ class Runner:
     """
 
     def __init__(self, config: RunConfig, make_env: MakeEnv, load_components: LoadComponents) -> None:
-        self._config = config
+        self.config = config
         self._spec = WorkerSpec(config, make_env, load_components)
         self._make_engine = load_engine(config.engine)
         self._front = WorkerContext(self._spec)  # tells what there is; nothing is run in it
-        self._names = {agent: self._front.names(agent) for agent in config.agents}
+        self._names = {agent: self._front.names(agent) for agent in config.agent}
         self._signatures = self._front.signatures()
         self._environment = self._front.environment
         self._meter = Meter(Budget(config.budget).of("run"))
@@ -45,32 +44,22 @@ class Runner:
     @property
     def information(self) -> str:
         """The verifier's label; "" without a verifier."""
-        return self._names[self._config.agents[0]]["information"]
-
-    @property
-    def heading(self) -> Heading:
-        """What stands above the table."""
-        return Heading(self._config, self.information, len(self.tasks), self.data, self.instruments)
-
-    @property
-    def instruments(self) -> tuple[str, ...]:
-        """The agents that know gold."""
-        return tuple(agent for agent, names in self._names.items() if "agent_information" in names)
+        return self._names[self.config.agent[0]]["information"]
 
     @property
     def data(self) -> Mapping[str, str]:
         """The name and digest of the data; empty for an environment that has none."""
         return self._front.data
 
-    def config(self) -> dict[str, Any]:
-        """Return what `config.json` holds: what was asked for, and which code, data, agent and verifier answer."""
-        return {**self._config.as_json(), **described(self._front.env), **self._front.facts()}
+    def recorded_config(self) -> dict[str, Any]:
+        """Return the content of `config.json`: the configuration, and which code, data and components answer."""
+        return {**self.config.as_json(), **described(self._front.env), **self._front.facts()}
 
     def jobs(self) -> Iterator[EpisodeJob]:
         """Yield every episode of the run, task by task."""
         for task in self.tasks:
-            for seed in self._config.seeds:
-                for arm in self._config.arms:
+            for seed in self.config.seed:
+                for arm in self.config.arms:
                     yield EpisodeJob(arm, task, seed, self.key(arm, task, seed))
 
     def episodes(self, folder: RunFolder) -> Iterator[EpisodeRecord]:
@@ -100,7 +89,7 @@ class Runner:
 
     def key(self, arm: Arm, task: str, seed: int) -> str:
         """Return the hash of everything that can change an episode's answers."""
-        config = self._config
+        config = self.config
         return digest(
             (self._environment, config.env_args, config.split, self.data.get("digest")),
             (task, seed),
@@ -136,5 +125,5 @@ def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
     places: Sequence[int] = range(len(known))
     if config.subset is not None:
         n_drawn = max(1, round(config.subset * len(known)))
-        places = sorted(Random(seed_of("subset", config.seeds[0])).sample(places, n_drawn))
+        places = sorted(Random(seed_of("subset", config.seed[0])).sample(places, n_drawn))
     return [known[place] for place in places[: config.tasks]]

@@ -11,11 +11,11 @@ from iad_policy.budget import Budget, Meter
 from iad_policy.env_defaults import env_id
 from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
 from iad_policy.evaluation.components import identity_of
-from iad_policy.evaluation.config import Arm, RunConfig
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episode_run import EpisodeRun
 from iad_policy.hashing import seed_of
 from iad_policy.recording.answer_log import EpisodeLog
-from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.episode_record import Arm, EpisodeRecord
 from iad_policy.registry import with_source_digest
 from iad_policy.runtime.components import Components
 from iad_policy.verifiers import NO_VERIFIER
@@ -97,7 +97,7 @@ class WorkerContext:
 
     def facts(self) -> dict[str, Any]:
         """Return which code, data, agents, verifier and strategies these are: what `config.json` records of them."""
-        agents = {agent: self.names(agent) for agent in self._spec.config.agents}
+        agents = {agent: self.names(agent) for agent in self._spec.config.agent}
         return {
             "data": self.data,
             "identity": {**agents, **self.signatures(), self.env_id: self.environment},
@@ -154,10 +154,9 @@ class Worker:
             except Exception as error:
                 self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
                 run.stop("error", error=error)
-            difficulty = getattr(context.env.unwrapped, "difficulty", None)
             return EpisodeRecord(
                 **identified(job, config, context.env_id),
-                difficulty=difficulty(job.task) if callable(difficulty) else "",
+                difficulty=_difficulty(context.env, job.task),
                 information="" if components.verifier is None else components.verifier.information,
                 wall_s=perf_counter() - start,
                 **run.facts(),
@@ -166,6 +165,12 @@ class Worker:
     def close(self) -> None:
         """Close the environment."""
         self.context.env.close()
+
+
+def _difficulty(env: gym.Env[Any, Any], task: str) -> str:
+    """Return a task's difficulty; "" where the environment lists no tasks."""
+    tasks = getattr(env.unwrapped, "tasks", None)
+    return str(getattr(tasks.get(task), "difficulty", "")) if isinstance(tasks, Mapping) else ""
 
 
 def identified(job: EpisodeJob, config: RunConfig, env_id: str) -> dict[str, Any]:

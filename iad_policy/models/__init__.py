@@ -84,7 +84,7 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
             )
         return _named(spec, tuple(sorted(sampling.items())))
     if not isinstance(spec, LanguageModel):
-        raise TypeError(f"expected a model's name or an object with name and complete(), got {spec!r:.200}")
+        raise TypeError(f"expected a model's name or an object with name and complete(), got {spec!r:.200}; add them")
     if sampling:
         raise TypeError(
             f"expected a model's name with {', '.join(sampling)}, got the client {spec.name}; set them in the client"
@@ -99,7 +99,7 @@ def settings_of(model: LanguageModel) -> Mapping[str, Any]:
 
 
 def allow_parallel(model: LanguageModel, n: int) -> None:
-    """Let at least `n` calls of a model run in parallel, where the client limits them itself."""
+    """Let at least `n` calls of a model run in parallel, if the client itself limits them."""
     rate_limit = getattr(model, "rate_limit", None)
     if rate_limit is not None:
         rate_limit.raise_limit(n)

@@ -73,7 +73,8 @@ class LiteLLMModel:
     ) -> None:
         if max_retries < 0 or max_parallel < 1:
             raise ValueError(
-                f"expected max_retries of 0 or more and max_parallel of 1 or more, got {max_retries} and {max_parallel}"
+                f"expected max_retries of 0 or more and max_parallel of 1 or more, got {max_retries} and "
+                f"{max_parallel}; the defaults are 4 and 8"
             )
         _require_litellm()
         self.name = name

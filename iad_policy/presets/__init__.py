@@ -9,12 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from iad_policy.errors import UnknownName
+from iad_policy.evaluation.config import MAPPINGS, PER_STRATEGY
 from iad_policy.strategies import find_strategy, options_of
-
-MAPPINGS = ("strategy_args", "agent_args", "env_args", "budget")
-"""Parts of a configuration that are mappings. Given values are merged into those of the preset."""
-PER_STRATEGY = ("n", "feedback", "stop", "delta", "temperature")
-"""Parts of a configuration that are options of strategies."""
 
 Settings = Mapping[str, Any]
 """Parts of a run's configuration by name, as in `RunConfig`. All tasks of the split are run unless `tasks` is set."""

@@ -56,7 +56,11 @@ def candidate_block(candidate: Candidate) -> str:
     preview = candidate.preview
     if preview is None:
         return action
-    if preview.done:
+    if preview.is_awaiting:
+        seen = "It would wait for an answer that can't be simulated. What would be seen until then:\n" + shown(
+            preview.observation
+        )
+    elif preview.done:
         seen = "It would end the episode; how it is scored is not known. What would be seen:\n" + shown(
             preview.observation
         )

@@ -6,16 +6,14 @@ Long observations are kept once, by content, in `blobs/`.
 """
 
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from threading import get_ident
 from typing import Any, NamedTuple
 
-from iad_policy.errors import StorageError
 from iad_policy.hashing import decode, digest, dumps, encode
+from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.index import LogIndex
 from iad_policy.recording.jsonl import LineFile
 from iad_policy.types import NOTHING, Usage
@@ -122,14 +120,9 @@ class AnswerLog(Log):
         with suppress(FileNotFoundError):
             if path.stat().st_size:  # a power cut may leave an empty one
                 return
-        part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
-        try:
+        with write_atomically(path) as part:
             path.parent.mkdir(exist_ok=True)
             part.write_bytes(content())
-            part.replace(path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise StorageError(path, error) from error
 
     def kept(self, place: str) -> bytes:
         """Return the content of a file of the folder."""

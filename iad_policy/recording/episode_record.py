@@ -4,12 +4,25 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from iad_policy.evaluation.config import Arm
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.jsonl import read_lines
 from iad_policy.types import NOTHING, Usage
+
+
+class Arm(NamedTuple):
+    """One row of a comparison.
+
+    Attributes:
+        agent: The agent's name.
+        strategy: The strategy's name.
+        n: Proposals per decision; 1 for a strategy without that option.
+    """
+
+    agent: str
+    strategy: str
+    n: int
 
 
 @dataclass(frozen=True, slots=True)

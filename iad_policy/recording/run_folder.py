@@ -9,27 +9,25 @@
 The same configuration goes on where it stopped; another one is refused.
 """
 
-import fcntl
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
-from iad_policy.analysis.results import CONFIG
-from iad_policy.errors import IADError, StorageError
+from iad_policy.errors import IADError
 from iad_policy.hashing import dumps
 from iad_policy.recording.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
+from iad_policy.recording.atomic import PART, write_atomically
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.recording.folder_lock import FolderInUse, FolderLock, lock_folder
 from iad_policy.recording.jsonl import LineFile, read_lines
 
+CONFIG = "config.json"
 SUMMARY = "summary.json"
 REPORT = "report.html"
 LOCK = ".lock"
-PART = ".part"
-"""Of a file that is being written."""
 ABSENT = object()
 RESET = "reset"
 """The item of an answer that only the environment gave."""
@@ -68,13 +66,14 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"expected a folder for the run, got the file {self.path}; name another folder")
         found = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
-        if found - {LOCK, f"{CONFIG}{PART}"} and CONFIG not in found:
+        begun = {name for name in found if name.startswith(CONFIG) and name.endswith(PART)}
+        if found - {LOCK} - begun and CONFIG not in found:
             raise RunFolderError(
                 f"expected an empty or new folder, or one that holds a run, got {self.path} with other files; name "
                 "another folder"
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        self._lock: BinaryIO = self._locked()
+        self._lock: FolderLock = self._locked()
         try:
             if is_fresh:
                 self._forget()
@@ -158,17 +157,14 @@ class RunFolder:
         answered = (line for line in read_lines(self.path / ANSWERS) if line.get("item") != RESET)
         return any(not record.is_unfinished for record in episodes) or any(True for _ in answered)
 
-    def _locked(self) -> BinaryIO:
-        lock = (self.path / LOCK).open("ab")
+    def _locked(self) -> FolderLock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
+            return lock_folder(self.path / LOCK)
+        except FolderInUse:
             raise RunFolderError(
                 f"expected a folder that no other process writes to, got {self.path}, which one does; wait for it, or "
                 "name another folder"
             ) from None
-        return lock
 
 
 def _differences(name: str, there: Any, now: Any) -> Iterator[str]:
@@ -192,15 +188,5 @@ def _shown(value: Any, other: Any) -> str:
 
 
 def _replace(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file so that a reader sees the old or the new one, never a part."""
-    part = path.with_name(f"{path.name}{PART}")
-    text = json.dumps(content, indent=2, allow_nan=False)
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise StorageError(path, error) from error
+    with write_atomically(path, is_synced=True) as part:
+        part.write_text(f"{json.dumps(content, indent=2, allow_nan=False)}\n", encoding="utf-8")

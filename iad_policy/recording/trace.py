@@ -11,7 +11,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from iad_policy.analysis.results import CONFIG
 from iad_policy.budget import SIMULATOR, count
 from iad_policy.hashing import decode
 from iad_policy.recording.answer_log import ANSWERS, BLOBS
@@ -19,7 +18,7 @@ from iad_policy.recording.codec import candidate_of, place_of, usage_of, verdict
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.index import LogIndex
-from iad_policy.recording.run_folder import RunFolderError
+from iad_policy.recording.run_folder import CONFIG, RunFolderError
 from iad_policy.types import NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 
 N_BLOBS = 128
@@ -43,8 +42,9 @@ class RecordedStep:
 
     - A state has its observation, info, id, `done` and thumbnail, without history and notes. The info of a committed
       state has the gold keys, too.
-    - A candidate's feedback has its text only. A candidate that is no action has no verdict, as it is not verified.
-      A preview is attached to every candidate whose action was simulated.
+    - A candidate's feedback has its text only. Whether it is terminal or irreversible is not recorded. A candidate that
+      is no action has no verdict, as it is not verified. A preview is attached to every candidate whose action was
+      simulated.
     - `committed` is the candidate with the committed action. Where that stood in for an answer that is no action, the
       candidate keeps its error. Where the strategy made the candidate itself, it has the action alone, and its id is
       that of no proposal: "" if it was not verified, either.

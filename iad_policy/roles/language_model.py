@@ -7,7 +7,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import ModelError, UnknownName
-from iad_policy.models import LanguageModel, Message, identity_of, load_model
+from iad_policy.models import LanguageModel, Message, identity_of
+from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_field
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import leaves, state_values, subject_block
@@ -19,7 +20,7 @@ PARAPHRASER_TEMPERATURE = 0.7
 """Temperature of the paraphraser, which must not repeat itself (QLASS: 0.7-0.8)."""
 
 
-class ModelRoles:
+class ModelRoles(ModelComponent):
     """Answers `Ask` with a language model, with one prompt file per role.
 
     The ranker answers with the index of the best candidate, from 0, as `TemplateRoles` does. The others answer with the
@@ -40,17 +41,14 @@ class ModelRoles:
         temperature: float | None = 0.0,
         max_tokens: int | None = 512,
     ) -> None:
-        self.model = load_model(model)
+        super().__init__(model, temperature=temperature, max_tokens=max_tokens)
         self.source = self.model.name
         self._prompts = prompts or Prompts()
-        self._temperature = temperature
-        self._max_tokens = max_tokens
 
     @property
     def identity(self) -> str:
         """Everything its answers depend on."""
-        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
-        return f"{identity_of(self.model)} roles prompts={self._prompts.digest(ROLES)} {sampling}"
+        return f"{identity_of(self.model)} roles prompts={self._prompts.digest(ROLES)} {self.sampling}"
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the role's text.
@@ -65,15 +63,14 @@ class ModelRoles:
         if role == "ranker":
             n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
             return str(self._ranked(prompt.messages(), n_candidates))
-        temperature = PARAPHRASER_TEMPERATURE if role == "paraphraser" else self._temperature
-        return self._ask(prompt.messages(), temperature)
+        return self._ask(prompt.messages(), PARAPHRASER_TEMPERATURE if role == "paraphraser" else None)
 
     def _ranked(self, messages: tuple[Message, ...], n_candidates: int) -> int:
         if n_candidates < 2:
             return 0
         text = ""
         for _ in range(N_RANKER_TRIES):
-            text = self._ask(messages, self._temperature)
+            text = self._ask(messages)
             field = read_field(text, "best")
             numbers = {int(number) for number in re.findall(r"\d+", text if field is None else field)}
             if len(numbers) == 1 and 1 <= (number := numbers.pop()) <= n_candidates:
@@ -86,13 +83,13 @@ class ModelRoles:
             kind="malformed",
         )
 
-    def _ask(self, messages: tuple[Message, ...], temperature: float | None) -> str:
-        return self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens).text.strip()
+    def _ask(self, messages: tuple[Message, ...], temperature: float | None = None) -> str:
+        return self.complete(messages, temperature).text.strip()
 
 
 def model_roles(env: gym.Env[Any, Any], model: str | LanguageModel, **options: Any) -> ModelRoles:
     """Return the roles for an environment, with its prompts."""
-    return ModelRoles(load_model(model), prompts_of(env), **options)
+    return ModelRoles(model, prompts_of(env), **options)
 
 
 def _message(role: str, text: str) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode, next_id
 from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback import fingerprint
-from iad_policy.types import NOTHING, Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
+from iad_policy.types import Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
 HOPELESS = ("auth", "not_found")
@@ -95,7 +95,11 @@ class Answerer:
                 self._spending.refund("agent", "proposals", limit=answer.axis)
                 continue
             made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
-            candidate = replace(made, usage=usage, feedback=feedback, id=item, at=at.id)
+            # Asked again for a recorded candidate, as the log holds the action and not what it risks.
+            ends, lasts = self._risks(made.action, made.error)
+            candidate = replace(
+                made, usage=usage, feedback=feedback, id=item, at=at.id, is_terminal=ends, is_irreversible=lasts
+            )
             self.candidates[candidate.id] = candidate
             if not at.path:
                 self._here.add(candidate.id)
@@ -121,8 +125,17 @@ class Answerer:
             call.report(candidate.usage)
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
-            said = candidate.action, candidate.thought, error, key
-            return [Candidate(*said, NOTHING, candidate.logprobs, candidate.parts, request.feedback)]
+            return [
+                Candidate(
+                    candidate.action,
+                    thought=candidate.thought,
+                    error=error,
+                    key=key,
+                    logprobs=candidate.logprobs,
+                    parts=candidate.parts,
+                    feedback=request.feedback,
+                )
+            ]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
         return WorkUnit([item], "agent", call, work, candidate_record, candidate_of, is_owed)
@@ -141,12 +154,17 @@ class Answerer:
         self.candidates.update((candidate.id, candidate) for candidate in results)
         return results
 
+    def _risks(self, action: Any, error: str = "") -> tuple[bool, bool]:
+        """Return whether an action is terminal, and whether it is irreversible; an unusable answer is neither."""
+        return (False, False) if error else (self._world.terminal(action), self._world.irreversible(action))
+
     def _named(self, candidate: Candidate, name: str = "") -> Candidate:
-        """Return a candidate with key and id: one that the strategy made itself has none."""
+        """Return a candidate with key, risks and id: one that the strategy made itself has none."""
         if (candidate.key or candidate.error) and candidate.id:
             return candidate
         key = candidate.key if candidate.key or candidate.error else self._world.key(candidate.action)
-        return replace(candidate, key=key, id=candidate.id or name)
+        ends, lasts = self._risks(candidate.action, candidate.error)
+        return replace(candidate, key=key, id=candidate.id or name, is_terminal=ends, is_irreversible=lasts)
 
     def _verified(
         self, request: Verify, usable: list[Candidate], among: list[Candidate], *, name: str
@@ -308,7 +326,8 @@ class Answerer:
     def usable(self, at: State, candidate: Candidate) -> Candidate:
         """Return what is done instead of a candidate that is no action: the first legal action, the error kept."""
         action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
-        return replace(candidate, action=action, key=self._world.key(action))
+        ends, lasts = self._risks(action)
+        return replace(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
 
 
 def _verdicts_of(

@@ -92,6 +92,7 @@ class Episode:
             history=() if parent is None or committed is None else (*parent.history, _turn(parent, committed)),
             steps_left=self.world.max_steps - step,
             done=done,
+            is_answered=committed is not None and self.world.is_answered,
             id=digest(
                 parent.id if parent else self._stream,
                 None if committed is None else self.world.key(committed.action),

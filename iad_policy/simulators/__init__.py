@@ -72,7 +72,7 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Loaded
         if not hasattr(simulator, attribute):
             raise TypeError(
                 f"expected a simulator with begin(), simulate(), identity and is_perfect, got {simulator!r:.200} "
-                f"without {attribute}"
+                f"without {attribute}; add it"
             )
     assert not isinstance(simulator, str)
     return with_defaults(simulator, LoadedSimulator)  # type: ignore[no-any-return]

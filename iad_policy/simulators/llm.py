@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, NoReturn
 import gymnasium as gym
 
 from iad_policy.errors import ModelError, SimulationError
-from iad_policy.models import LanguageModel, identity_of, load_model
+from iad_policy.models import LanguageModel, identity_of
+from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import FENCE, read_field
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import shown, state_values
@@ -19,7 +20,7 @@ N_TRIES = 2
 _OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", re.IGNORECASE | re.MULTILINE)
 
 
-class LanguageSimulator:
+class LanguageSimulator(ModelComponent):
     """Asks a language model for the next observation, and never asks the environment.
 
     It predicts the observation, whether the action is valid and whether the episode is over. It does not predict the
@@ -53,16 +54,13 @@ class LanguageSimulator:
                 f"expected text observations for a language model to predict, got {space!s:.100}; use another "
                 "simulator: perfect, noisy:F or retrieval"
             )
-        self.model = load_model(model)
+        super().__init__(model, temperature=temperature, max_tokens=max_tokens)
         self._prompts: Prompts = prompts_of(env)
-        self._temperature = temperature
-        self._max_tokens = max_tokens
 
     @property
     def identity(self) -> str:
         """Everything its outcomes depend on."""
-        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
-        return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator'])} {sampling}"
+        return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator'])} {self.sampling}"
 
     def begin(self, world: World, state: State) -> VisibleState:
         """Return the visible part of a state as a token."""
@@ -80,9 +78,7 @@ class LanguageSimulator:
         prompt = self._prompts.render("simulator", subject=shown(action), **values)
         text = ""
         for _ in range(N_TRIES):
-            text = self.model.complete(
-                prompt.messages(), temperature=self._temperature, max_tokens=self._max_tokens
-            ).text
+            text = self.complete(prompt.messages()).text
             predicted = read_prediction(text)
             if predicted is not None:
                 info = _unpredicted(token.info) | {"invalid_action": not predicted.is_valid, "available_actions": ()}
@@ -104,7 +100,7 @@ class PredictedOutcome(NamedTuple):
 
 
 def read_prediction(text: str) -> PredictedOutcome | None:
-    """Read an answer, or return None if it has no observation. By default it is valid and not over."""
+    """Read an answer, or return None if it has no observation. Unless it says otherwise, it is valid and not over."""
     marker = _OBSERVATION.search(text)
     if marker is None:
         return None

@@ -1,15 +1,17 @@
-"""What kind of outcome an action had: success is one type, the episode's end another, each class of failure its own."""
+"""Types of outcomes: success, the end of the episode, and each class of failure."""
 
 from collections.abc import Mapping
 from typing import Any
+
+from iad_policy.types import AWAITING
 
 SUCCESS, END, INVALID = "success", "end", "invalid"
 
 
 def type_of(info: Mapping[str, Any], done: bool) -> str:
-    """Return an outcome's type by its public info: `success`, `end`, `invalid`, or a failure's own name.
+    """Return an outcome's type by its public info: `success`, `end`, `invalid`, or the name of a failure class.
 
-    A failure's name is the code of the first finding that is an error, `timed out`, or `exit` with a shell's code.
+    That name is the code of the first finding with severity `error`, or `timed out`, or `exit` with a shell's code.
     """
     if info.get("invalid_action"):
         return INVALID
@@ -21,9 +23,9 @@ def type_of(info: Mapping[str, Any], done: bool) -> str:
         return "timed out"
     if facts.get("exit_code"):
         return f"exit {facts['exit_code']}"
-    return END if done else SUCCESS
+    return END if done and info.get("stop_reason") != AWAITING else SUCCESS
 
 
 def is_failure(kind: str) -> bool:
-    """Say whether a type is one of failure."""
+    """Return whether a type is a failure."""
     return kind not in (SUCCESS, END)

@@ -14,6 +14,7 @@ from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import SimulationError
 from iad_policy.hashing import decode, dumps, encode, seed_of
 from iad_policy.models.call_context import Call, use_call
+from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.jsonl import read_lines
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
@@ -142,7 +143,8 @@ def record_elsewhere(env: gym.Env[Any, Any]) -> list[Recorded]:
 def write(records: Iterable[Recorded], path: Path | str) -> None:
     """Write a file of recorded outcomes, one JSON line each."""
     lines = (dumps(dict(zip(Recorded._fields, map(encode, one), strict=True))) for one in records)
-    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with write_atomically(Path(path)) as part:
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def read(path: Path | str) -> Iterator[Recorded]:
@@ -158,6 +160,6 @@ def read(path: Path | str) -> Iterator[Recorded]:
         if set(line) != set(Recorded._fields):
             raise ValueError(
                 f"expected a recorded outcome with {', '.join(Recorded._fields)} in line {number} of {path}, got "
-                f"{json.dumps(line)[:100]}"
+                f"{json.dumps(line)[:100]}; record the file again"
             )
         yield Recorded(**{name: decode(line[name]) for name in Recorded._fields})

@@ -1,12 +1,12 @@
-"""Actions that mostly fail: real ones with two letters swapped, as rare failures have to come from somewhere."""
+"""Actions with typos. They mostly fail, so simulators can show and record failures that agents rarely cause."""
 
 from typing import Any
 
 
 def with_typos(action: Any) -> list[str]:
-    """Return a text action with its first letters swapped, the first of its argument, and the last.
+    """Return copies of a text action with two letters swapped: at its start, in its argument, and at its end.
 
-    `cat[/a/b.txt]` gives `act[...]`, `cat[a//b.txt]` and `cat[/a/b.ttx]`; what is no text, or too short, gives none.
+    `cat[/a/b.txt]` gives `act[...]`, `cat[a//b.txt]` and `cat[/a/b.ttx]`. Other and very short actions give none.
     """
     if not isinstance(action, str) or len(action) < 2:
         return []

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from iad_policy.types import Outcome, State, Turn
+from iad_policy.types import AWAITING, Outcome, State, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class VisibleState:
         over = done or self.steps_left <= 1
         certain = {
             "step": self.info.get("step", 0) + 1,
-            "stop_reason": "done" if done else "max_steps" if over else "",
+            "stop_reason": _stop_reason(info, done=done, over=over),
             **{name: self.info[name] for name in ("task_id", "instruction") if name in self.info},
         }
         mixed = {**self.info, **info, **certain}
@@ -61,3 +61,9 @@ class VisibleState:
     def end(self) -> Outcome:
         """Return the outcome of any action after the end, when nothing changes any more."""
         return Outcome(self, self.observation, self.info, True, "over")
+
+
+def _stop_reason(info: Mapping[str, Any], *, done: bool, over: bool) -> str:
+    if done:
+        return AWAITING if info.get("stop_reason") == AWAITING else "done"
+    return "max_steps" if over else ""

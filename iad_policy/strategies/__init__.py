@@ -122,7 +122,7 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         options.pop("n", None)
     elif not isinstance(options.get("n", 1), int) or options.get("n", 1) < 1:
         means = declaration_of(strategy).n_means(options)
-        raise ValueError(f"expected n, the {means}, to be an integer of 1 or more, got {options['n']!r}")
+        raise ValueError(f"expected n, the {means}, to be an integer of 1 or more, got {options['n']!r}; such as n=3")
     for option in options:
         if option not in known:
             raise UnknownName("option of the strategy", option, known)

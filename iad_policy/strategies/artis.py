@@ -35,14 +35,15 @@ def artis(
 
     In the sequential form, an attempt is given all earlier ones with their evaluations (eq. 2). In the parallel form,
     attempts are independent (eq. 3). There are always n, and none ends the simulation early. The paper's unit is one
-    user turn with all its actions. Here it is the episode, or the next `every` actions.
+    user turn with all its actions. Here a unit ends where the world answers with what no simulation could know (the
+    user's next message), at the end of the episode, or after `every` actions.
 
     Args:
         here: The episode's first state.
         n: Number of attempts.
         mode: Whether an attempt is given the earlier ones ("sequential") or not ("parallel").
         depth: Maximum number of actions of an attempt (paper: 20 per user turn).
-        every: Number of committed actions after which attempts are simulated again. None simulates only at the start.
+        every: Number of committed actions after which attempts are simulated again. None simulates once per unit.
         verify: Whether the verifier is asked about the last step of each attempt. An evaluator without a model uses its
             verdict, one with a model is given its critique.
         evaluate: Whether attempts are evaluated. False is the ablation.
@@ -56,11 +57,16 @@ def artis(
     passed is committed, or else that of the first attempt. Every later step has one proposal of its own.
     """
     if mode not in ("sequential", "parallel"):
-        raise ValueError(f"expected mode sequential or parallel, got {mode!r}")
+        raise ValueError(f"expected mode sequential or parallel, got {mode!r}; pass one of the two")
     if depth < 1 or (every is not None and every < 1):
-        raise ValueError(f"expected depth and every of 1 or more, got {depth} and {every}")
+        raise ValueError(
+            f"expected depth and every of 1 or more, got {depth} and {every}; leave them out for the defaults"
+        )
     if until_pass and (mode == "parallel" or not evaluate):
-        raise ValueError("expected sequential attempts with evaluation for until_pass, got others; leave one out")
+        raise ValueError(
+            "expected sequential attempts with evaluation for until_pass, got others; leave out mode, evaluate or "
+            "until_pass"
+        )
     attempt = partial(_attempt, depth=depth, verify=verify, evaluate=evaluate, temperature=temperature)
     while not here.done:
         if mode == "parallel":
@@ -99,7 +105,7 @@ def _execute(
                 raise
             candidate = incumbent
         here = yield from Commit(candidate)
-        if here.done:
+        if here.done or here.is_answered:
             break
     return here
 

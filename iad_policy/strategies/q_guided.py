@@ -8,7 +8,7 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Asking, Propose, Verify
 from iad_policy.roles.paraphrase_check import paraphrases
 from iad_policy.strategies import declares
-from iad_policy.strategies.building_blocks.rollouts import DEPTH, best_of, finish, follow, roll_out
+from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, best_of, carry_out, roll_out
 from iad_policy.types import Candidate, State, score
 
 
@@ -27,17 +27,20 @@ def q_guided(
     The verifier is the value function, also for candidates that end the episode, where QLASS reads the true reward. The
     first candidate is proposed for the task itself. Each of the others gets its own paraphrase, made at the start of
     the episode. `perturb=False` uses no paraphrases. With `episodes=N`, N such episodes are simulated first. The one
-    whose end the verifier scores best is committed as long as the real environment answers as in the simulation.
+    whose end the verifier scores best is committed as long as the real environment answers as in the simulation. After
+    an answer of the world that no simulation could know, N are simulated again.
 
     When the budget ends before the verdicts, the first candidate is committed. Of simulated episodes, finished ones are
     preferred, and the missing steps of the chosen one are decided step by step.
     """
     wordings = ["", *((yield from paraphrases(here, n - 1)) if perturb else [""] * (n - 1))]
     decide = partial(best_valued, wordings=wordings, temperature=temperature)
-    if episodes is not None:
-        simulated = yield from All([roll_out(here, depth=depth, decide=decide) for _ in range(episodes)])
-        here = yield from follow(here, (yield from best_of(simulated)))
-    yield from finish(here, decide=decide)
+    while not here.done:
+        chosen = Rollout(here)
+        if episodes is not None:
+            simulated = yield from All([roll_out(here, depth=depth, decide=decide) for _ in range(episodes)])
+            chosen = yield from best_of(simulated)
+        here = yield from carry_out(here, chosen, decide=decide)
 
 
 def best_valued(at: State, *, wordings: Sequence[str], temperature: float | None) -> Asking[Candidate]:

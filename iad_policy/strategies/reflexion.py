@@ -5,7 +5,7 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose
 from iad_policy.strategies import declares
-from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, finish, follow, roll_out, valued
+from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, carry_out, roll_out, valued
 from iad_policy.strategies.building_blocks.stop import StopRule, finalised
 from iad_policy.types import Candidate, State
 
@@ -21,23 +21,25 @@ def reflexion(
 
     The verifier scores an episode by its last step, and `stop` decides whether the trials end. The reflector's texts
     are notes for the agent. If the real environment answers differently than the simulation, the episode continues with
-    first answers, with the reflections still in the notes.
+    first answers, with the reflections still in the notes. After an answer of the world that no simulation could know,
+    up to n episodes are simulated again, with the same notes.
 
     When the budget ends, the last finished episode is committed, or the unfinished first one.
     """
     reflections: list[str] = []
-    attempts: list[Rollout] = []
 
     def decide(at: State) -> Asking[Candidate]:
         (candidate,) = yield from Propose(at.noted(*reflections[-N_KEPT:]), 1, temperature=temperature)
         return candidate
 
-    with suppress(BudgetExhausted):
-        for _ in range(n):
-            attempts.append((yield from roll_out(here, depth=depth, decide=decide)))
-            attempts[-1] = attempt = yield from valued(attempts[-1])
-            if attempt.last is None or stop(attempt.last) or len(attempts) == n:
-                break
-            reflections.append((yield from Ask("reflector", here, [attempt.end, attempt.last])))
-    chosen = next((attempt for attempt in reversed(attempts) if attempt.end.done), attempts[0])
-    yield from finish((yield from follow(here, chosen)), decide=decide)
+    while not here.done:
+        attempts: list[Rollout] = []
+        with suppress(BudgetExhausted):
+            for _ in range(n):
+                attempts.append((yield from roll_out(here, depth=depth, decide=decide)))
+                attempts[-1] = attempt = yield from valued(attempts[-1])
+                if attempt.last is None or stop(attempt.last) or len(attempts) == n:
+                    break
+                reflections.append((yield from Ask("reflector", here, [attempt.end, attempt.last])))
+        chosen = next((attempt for attempt in reversed(attempts) if attempt.end.done), attempts[0])
+        here = yield from carry_out(here, chosen, decide=decide)

@@ -53,7 +53,7 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVer
         if not hasattr(verifier, attribute):
             raise TypeError(
                 f"expected a verifier with verify(), information and needs_preview, got {verifier!r:.200} without "
-                f"{attribute}"
+                f"{attribute}; add it"
             )
     assert not isinstance(verifier, str)
     require_label(verifier)

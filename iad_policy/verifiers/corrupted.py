@@ -1,8 +1,7 @@
 """Verifiers made worse on purpose, to test how robust a method is: noisy scores, or scores that are mostly 0.
 
-The strategy sees the corrupted score only. The verdict's details are removed. With the score, the critique and the
-decision to finalise change too. The episode's own success and progress are never touched. The label is that of the
-inner verifier.
+The strategy sees the corrupted score only, without the verdict's details. The episode's own success and progress are
+never touched. The label is that of the inner verifier.
 """
 
 import math
@@ -21,7 +20,7 @@ from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
 from iad_policy.verifiers import load_verifier
 
 LEVELS: Mapping[str, float] = {"none": -math.inf, "low": 0.25, "medium": 0.5, "high": 0.75}
-"""Level of sparsity -> the threshold below which scores are 0. The papers name the levels but not the thresholds."""
+"""Level of sparsity -> the threshold up to which scores are 0. The papers name the levels but not the thresholds."""
 
 
 class Corrupted(ABC):
@@ -47,7 +46,7 @@ class Corrupted(ABC):
 
     @property
     def model(self) -> Any:
-        """The language model inside. Without one, the attribute is missing."""
+        """The language model inside, or None."""
         return self._inner.model
 
     @model.setter
@@ -72,6 +71,8 @@ class Corrupted(ABC):
 class NoisyVerifier(Corrupted):
     """Adds Gaussian noise to the scores. The same action in the same state always gets the same noise.
 
+    The decision to finalise is removed, as it would show the true score.
+
     Args:
         inner: The verifier.
         sd: Standard deviation of the noise, in units of the score.
@@ -89,7 +90,7 @@ class NoisyVerifier(Corrupted):
 
 
 class SparseVerifier(Corrupted):
-    """Keeps scores above a threshold, and sets all others to 0 without a critique.
+    """Keeps scores above a threshold. All others become 0, without a critique or a decision to finalise.
 
     Args:
         inner: The verifier.

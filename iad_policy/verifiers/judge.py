@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_policy.information import Information
-from iad_policy.models import LanguageModel, identity_of, load_model
+from iad_policy.models import LanguageModel, identity_of
+from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_choice, read_critique, read_score
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import candidate_block, state_values
@@ -22,7 +23,7 @@ SHOWN_CHARS = 200
 """Characters of an unreadable answer that the critique quotes."""
 
 
-class _Judge:
+class _Judge(ModelComponent):
     """The parts that all judges share.
 
     Args:
@@ -45,22 +46,19 @@ class _Judge:
         temperature: float | None = 0.0,
         max_tokens: int | None = 512,
     ) -> None:
-        self.model = load_model(model)
+        super().__init__(model, temperature=temperature, max_tokens=max_tokens)
         self.needs_preview = needs_preview
         self._prompts = prompts or Prompts()
-        self._temperature = temperature
-        self._max_tokens = max_tokens
 
     @property
     def identity(self) -> str:
         """Everything its verdicts depend on."""
-        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens} preview={self.needs_preview}"
-        return f"{identity_of(self.model)} {self.role} prompts={self._prompts.digest([self.role])} {sampling}"
+        prompts = self._prompts.digest([self.role])
+        return f"{identity_of(self.model)} {self.role} prompts={prompts} {self.sampling} preview={self.needs_preview}"
 
     def _ask(self, state: State, **blocks: str) -> str:
         prompt = self._prompts.render(self.role, **state_values(state), **blocks)
-        answer = self.model.complete(prompt.messages(), temperature=self._temperature, max_tokens=self._max_tokens)
-        return answer.text
+        return self.complete(prompt.messages()).text
 
 
 class ScoringJudge(_Judge):
@@ -179,17 +177,17 @@ def judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: An
     Raises:
         ValueError: The model's name is empty.
     """
-    return ScoringJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+    return ScoringJudge(model, prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 
 def pairwise_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PairwiseJudge:
     """Let a language model compare candidates two by two, in both orders. See `judge`."""
-    return PairwiseJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+    return PairwiseJudge(model, prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 
 def finalising_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> FinalisingJudge:
     """Let a language model decide to finalise or to iterate. See `judge`."""
-    return FinalisingJudge(load_model(model), prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+    return FinalisingJudge(model, prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
 
 
 def _can_simulate(env: gym.Env[Any, Any]) -> bool:

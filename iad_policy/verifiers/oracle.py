@@ -39,5 +39,6 @@ class OracleVerifier:
         parts = dict(gold["reward_parts"])
         if self._part and self._part not in parts:
             raise UnknownName("part of the reward", self._part, parts)
-        score = parts[self._part] if self._part else gold["reward"] if preview.done else gold["progress"]
+        is_over = preview.done and not preview.is_awaiting
+        score = parts[self._part] if self._part else gold["reward"] if is_over else gold["progress"]
         return Verdict(float(score), passed=score >= 1.0, details=parts)

@@ -5,6 +5,7 @@ To run it on another environment, add a `Subject` to the list in `test_environme
 
 import json
 import pickle
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from iad_envs.core import IADEnv
+from iad_envs.errors import UnknownTask
 from iad_policy.hashing import decode, digest, encode
 
 GARBAGE: Sequence[Any] = (
@@ -39,14 +41,20 @@ class Subject:
     Attributes:
         id: As `gym.make` knows it.
         walk: A policy from info to an action that does not end the episode within four steps.
-        ending: Given a fresh environment, actions that end an episode by an irreversible one.
+        ending: Given a fresh environment, actions that solve its task; the last one is terminal.
         exempt: Task ids whose gold solution does not score 1, with the reason.
+        lasting: Given a fresh environment, a valid action that is irreversible; "" for one without such actions.
+        asking: An action after which only the world can go on; "" for one without such actions.
+        answer: How the world's answer to it begins.
     """
 
     id: str
     walk: Callable[[dict[str, Any]], str]
     ending: Callable[["IADEnv[Any, Any]"], Sequence[str]]
     exempt: Sequence[str] = ()
+    lasting: str = ""
+    asking: str = ""
+    answer: str = ""
 
     def __str__(self) -> str:
         return self.id
@@ -83,6 +91,22 @@ class EnvironmentContract:
         for options in ({"task_id": "no such task"}, {"task": "x"}, {"task_id": env.task_ids[0], "colour": "red"}):
             with pytest.raises(ValueError, match=r"expected .* got .*known"):
                 env.reset(options=options)
+
+    def test_tasks_say_instruction_split_and_difficulty_and_no_gold(self, subject: Subject) -> None:
+        env = subject.make()
+        assert set(env.task_ids) <= set(env.tasks)
+        assert len(env.tasks) == len(list(env.tasks))
+        for task_id in list(env.tasks)[:5]:
+            told = env.tasks[task_id]
+            assert told._fields == ("instruction", "split", "difficulty")
+            assert all(isinstance(part, str) for part in told)
+            _, info = env.reset(options={"task_id": task_id})
+            assert (info["task_id"], info["instruction"]) == (task_id, told.instruction)
+            assert (task_id in env.task_ids) <= (env.split is None or told.split in ("", env.split))
+        assert "no such task" not in env.tasks
+        near = env.task_ids[0]
+        with pytest.raises(UnknownTask, match=f"got '{near}~' .near: .*{re.escape(near)}"):
+            env.reset(options={"task_id": f"{near}~"})
 
     def test_info_has_the_same_keys_and_types_in_every_step(self, subject: Subject) -> None:
         env = subject.make()
@@ -183,7 +207,7 @@ class EnvironmentContract:
             assert not set(outcome.info) & env.GOLD_INFO
             token = outcome.token
 
-    def test_after_an_irreversible_action_a_simulation_is_over_and_shows_no_score(self, subject: Subject) -> None:
+    def test_after_the_end_a_simulation_is_over_and_shows_no_score(self, subject: Subject) -> None:
         """Of two tasks whose scores differ, what is seen at the end can't tell which is which."""
         env = subject.make()
         env.reset(seed=2)
@@ -191,7 +215,7 @@ class EnvironmentContract:
         *before, last = subject.ending(env)
         for action in before:
             token = env.simulate(token, action).token
-        assert env.irreversible(last)
+        assert env.terminal(last)
         outcome = env.simulate(token, last)
         assert outcome.done
         assert outcome.info["stop_reason"] == "done"
@@ -273,8 +297,67 @@ class EnvironmentContract:
         _, info = env.reset(seed=1)
         for action in (*info["available_actions"], "nonsense"):
             assert env.action_key(env.action_key(action)) == env.action_key(action)
-            assert isinstance(env.irreversible(action), bool)
-        assert not env.irreversible(subject.walk(info))
+            assert env.terminal(env.action_key(action)) is env.terminal(action)
+            assert env.irreversible(env.action_key(action)) is env.irreversible(action)
+
+    def test_only_terminal_actions_end_an_episode_before_the_step_limit(self, subject: Subject) -> None:
+        env = subject.make()
+        _, info = env.reset(seed=2)
+        for last in subject.ending(env):
+            tried = [last, subject.walk(info), *info["available_actions"], *(one for one in GARBAGE if one)]
+            for action in filter(env.action_space.contains, tried):
+                ends = env.simulate(env.snapshot(), action).info["stop_reason"] == "done"
+                assert not ends or env.terminal(action), action
+            _, _, terminated, _, info = env.step(last)
+            assert not terminated or env.terminal(last)
+        assert terminated
+        assert env.terminal(last)
+
+    def test_after_an_irreversible_action_a_simulation_goes_on(self, subject: Subject) -> None:
+        if not subject.lasting:
+            pytest.skip("it has no irreversible action")
+        env = subject.make()
+        env.reset(seed=1)
+        assert env.irreversible(subject.lasting)
+        assert not env.irreversible("nonsense")
+        outcome = env.simulate(env.snapshot(), subject.lasting)
+        assert not outcome.done
+        assert not outcome.info["invalid_action"]
+        assert outcome.info["available_actions"]
+
+    def test_where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on(self, subject: Subject) -> None:
+        if not subject.asking:
+            pytest.skip("the world has nothing to say in it")
+        env = subject.make()
+        env.reset(seed=1)
+        before, gold = env.snapshot(), env.oracle(env.snapshot())
+        ahead = env.simulate(before, subject.asking)
+        assert (ahead.done, ahead.info["stop_reason"]) == (True, "awaiting")
+        assert subject.answer not in json.dumps(encode([ahead.observation, ahead.info]))
+        assert env.simulate(ahead.token, subject.asking)[:2] == ahead[:2]
+        assert env.oracle(ahead.token)["progress"] == gold["progress"]
+        with pytest.raises(ValueError, match="awaits the world's answer"):
+            env.restore(ahead.token)
+        assert not env.is_answered
+        observation, reward, terminated, truncated, info = env.step(subject.asking)
+        assert (terminated, truncated, info["stop_reason"], info["step"]) == (False, False, "", 1)
+        assert subject.answer in json.dumps(encode(observation))
+        assert env.oracle(env.snapshot())["reward"] == float(reward)
+        assert env.is_answered
+        env.step(subject.walk(info))
+        assert not env.is_answered
+        env.restore(before)
+        again = env.step(subject.asking)
+        assert same((again[0], again[4]), (observation, info))
+
+    def test_at_the_step_limit_an_episode_is_over_and_does_not_await(self, subject: Subject) -> None:
+        if not subject.asking:
+            pytest.skip("the world has nothing to say in it")
+        env = subject.make(max_steps=1)
+        env.reset(seed=1)
+        assert env.simulate(env.snapshot(), subject.asking).info["stop_reason"] == "max_steps"
+        _, _, terminated, truncated, info = env.step(subject.asking)
+        assert (terminated, truncated, info["stop_reason"]) == (False, True, "max_steps")
 
     def test_its_spec_pickles_and_makes_it_again(self, subject: Subject) -> None:
         spec = gym.make(subject.id).spec

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 
 class Dice(gym.Env[int, int]):
@@ -19,12 +20,15 @@ class Dice(gym.Env[int, int]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)
         self._sum = int(self.np_random.integers(1000))
-        return self._sum, {}
+        return self._sum, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         rolled = int(self.np_random.integers(1, 7))
         self._sum += rolled * action
-        return self._sum, float(rolled), self._sum > 5000, False, {}
+        return self._sum, float(rolled), self._sum > 5000, False, self._info()
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": np.ones(3, dtype=np.int8)}
 
 
 gym.register("Toy/Dice-v0", entry_point="tests.contract.foreign:Dice", max_episode_steps=3)

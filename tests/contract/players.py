@@ -18,6 +18,7 @@ from iad_policy.models.call_context import current_call
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies import STRATEGIES as REGISTERED
 from iad_policy.strategies import Declaration, declaration_of
+from tests.contract import foreign  # noqa: F401 (registers)
 from tests.contract.lookahead import look_two_ahead, rehearse
 from tests.contract.toy import Digger, SlipperyDigger
 
@@ -39,10 +40,13 @@ class Calls:
 class Wanderer:
     """Proposes an available action at random, sometimes an answer that is none; follows feedback a little."""
 
-    def __init__(self, calls: Calls | None = None, *, n_tokens: int = 0, errors: float = 0.15) -> None:
+    def __init__(
+        self, calls: Calls | None = None, *, n_tokens: int = 0, errors: float = 0.15, digs: bool = True
+    ) -> None:
         self._calls = calls or Calls()
         self._n_tokens = n_tokens
         self._errors = errors
+        self._digs = digs
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         self._calls.add("agent")
@@ -50,7 +54,7 @@ class Wanderer:
         if rng.random() < self._errors:
             return Candidate(None, error="no action in the answer", usage=usage)
         actions = _available(state.info)
-        if actions[-1] == "dig" and rng.random() < 0.85:
+        if actions[-1] == "dig" and (rng.random() < 0.85 or not self._digs):
             actions = actions[:-1]
         shunned = feedback.worst.action if feedback is not None and feedback.worst is not None else None
         action = rng.choice([action for action in actions if action != shunned] or actions)
@@ -121,7 +125,7 @@ def _gold(candidate: Candidate) -> Mapping[str, Any]:
 ENVIRONMENTS: Mapping[str, Callable[[], gym.Env[Any, Any]]] = {
     "digger": lambda: Digger(max_steps=6),
     "slippery": lambda: SlipperyDigger(max_steps=6),
-    "taxi": lambda: gym.make(TAXI, is_rainy=True, max_episode_steps=4),
+    "dice": lambda: gym.make("Toy/Dice-v0", is_copyable=True),
 }
 SMALL: Mapping[str, dict[str, Any]] = {
     "mcts": {"n": 3, "k": 2, "depth": 2, "draws": 2},

@@ -1,41 +1,153 @@
 """Budgets: what is granted, what is cut, and what a strategy does about it."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from iad_policy import All, Ask, Budget, IADPolicyWrapper, Propose, State, Verify, per_step
+from iad_policy import All, Ask, Budget, IADPolicyWrapper, Propose, State, Usage, Verify, per_step
 from iad_policy.errors import BudgetExhausted, ContractError
-from tests.contract.players import STRATEGIES, Hunch, Wanderer, play
+from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
+from tests.contract.players import STRATEGIES, Calls, Hunch, Played, Wanderer, declared, play
 from tests.contract.toy import Digger
 
 ALL = list(STRATEGIES)
+few = settings(drawn, max_examples=4)
+AXES = ("proposals", "verifications", "simulations", "asks")
+NEVER_SPENT: Mapping[str, set[str]] = {
+    "proposals": set(),
+    "verifications": {
+        "single", "bon-sc", "bon-sc-result", "self-refine", "self-debug", "artis-alone", "rehearse",
+    },
+    "simulations": {"single", "bon-sc", "self-refine"},
+    "asks": {
+        "single", "bon", "bon-sc", "bon-sc-result", "weighted-bon", "iad", "iad-none", "iad-scalar", "iad-delta",
+        "iad-finalise", "iad-score", "chains", "chains-uneven", "self-debug", "try-again", "bon-episode", "beam",
+        "best-first", "q-guided-plain", "lookahead",
+    },
+}  # fmt: skip
+"""By axis, the strategies that spend nothing on it, so that no limit on it can be met by them."""
+METERED: Mapping[str, Any] = {"verifier": "apart", "n_tokens": N_TOKENS}
+SCOPES = st.sampled_from(["decision", "episode"])
+SHARES = st.floats(0, 1, exclude_max=True)
 
 
-def spent(played: Any, axis: str, role: str | None = None) -> float:
-    roles = [role] if role else list(played.spent)
-    return sum(getattr(played.spent[name], axis) for name in roles if name in played.spent)
+def spent(played: Played, axis: str) -> float:
+    return sum(getattr(usage, axis) for usage in played.spent.values())
 
 
-@pytest.mark.parametrize("threads", [1, 4])
+def dearest(played: Played, axis: str, scope: str = "decision") -> float:
+    """What the decisions spent together, or the dearest of them, on an axis, which may be `role.axis`."""
+    role, _, axis = axis.rpartition(".")
+    usages = [decision.budget.get(role, Usage()) if role else decision.usage for decision in played.decisions]
+    amounts = [float(getattr(usage, axis)) for usage in usages]
+    return max(amounts, default=0.0) if scope == "decision" else sum(amounts)
+
+
+@lru_cache(maxsize=2 * 6 * len(ALL))
+def unlimited(name: str, seed: int, simulator: str = "") -> Played:
+    return play("digger", {**how(name, seed), **simulated(simulator)}, env_seed=seed, **METERED)
+
+
+def how(name: str, seed: int) -> dict[str, Any]:
+    return {**STRATEGIES[name], "agent": agent(seed)}
+
+
+def simulated(simulator: str) -> dict[str, Any]:
+    return {"simulator": simulator} if simulator else {}
+
+
+def busiest(name: str, axis: str, simulator: str = "") -> int:
+    """Of a few seeds the one with which a strategy spends most in a decision."""
+    return max(range(6), key=lambda seed: dearest(unlimited(name, seed, simulator), axis))
+
+
+def limited(
+    name: str, seed: int, limit: str, amount: float, *, threads: int = 1, simulator: str = ""
+) -> tuple[float, bool]:
+    """What a strategy spent under a limit, and whether that was met: it alone cut a decision or ended the episode."""
+    options = {**METERED, "env_seed": seed, "threads": threads, "budget": {limit: amount}}
+    played = play("digger", {**how(name, seed), **simulated(simulator)}, **options)
+    scope, _, axis = limit.partition(".")
+    cuts = {played.ended_by, *(decision.cut for decision in played.decisions)} - {""}
+    notes = {note for decision in played.decisions for note in decision.notes}
+    assert cuts <= {limit}
+    return dearest(played, axis, scope), bool(cuts) or f"overdraft: one proposal beyond {limit}" in notes
+
+
+def test_the_axes_that_a_strategy_never_spends_on_are_written_down() -> None:
+    never = {axis: {name for name in ALL if not dearest(unlimited(name, busiest(name, axis)), axis)} for axis in AXES}
+    assert never == NEVER_SPENT
+
+
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("limit", [1, 2, 3])
-def test_a_counted_limit_is_never_passed(name: str, limit: int, threads: int) -> None:
-    for axis in ("proposals", "verifications", "simulations", "asks"):
-        played = play("digger", STRATEGIES[name], budget={f"decision.{axis}": limit}, threads=threads, n_decisions=6)
-        assert all(getattr(decision.usage, axis) <= limit for decision in played.decisions)
-        cuts = {decision.cut for decision in played.decisions}
-        assert cuts <= {"", f"decision.{axis}"}
+@given(SEEDS, SHARES, SCOPES, THREADS)
+@example(None, 0.0, "decision", 1)
+@example(None, 0.5, "decision", 4)
+@example(None, 0.999, "episode", 1)
+@few
+def test_counted_limit_is_met_and_not_passed(
+    name: str, seed: int | None, share: float, scope: str, threads: int
+) -> None:
+    for axis in AXES:
+        where = busiest(name, axis) if seed is None else seed
+        wanted = dearest(unlimited(name, where), axis, scope)
+        if wanted:
+            limit = int(share * wanted)
+            amount, is_met = limited(name, where, f"{scope}.{axis}", limit, threads=threads)
+            assert is_met, (axis, limit, wanted)
+            # One proposal is owed to every decision.
+            assert amount <= max(limit, (scope, axis) == ("decision", "proposals")), (axis, limit)
+
+
+@pytest.mark.parametrize("name", ALL)
+@given(SEEDS, SHARES, SCOPES, THREADS)
+@example(None, 0.0, "decision", 1)
+@example(None, 0.5, "decision", 4)
+@example(None, 0.999, "episode", 1)
+@few
+def test_measured_limit_is_met_and_passed_by_one_call_at_most(
+    name: str, seed: int | None, share: float, scope: str, threads: int
+) -> None:
+    for axis in ("tokens", "agent.prompt_tokens", "seconds"):
+        where = busiest(name, axis) if seed is None else seed
+        # Without its last call it would have spent this.
+        wanted = int(dearest(unlimited(name, where), axis, scope)) - N_TOKENS
+        limit = int(share * wanted)
+        amount, is_met = limited(name, where, f"{scope}.{axis}", limit, threads=threads)
+        assert is_met, (axis, limit, wanted)
+        assert amount < limit + N_TOKENS + 0.5, (axis, limit)  # 0.5 s: what the calls really take
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if declared(STRATEGIES[name]).needs != "oracle"])
+@given(SEEDS, SHARES)
+@example(None, 0.999)
+@few
+def test_simulator_limit_is_met_and_not_passed(name: str, seed: int | None, share: float) -> None:
+    noisy, axis = "noisy:0.5", "simulator.simulations"
+    where = busiest(name, axis, noisy) if seed is None else seed
+    wanted = dearest(unlimited(name, where, noisy), axis)
+    simulates = dearest(unlimited(name, busiest(name, "simulations")), "simulations") > 0
+    assert simulates == (wanted > 0) or seed is not None
+    if wanted:
+        limit = int(share * wanted)
+        amount, is_met = limited(name, where, f"decision.{axis}", limit, simulator=noisy)
+        assert is_met, (limit, wanted)
+        assert amount <= limit
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_nothing_is_counted_that_was_not_done(name: str) -> None:
     for budget in ({}, {"decision.simulations": 1}, {"decision.tokens": 30}, {"decision.verifications": 2}):
-        played = play("digger", STRATEGIES[name], verifier="apart", n_tokens=10, budget=budget, n_decisions=6)
-        assert spent(played, "proposals") == played.counts["agent"]
+        played = play("digger", STRATEGIES[name], budget=budget, n_decisions=6, **METERED)
+        assert spent(played, "proposals") == played.counts["agent"] > 0
         assert spent(played, "verifications") == played.counts["verifier"]
         assert spent(played, "asks") == played.counts["roles"]
-        assert spent(played, "prompt_tokens") == 10 * (played.counts["agent"] + played.counts["verifier"])
+        assert spent(played, "prompt_tokens") == N_TOKENS * (played.counts["agent"] + played.counts["verifier"])
         assert spent(played, "env_steps") == len(played.actions)
 
 
@@ -46,43 +158,29 @@ def test_proposals_are_granted_in_part() -> None:
     assert all(candidate.verdict is not None for candidate in decision.candidates)
 
 
-@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("axis", ["proposals", "tokens", "seconds", "agent.proposals", "agent.prompt_tokens"])
-def test_a_decision_without_budget_gets_one_plain_proposal_and_says_so(name: str, axis: str, threads: int) -> None:
-    played = play("digger", STRATEGIES[name], budget={f"decision.{axis}": 0}, n_tokens=10, threads=threads)
-    assert len(played.actions) == 3 or played.actions[-1] == "dig"
-    for decision in played.decisions:
-        assert decision.usage.proposals == 1
-        assert decision.committed.feedback is None
-        assert f"overdraft: one proposal beyond decision.{axis}" in decision.notes
+def test_a_decision_without_budget_gets_one_plain_proposal_and_says_so(name: str) -> None:
+    axes = ("proposals", "tokens", "seconds", "agent.proposals", "agent.prompt_tokens")
+    for axis, threads in product(axes, (1, 4)):
+        played = play("digger", STRATEGIES[name], budget={f"decision.{axis}": 0}, n_tokens=N_TOKENS, threads=threads)
+        assert len(played.actions) == 3 or played.actions[-1] == "dig"
+        for decision in played.decisions:
+            assert decision.usage.proposals == 1
+            assert decision.committed.feedback is None
+            assert f"overdraft: one proposal beyond decision.{axis}" in decision.notes
 
 
-@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("limit", [1, 15, 20, 35])
-def test_a_measured_limit_is_passed_by_one_call_at_most(name: str, limit: int, threads: int) -> None:
-    options = {"verifier": "apart", "n_tokens": 10, "threads": threads, "n_decisions": 6}
-    for budget in ({"decision.tokens": limit}, {"decision.agent.prompt_tokens": limit}, {"decision.seconds": limit}):
-        for decision in play("digger", STRATEGIES[name], budget=budget, **options).decisions:
-            role = decision.budget["agent"] if "decision.agent.prompt_tokens" in budget else decision.usage
-            axis = next(iter(budget)).rpartition(".")[2]
-            assert getattr(role, axis) < limit + 10 + 0.5
-
-
-@pytest.mark.parametrize("scope", ["episode", "run"])
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize(("axis", "limit"), [("proposals", 4), ("tokens", 35), ("env_steps", 2), ("seconds", 0)])
-def test_act_refuses_before_a_decision_when_episode_or_run_are_spent(
-    name: str, axis: str, limit: int, scope: str
-) -> None:
-    played = play("digger", STRATEGIES[name], budget={f"{scope}.{axis}": limit}, n_tokens=10, n_decisions=6)
-    if played.ended_by:
+def test_act_refuses_before_a_decision_when_episode_or_run_are_spent(name: str) -> None:
+    for scope, (axis, limit) in product(
+        ("episode", "run"), {"proposals": 4, "tokens": 35, "env_steps": 2, "seconds": 0}.items()
+    ):
+        calls = Calls()
+        how = {**STRATEGIES[name], "agent": Wanderer(calls, n_tokens=N_TOKENS, digs=False)}
+        played = play("digger", how, budget={f"{scope}.{axis}": limit}, n_decisions=6)
         assert played.ended_by == f"{scope}.{axis}"
         assert sum(getattr(decision.usage, axis) for decision in played.decisions) >= limit
-        assert spent(played, "proposals") == played.counts["agent"]
-    else:
-        assert played.actions[-1] == "dig"
+        assert spent(played, "proposals") == calls.counts["agent"]
 
 
 def test_a_run_budget_spans_episodes_and_an_episode_budget_does_not() -> None:

@@ -1,14 +1,15 @@
 """Holds the environments to contract 1."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.core import IADEnv
+from iad_envs.errors import UnknownTask
 from tests.contract.environments import EnvironmentContract, Subject
 from tests.contract.shopping import gold_purchase
-from tests.contract.toy import WAYS, Digger, SlipperyDigger
+from tests.contract.toy import GUEST, WAYS, Cafe, Digger, SlipperyDigger
 
 
 def _dig(env: IADEnv[Any, Any]) -> list[str]:
@@ -25,9 +26,14 @@ def browse(info: dict[str, Any]) -> str:
     return ["search[shoes]", "click[next >]", "click[< prev]", "search[red]"][info["step"] % 4]
 
 
+def serve(info: dict[str, Any]) -> str:
+    return ["brew tea", "bring"][info["step"] % 2]
+
+
 SUBJECTS = [
     Subject("Toy/Digger-v0", _walk, _dig),
     Subject("Toy/SlipperyDigger-v0", _walk, _dig),
+    Subject("Toy/Cafe-v0", serve, _dig, lasting="brew tea", asking="ask", answer=GUEST),
     Subject("IAD/WebShop-v0", browse, gold_purchase),
 ]
 
@@ -77,6 +83,96 @@ def test_the_suite_notices_a_clairvoyant_simulation() -> None:
     subject = ClairvoyantSubject("clairvoyant", _walk, _dig)
     with pytest.raises(AssertionError):
         EnvironmentContract().test_a_simulation_of_randomness_is_not_clairvoyant(subject)
+
+
+class _Made(Subject):
+    """An environment that is not registered."""
+
+    def make(self, **options: Any) -> IADEnv[Any, Any]:
+        return KINDS[self.id](**options)
+
+
+class _Sudden(Digger):
+    """Does not say that digging may end the episode."""
+
+    def terminal(self, action: str) -> bool:
+        return False
+
+
+class _Indiscreet(Cafe):
+    """Lets a simulation ask the guest."""
+
+    def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
+        outcome = super().simulate(token, action, draw)
+        if not outcome.token.is_awaiting:
+            return outcome
+        told = self._committed(outcome.token)
+        return outcome._replace(observation=self._view(told.state, "").observation)
+
+
+class _Endless(Cafe):
+    """Goes on after a question as if nothing was to be waited for."""
+
+    def _transition(self, state: Any, action: str, rng: Any) -> Any:
+        return super()._transition(state, action, rng)._replace(awaiting=False)
+
+
+KINDS: dict[str, type[IADEnv[Any, Any]]] = {"sudden": _Sudden, "indiscreet": _Indiscreet, "endless": _Endless}
+
+
+def test_the_suite_notices_an_end_that_was_not_declared() -> None:
+    with pytest.raises(AssertionError):
+        EnvironmentContract().test_only_terminal_actions_end_an_episode_before_the_step_limit(
+            _Made("sudden", _walk, _dig)
+        )
+
+
+@pytest.mark.parametrize("kind", ["indiscreet", "endless"])
+def test_the_suite_notices_a_simulation_that_knows_or_does_not_await_the_answer(kind: str) -> None:
+    subject = _Made(kind, serve, _dig, asking="ask", answer=GUEST)
+    with pytest.raises(AssertionError):
+        EnvironmentContract().test_where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on(subject)
+
+
+def test_tasks_of_other_splits_are_listed_and_can_be_reset_to() -> None:
+    env = Cafe()
+    assert env.split == "test"
+    assert (len(env.task_ids), len(env.tasks)) == (6, 9)
+    assert env.tasks["tea-tea"] == ("Bring the guest what they want, twice.", "train", "easy")
+    assert env.reset(options={"task_id": "tea-tea"})[1]["task_id"] == "tea-tea"
+    assert {env.reset(seed=seed)[1]["task_id"] for seed in range(50)} == set(env.task_ids)
+    assert len(Cafe(split=None).task_ids) == 9
+    with pytest.raises(UnknownTask, match=r"expected a known split, got 'tset' .near: test.; known: train, test, None"):
+        Cafe(split="tset")
+
+
+def test_a_simulation_that_awaits_is_scored_as_the_middle_of_an_episode() -> None:
+    class Final(Cafe):
+        def _score(self, task: Any, now: Any, memory: Any) -> Any:
+            return super()._score(task, now, memory)._replace(reward=float(now.done))
+
+    env = Final()
+    env.reset(seed=0)
+    rewards = [env.oracle(env.simulate(env.snapshot(), action).token)["reward"] for action in ("ask", "close")]
+    assert rewards == [0.0, 1.0]
+
+
+def test_listing_tasks_reads_no_instruction() -> None:
+    class Silent(NamedTuple):
+        task_id: str
+
+        @property
+        def instruction(self) -> str:
+            raise AssertionError("read")
+
+    class Hosted(Digger):
+        def __init__(self) -> None:
+            IADEnv.__init__(self, {name: Silent(name) for name in "abc"}, max_steps=1)
+
+    env = Hosted()
+    assert list(env.tasks) == list(env.task_ids) == ["a", "b", "c"]
+    with pytest.raises(AssertionError, match="read"):
+        env.tasks["a"]
 
 
 def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:

@@ -1,50 +1,123 @@
-"""Three packages, one direction; nothing heavy before it is needed; public names as they are written down."""
+"""Three packages, one direction; rooms that know only what they need; nothing heavy too early; public names."""
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-import pytest
-
+import iad_envs
 import iad_policy
 
 ROOT = Path(__file__).parents[2]
-OURS = ("webshop_server", "iad_envs", "iad_policy")
+PACKAGES = ("webshop_server", "iad_envs", "iad_policy")
+FILES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
 HEAVY = (
-    "litellm",
-    "selenium",
-    "pyserini",
-    "jnius",
-    "faiss",
-    "sentence_transformers",
-    "torch",
-    "docker",
-    "ray",
-    "cv2",
-    "spacy",
-    "pyarrow",
-    "mlflow",
-    "wandb",
-    "tensorboard",
-    "scipy",
+    "litellm", "selenium", "pyserini", "jnius", "faiss", "sentence_transformers", "torch", "docker", "ray", "cv2",
+    "spacy", "pyarrow", "mlflow", "wandb", "tensorboard",
+)  # fmt: skip
+SIDE_EFFECTS = (
+    "asyncio", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random", "shutil", "socket", "sqlite3",
+    "subprocess", "sys", "tempfile", "threading", "time", "urllib",
+)  # fmt: skip
+
+
+class Never(NamedTuple):
+    """What is inside `who` never imports what is inside `whom`, but for exceptions, each with its reason."""
+
+    who: str
+    whom: tuple[str, ...]
+    but: Mapping[tuple[str, str], str] = {}
+
+
+PROMISES = (
+    Never("webshop_server", ("iad_envs", "iad_policy")),
+    Never("iad_envs", ("iad_policy",)),
+    Never(
+        "iad_policy",
+        ("iad_envs", "webshop_server"),
+        {
+            ("iad_policy.cli", "iad_envs"): "the command line is where the three packages meet",
+            ("iad_policy.cli", "webshop_server"): "the same",
+        },
+    ),
+    Never(
+        "iad_policy",
+        ("iad_policy.commands", "iad_policy.cli"),
+        {
+            ("iad_policy.cli", "iad_policy.commands"): "the command line is made of commands",
+            ("iad_policy.commands", "iad_policy.commands"): "a room may know itself",
+        },
+    ),
+    Never("iad_policy.evaluation", ("iad_policy.analysis",)),
+    Never("iad_policy.recording", ("iad_policy.runtime", "iad_policy.evaluation", "iad_policy.analysis")),
+    Never(
+        "iad_policy.runtime",
+        (
+            "iad_policy.agents",
+            "iad_policy.verifiers",
+            "iad_policy.domains",
+            "iad_policy.evaluation",
+            "iad_policy.analysis",
+        ),
+    ),
+    *(
+        Never(f"iad_policy.domains.{one}", tuple(f"iad_policy.domains.{other}" for other in others if other != one))
+        for others in [("bash", "bird", "sketch2code", "webshop")]
+        for one in others
+    ),
 )
-MAY_IMPORT = {"webshop_server": set(), "iad_envs": {"webshop_server"}, "iad_policy": set()}
-FILES = sorted(path.relative_to(ROOT).as_posix() for name in OURS for path in (ROOT / name).rglob("*.py"))
+KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
+    "iad_policy.errors": (),
+    "iad_policy.hashing": (),
+    "iad_policy.information": ("iad_policy.errors",),
+    "iad_policy.types": ("iad_policy.errors", "iad_policy.information"),
+    "iad_policy.requests": ("iad_policy.types",),
+    "iad_policy.registry": ("iad_policy.errors", "iad_policy.hashing"),
+    "iad_policy.models": ("iad_policy.errors", "iad_policy.hashing", "iad_policy.types", "iad_policy.models"),
+    "iad_policy.strategies": (
+        "iad_policy.errors",
+        "iad_policy.hashing",
+        "iad_policy.information",
+        "iad_policy.registry",
+        "iad_policy.requests",
+        "iad_policy.types",
+        "iad_policy.models.parsing",
+        "iad_policy.prompts.rendering",
+        "iad_policy.roles.paraphrase_check",
+        "iad_policy.strategies",
+    ),
+}  # fmt: skip
+"""All that a module, or a room, of `iad_policy` may import from it."""
+PUBLIC = {
+    iad_envs: ["ENVIRONMENTS"],
+    iad_policy: [
+        "Agent", "All", "Ask", "Budget", "Candidate", "Commit", "Decision", "Feedback", "IADPolicyWrapper", "Outcome",
+        "Propose", "Simulate", "State", "Usage", "Verdict", "Verifier", "Verify", "evaluate", "per_step",
+    ],
+}  # fmt: skip
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """The top-level packages that a piece of code imports, also inside functions."""
+    """What a piece of code imports, also inside functions: modules, and `module.name` of names from them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield str(node.module).partition(".")[0]
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports name the whole way"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             argument = node.args[0]
             if isinstance(argument, ast.Constant):
-                yield str(argument.value).partition(".")[0]
+                yield str(argument.value)
 
 
 def at_module_level(tree: ast.Module) -> Iterator[str]:
@@ -61,26 +134,88 @@ def at_module_level(tree: ast.Module) -> Iterator[str]:
         todo.extend(ast.iter_child_nodes(node))
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_module_imports_in_the_one_direction_only(name: str) -> None:
-    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
-    package = name.partition("/")[0]
-    if name == "iad_policy/cli.py":
-        return
-    wrong = (set(imported(tree)) & set(OURS)) - {package} - MAY_IMPORT[package]
-    assert not wrong, f"{name} imports {wrong}"
+def is_in(name: str, rooms: str | tuple[str, ...]) -> bool:
+    """Whether a module, or a name in it, is one of these modules or lies in one of these packages."""
+    return any(name == room or name.startswith(f"{room}.") for room in ((rooms,) if isinstance(rooms, str) else rooms))
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_heavy_packages_are_imported_where_they_are_needed(name: str) -> None:
-    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
-    assert not set(at_module_level(tree)) & set(HEAVY)
+def edges_of(who: str) -> list[tuple[str, str]]:
+    """From every module of a package to what it imports."""
+    return [(name, what) for name, tree in MODULES.items() if is_in(name, who) for what in imported(tree)]
+
+
+def test_no_module_imports_against_the_direction() -> None:
+    offenders = [
+        f"{name} imports {what}"
+        for promise in PROMISES
+        for name, what in edges_of(promise.who)
+        if is_in(what, promise.whom) and not any(is_in(name, one) and is_in(what, other) for one, other in promise.but)
+    ]
+    assert not offenders, "\n".join(offenders)
+
+
+def test_every_exception_is_still_needed() -> None:
+    stale = [
+        f"{one} no longer imports {other}: delete the exception"
+        for promise in PROMISES
+        for one, other in promise.but
+        if not any(is_in(what, other) for _, what in edges_of(one))
+    ]
+    assert not stale, "\n".join(stale)
+
+
+def test_contracts_and_strategies_know_only_what_they_need() -> None:
+    offenders = [
+        f"{name} imports {what}"
+        for who, known in KNOWS_ONLY.items()
+        for name, what in edges_of(who)
+        if is_in(what, PACKAGES) and not is_in(what, known)
+    ]
+    assert not offenders, "\n".join(offenders)
+
+
+def test_strategies_do_no_io_and_draw_no_chance() -> None:
+    edges = edges_of("iad_policy.strategies")
+    assert len(edges) > 100
+    offenders = [f"{name} imports {what}" for name, what in edges if is_in(what, SIDE_EFFECTS)]
+    offenders += [
+        f"{name} opens or prints at line {node.lineno}"
+        for name, tree in MODULES.items()
+        if is_in(name, "iad_policy.strategies")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("open", "print", "input")
+    ]
+    assert not offenders, "\n".join(offenders)
+
+
+def test_heavy_packages_are_imported_where_they_are_needed() -> None:
+    offenders = [
+        f"{name} imports {what}"
+        for name, tree in MODULES.items()
+        for what in at_module_level(tree)
+        if is_in(what, HEAVY)
+    ]
+    assert not offenders, "\n".join(offenders)
+
+
+def test_the_tables_name_what_there_is() -> None:
+    named = {
+        *KNOWS_ONLY,
+        *(room for known in KNOWS_ONLY.values() for room in known),
+        *(room for promise in PROMISES for room in (promise.who, *promise.whom)),
+        *(room for promise in PROMISES for pair in promise.but for room in pair),
+    }
+    assert named <= set(MODULES)
+    domains = {name_of(path.parent) for path in (ROOT / "iad_policy/domains").glob("*/__init__.py")}
+    assert domains <= {promise.who for promise in PROMISES}
 
 
 def test_the_walk_sees_imports_in_classes_and_blocks_but_not_in_functions() -> None:
-    code = "try:\n import torch\nexcept ImportError:\n pass\nclass A:\n import ray\ndef f():\n import cv2\n"
+    code = "try:\n import torch\nexcept ImportError:\n pass\nclass A:\n import ray\ndef f():\n from cv2 import b\n"
     assert set(at_module_level(ast.parse(code))) == {"torch", "ray"}
-    assert set(imported(ast.parse(code + "import_module('spacy')"))) == {"torch", "ray", "cv2", "spacy"}
+    assert set(imported(ast.parse(code + "import_module('spacy.cli')"))) == {"torch", "ray", "cv2.b", "spacy.cli"}
+    assert is_in("iad_policy.types.State", ("iad_policy.types",))
+    assert not is_in("iad_policy.types_of", "iad_policy.types")
 
 
 def test_importing_the_packages_loads_nothing_heavy() -> None:
@@ -89,7 +224,7 @@ def test_importing_the_packages_loads_nothing_heavy() -> None:
     assert loaded.stdout.split() == []
 
 
-def test_the_public_names_are_sorted_and_there() -> None:
-    assert list(iad_policy.__all__) == sorted(iad_policy.__all__)
-    for name in iad_policy.__all__:
-        assert getattr(iad_policy, name).__doc__
+def test_the_public_names_are_as_written_down() -> None:
+    for package, names in PUBLIC.items():
+        assert list(package.__all__) == names
+        assert all(hasattr(package, name) for name in names)

@@ -3,15 +3,20 @@
 import json
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from iad_policy.errors import ReplayError
 from iad_policy.hashing import digest
 from iad_policy.recording.answer_log import ANSWERS, BLOBS, AnswerLog
-from tests.contract.players import STRATEGIES, Played, play
+from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
+from tests.contract.players import STRATEGIES, Calls, Played, play
 from tests.contract.toy import Digger
 
 ASKED_OF = {"candidate": "agent", "verdict": "verifier", "text": "roles"}
@@ -33,81 +38,111 @@ def records_of(folder: Path) -> Counter[str]:
     return found
 
 
-def cut(source: Path, target: Path, n_lines: int, *, extra_bytes: int = 0) -> list[dict[str, Any]]:
-    """Copy the first lines of a log, and some bytes of the next; returns the records that are whole."""
-    lines = lines_of(source)
+def taken_up(source: Path, target: Path, kept: bytes) -> None:
+    """Copy the beginning of a log, and what its lines refer to."""
     target.mkdir(parents=True)
-    torn = lines[n_lines][:extra_bytes] if extra_bytes else b""
-    (target / ANSWERS).write_bytes(b"".join(lines[:n_lines]) + torn)
+    (target / ANSWERS).write_bytes(kept)
     if (source / BLOBS).exists():
         shutil.copytree(source / BLOBS, target / BLOBS)
-    return [json.loads(line) for line in lines[:n_lines]]
+
+
+def cut(source: Path, target: Path, n_lines: int) -> None:
+    """Copy the first lines of a log."""
+    taken_up(source, target, b"".join(lines_of(source)[:n_lines]))
+
+
+def is_the_same(resumed: Played, uncut: Played, target: Path, full: Path, kept: bytes) -> None:
+    """Check that a run ended as the one that was not cut, and asked what was not recorded, and nothing else."""
+    assert resumed.actions == uncut.actions
+    assert resumed.ended_by == uncut.ended_by
+    assert records_of(target) == records_of(full)
+    records = [json.loads(line) for line in kept.splitlines(keepends=True) if line.endswith(b"\n")]
+    answered = Counter(ASKED_OF[record["kind"]] for record in records if record["kind"] in ASKED_OF)
+    assert resumed.counts == uncut.counts - answered
+    assert [d.cut for d in resumed.decisions] == [d.cut for d in uncut.decisions]
+    assert [d.notes for d in resumed.decisions] == [d.notes for d in uncut.decisions]
 
 
 def resumes_everywhere(folder: Path, environment: str, how: dict[str, Any], **options: Any) -> Played:
     """Cut a run's log at every line, also within lines; each time the rest is asked, and nothing else."""
     full = folder / "full"
     uncut = play(environment, how, log=full, **options)
-    expected = records_of(full)
-    n_lines = len(lines_of(full))
-    for n_kept in range(n_lines + 1):
-        torn = 0 if n_kept == n_lines or n_kept % 2 else 11 + 7 * n_kept % 40
+    lines = lines_of(full)
+    for n_kept in range(len(lines) + 1):
+        torn = b"" if n_kept == len(lines) or n_kept % 2 else lines[n_kept][: 11 + 7 * n_kept % 40]
+        kept = b"".join(lines[:n_kept]) + torn
         target = folder / str(n_kept)
-        kept = cut(full, target, n_kept, extra_bytes=torn)
-        resumed = play(environment, how, log=target, **options)
-        assert resumed.actions == uncut.actions, n_kept
-        assert resumed.ended_by == uncut.ended_by
-        assert records_of(target) == expected, n_kept
-        asked = Counter(ASKED_OF[record["kind"]] for record in kept if record["kind"] in ASKED_OF)
-        assert resumed.counts == uncut.counts - asked, n_kept
-        assert [d.cut for d in resumed.decisions] == [d.cut for d in uncut.decisions]
-        assert [d.notes for d in resumed.decisions] == [d.notes for d in uncut.decisions]
+        taken_up(full, target, kept)
+        is_the_same(play(environment, how, log=target, **options), uncut, target, full, kept)
         shutil.rmtree(target)
     return uncut
 
 
-@pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("environment", ["digger", "slippery"])
-@pytest.mark.parametrize("name", list(STRATEGIES))
-def test_a_log_cut_anywhere_is_taken_up(name: str, environment: str, threads: int, tmp_path: Path) -> None:
-    resumes_everywhere(tmp_path, environment, STRATEGIES[name], threads=threads, n_decisions=2)
+@pytest.mark.parametrize(
+    ("name", "environment", "options"),
+    [
+        ("iad", "slippery", {"threads": 4}),
+        ("iad", "dice", {"verifier": "apart"}),
+        ("lookahead", "digger", {"verifier": "oracle", "threads": 4}),
+        ("lookahead", "dice", {}),
+        ("rehearse", "dice", {"threads": 4}),
+        ("best-first", "digger", {"verifier": "apart", "n_decisions": 1}),
+        ("artis-parallel", "slippery", {"n_decisions": 1}),
+    ],
+)
+def test_a_log_cut_at_any_line_is_taken_up(
+    name: str, environment: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    resumes_everywhere(tmp_path, environment, STRATEGIES[name], **{"n_decisions": 2, **options})
 
 
-@pytest.mark.parametrize("name", ["iad", "lookahead", "rehearse"])
-def test_a_log_of_a_forked_environment_cut_anywhere_is_taken_up(name: str, tmp_path: Path) -> None:
-    resumes_everywhere(tmp_path, "taxi", STRATEGIES[name], n_decisions=1)
-
-
-@pytest.mark.parametrize("verifier", ["apart", "oracle"])
-@pytest.mark.parametrize("name", ["bon", "iad", "lookahead"])
-def test_verdicts_given_apart_or_by_gold_are_taken_up(name: str, verifier: str, tmp_path: Path) -> None:
-    resumes_everywhere(tmp_path, "digger", STRATEGIES[name], verifier=verifier, n_decisions=2)
-
-
-BUDGETS = [
-    {"decision.proposals": 2},
-    {"decision.proposals": 0},
-    {"episode.proposals": 5},
-    {"decision.verifications": 1},
-    {"episode.verifications": 3},
-    {"decision.simulations": 2},
-    {"run.simulations": 3},
-    {"decision.asks": 1},
-    {"decision.tokens": 25},
-    {"decision.tokens": 0},
-    {"decision.verifier.tokens": 10},
-    {"run.tokens": 65},
-    {"decision.seconds": 25.0},
-    {"episode.agent.prompt_tokens": 45, "decision.simulations": 3},
+BUDGETS: Sequence[tuple[str, dict[str, float]]] = [
+    ("bon", {"decision.proposals": 2}),
+    ("rehearse", {"decision.proposals": 0}),
+    ("lookahead", {"episode.proposals": 5}),
+    ("bon", {"decision.verifications": 1}),
+    ("iad-fb", {"episode.verifications": 3}),
+    ("lookahead", {"decision.simulations": 2}),
+    ("rehearse", {"run.simulations": 3}),
+    ("iad-fb", {"decision.asks": 1}),
+    ("rehearse", {"decision.tokens": 25}),
+    ("iad-fb", {"decision.tokens": 0}),
+    ("bon", {"decision.verifier.tokens": 10}),
+    ("lookahead", {"run.tokens": 65}),
+    ("bon", {"decision.seconds": 25.0}),
+    ("rehearse", {"episode.agent.prompt_tokens": 45, "decision.simulations": 3}),
 ]
+LIMITS = [{}, *(budget for _, budget in BUDGETS)]
 
 
-@pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("name", ["bon", "iad-fb", "lookahead", "rehearse"])
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_the_same_cuts_are_replayed(name: str, budget: dict[str, float], threads: int, tmp_path: Path) -> None:
-    options = {"budget": budget, "verifier": "apart", "n_tokens": 10, "threads": threads}
-    resumes_everywhere(tmp_path, "digger", STRATEGIES[name], n_decisions=2, **options)
+@pytest.mark.parametrize(("name", "budget"), BUDGETS, ids=str)
+def test_the_same_cuts_are_replayed(name: str, budget: dict[str, float], tmp_path: Path) -> None:
+    options = {"budget": budget, "verifier": "apart", "n_tokens": N_TOKENS, "threads": 1 + 3 * (name == "bon")}
+    uncut = resumes_everywhere(tmp_path, "digger", STRATEGIES[name], n_decisions=2, **options)
+    assert {uncut.ended_by, *(decision.cut for decision in uncut.decisions)} & set(budget)
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+@given(st.floats(0, 1), st.sampled_from(["digger", "slippery"]), st.sampled_from(LIMITS), THREADS, SEEDS)
+@drawn
+def test_a_run_is_taken_up_from_any_prefix_of_its_log(
+    name: str, share: float, environment: str, budget: dict[str, float], threads: int, seed: int
+) -> None:
+    options: dict[str, Any] = {"budget": budget, "verifier": "apart", "n_tokens": N_TOKENS, "n_decisions": 2}
+    options |= {"threads": threads, "env_seed": seed, "seed": seed}
+    calls = Calls()
+    how = {**STRATEGIES[name], "agent": agent(seed, calls)}
+    with TemporaryDirectory() as folder:
+        full, target = Path(folder, "full"), Path(folder, "cut")
+        uncut = play(environment, how, log=full, **options)
+        uncut.counts.update(calls.counts)
+        calls.counts.clear()
+        lines = b"".join(lines_of(full))
+        kept = lines[: round(share * len(lines))]
+        taken_up(full, target, kept)
+        resumed = play(environment, how, log=target, **options)
+        resumed.counts.update(calls.counts)
+        is_the_same(resumed, uncut, target, full, kept)
 
 
 def test_an_uncut_log_asks_nothing_and_simulates_nothing(tmp_path: Path) -> None:
@@ -125,10 +160,10 @@ def test_an_uncut_log_asks_nothing_and_simulates_nothing(tmp_path: Path) -> None
 def test_a_run_that_goes_on_after_a_cut_rebuilds_simulated_states_by_their_path(tmp_path: Path) -> None:
     """The token of a replayed state is not in the log, so the way to it is simulated again, but not recorded twice."""
     full = tmp_path / "full"
-    uncut = play("taxi", STRATEGIES["rehearse"], log=full, n_decisions=1)
+    uncut = play("dice", STRATEGIES["rehearse"], log=full, n_decisions=1)
     kinds = [json.loads(line)["kind"] for line in lines_of(full)]
     cut(full, tmp_path / "cut", kinds.index("outcome") + 1)
-    resumed = play("taxi", STRATEGIES["rehearse"], log=tmp_path / "cut", n_decisions=1)
+    resumed = play("dice", STRATEGIES["rehearse"], log=tmp_path / "cut", n_decisions=1)
     assert resumed.actions == uncut.actions
     items = Counter(json.loads(line)["item"] for line in lines_of(tmp_path / "cut"))
     assert set(items.values()) == {1}
@@ -142,16 +177,19 @@ def test_a_changed_option_goes_live_from_where_questions_differ(tmp_path: Path) 
     assert 0 < changed.counts["agent"] < fresh.counts["agent"]
 
 
-@pytest.mark.parametrize("n_lines", range(0, 60, 3))
-def test_a_record_that_was_left_does_not_come_back(n_lines: int, tmp_path: Path) -> None:
+def test_a_record_that_was_left_does_not_come_back(tmp_path: Path) -> None:
     """Course A, then course B cut short, then B again: nothing of A may be taken for B's."""
     play("digger", {"strategy": "bon"}, log=tmp_path / "both", n_decisions=4)
     n_of_a = len(lines_of(tmp_path / "both"))
-    fresh = play("digger", {"strategy": "iad-fb"} | STRATEGIES["iad-fb"], log=tmp_path / "both", n_decisions=4)
+    alone = play("digger", STRATEGIES["iad-fb"], n_decisions=4)
+    fresh = play("digger", STRATEGIES["iad-fb"], log=tmp_path / "both", n_decisions=4)
+    assert fresh.actions == alone.actions
     n_of_both = len(lines_of(tmp_path / "both"))
-    cut(tmp_path / "both", tmp_path / "cut", min(n_of_a + n_lines, n_of_both))
-    again = play("digger", STRATEGIES["iad-fb"], log=tmp_path / "cut", n_decisions=4)
-    assert again.actions == fresh.actions == play("digger", STRATEGIES["iad-fb"], n_decisions=4).actions
+    assert n_of_both - n_of_a > 20
+    for n_lines in range(n_of_a, n_of_both + 1, 3):
+        cut(tmp_path / "both", tmp_path / str(n_lines), n_lines)
+        again = play("digger", STRATEGIES["iad-fb"], log=tmp_path / str(n_lines), n_decisions=4)
+        assert again.actions == alone.actions, n_lines
 
 
 def test_a_changed_environment_is_noticed(tmp_path: Path) -> None:

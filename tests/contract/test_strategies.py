@@ -1,6 +1,7 @@
 """Contract 2: what every strategy keeps, under every driver."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,38 +10,17 @@ from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, S
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.strategies import per_step
 from iad_policy.types import score
-from tests.contract.players import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, declared, play
+from tests.contract.players import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger
-
-CASES = [
-    (environment, verifier, name)
-    for environment in ENVIRONMENTS
-    for verifier in ("proxy", "apart", "oracle", None)
-    for name in STRATEGIES
-    if (verifier is not None or declared(STRATEGIES[name]).needs == "nothing")
-    and (environment != "taxi" or verifier != "apart")
-    and (verifier != "proxy" or declared(STRATEGIES[name]).needs != "oracle")
-]
-N_DECISIONS = {"digger": 6, "slippery": 6, "taxi": 1}
-
-
-@pytest.mark.parametrize(("environment", "verifier", "name"), CASES)
-def test_threads_and_logs_change_no_commit(environment: str, verifier: str | None, name: str, tmp_path: Any) -> None:
-    plain = play(environment, STRATEGIES[name], verifier=verifier, n_decisions=N_DECISIONS[environment])
-    for options in ({"threads": 4}, {"log": tmp_path / "one"}, {"threads": 4, "log": tmp_path / "two"}):
-        other = play(environment, STRATEGIES[name], verifier=verifier, n_decisions=N_DECISIONS[environment], **options)
-        assert other.actions == plain.actions
-        assert other.counts == plain.counts
-        assert [len(d.candidates) for d in other.decisions] == [len(d.candidates) for d in plain.decisions]
 
 
 @pytest.mark.parametrize("name", ["bon", "bon-sc", "iad", "iad-none", "iad-scalar", "iad-judge", "iad-fb", "iad-delta"])
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_n_counts_every_proposal(name: str, n: int) -> None:
-    played = play("digger", {**STRATEGIES[name], "n": n})
-    assert all(len(decision.candidates) == n for decision in played.decisions)
-    assert all(decision.usage.proposals == n for decision in played.decisions)
-    assert played.counts["agent"] == n * len(played.decisions)
+def test_n_counts_every_proposal(name: str) -> None:
+    for n in (1, 2, 5):
+        played = play("digger", {**STRATEGIES[name], "n": n})
+        assert all(len(decision.candidates) == n for decision in played.decisions)
+        assert all(decision.usage.proposals == n for decision in played.decisions)
+        assert played.counts["agent"] == n * len(played.decisions)
 
 
 def test_single_proposes_once_whatever_n_is() -> None:
@@ -48,24 +28,19 @@ def test_single_proposes_once_whatever_n_is() -> None:
     assert played.counts["agent"] == len(played.decisions)
 
 
-@pytest.mark.parametrize("verifier", ["proxy", "apart", "oracle"])
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name.startswith("iad")])
-def test_the_incumbents_score_of_iad_never_decreases(name: str, verifier: str) -> None:
+def test_the_incumbents_score_of_iad_never_decreases(name: str) -> None:
     delta = STRATEGIES[name].get("delta", 0.0)
-    for env_seed in range(6):
+    n_improved = 0
+    for verifier, env_seed in product(("proxy", "apart", "oracle"), range(6)):
         for decision in play("digger", {**STRATEGIES[name], "n": 6}, verifier=verifier, env_seed=env_seed).decisions:
             scores = [score(candidate) for candidate in decision.candidates]
             incumbent = scores[0]
             for new in scores[1:]:
                 incumbent = new if new - incumbent > delta else incumbent
             assert score(decision.committed) == incumbent
-            assert incumbent >= scores[0]
-
-
-@pytest.mark.parametrize("environment", list(ENVIRONMENTS))
-def test_iad_with_one_proposal_is_single(environment: str) -> None:
-    one = play(environment, {"strategy": "iad", "n": 1}, n_decisions=4)
-    assert one.actions == play(environment, {"strategy": "single"}, n_decisions=4).actions
+            n_improved += incumbent > scores[0]
+    assert n_improved
 
 
 def test_sample_0_is_shared_by_all_strategies() -> None:
@@ -97,15 +72,14 @@ def test_a_vote_ignores_unparsable_answers_in_a_real_episode() -> None:
             assert decision.committed.id == usable[votes.index(max(votes))].id
 
 
-@pytest.mark.parametrize("environment", list(ENVIRONMENTS))
 @pytest.mark.parametrize("name", list(STRATEGIES))
-def test_where_no_answer_is_an_action_the_first_legal_one_is_taken(environment: str, name: str) -> None:
-    played = play(environment, {**STRATEGIES[name], "agent": Wanderer(errors=1.0)}, n_decisions=1)
-    (decision,) = played.decisions
-    assert decision.committed.error
-    assert any("first legal action" in note for note in decision.notes)
-    if environment != "taxi":
-        assert played.actions == ["go north"]
+def test_where_no_answer_is_an_action_the_first_legal_one_is_taken(name: str) -> None:
+    for environment in ENVIRONMENTS:
+        played = play(environment, {**STRATEGIES[name], "agent": Wanderer(errors=1.0)}, n_decisions=1)
+        (decision,) = played.decisions
+        assert decision.committed.error
+        assert any("first legal action" in note for note in decision.notes)
+        assert environment == "dice" or played.actions == ["go north"]
 
 
 def test_an_action_outside_the_action_space_is_a_candidate_with_error() -> None:
@@ -210,7 +184,7 @@ def test_a_state_from_before_a_commit_can_not_be_simulated_from() -> None:
         yield from Simulate(here, candidate)
 
     with pytest.raises(ContractError, match="behind a commit"):
-        play("taxi", {"strategy": nostalgic}, n_decisions=3)
+        play("dice", {"strategy": nostalgic}, n_decisions=3)
 
 
 @pytest.mark.parametrize("strategy", [lambda here: iter(()), lambda here: (x for x in ["hello"])])

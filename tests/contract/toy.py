@@ -1,16 +1,16 @@
-"""Digger, a small text environment: how short one on `IADEnv` is, and what the contract tests run on.
+"""Small text environments that the contract tests run on.
 
-Nine rooms in a square, each with a landmark. The task names one: walk there and dig. Digging can't be taken back.
+Digger has nine rooms in a square, each with a landmark. The task names one: walk there and dig, which ends the episode.
+In Cafe a guest says what they want only if they are asked, and a drink that is brewed stays brewed.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
-from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 
 LANDMARKS = ("oak", "well", "barn", "mill", "ford", "shed", "gate", "tomb", "pond")
@@ -36,6 +36,14 @@ class Task(NamedTuple):
 
     landmark: str
 
+    @property
+    def task_id(self) -> str:
+        return self.landmark
+
+    @property
+    def instruction(self) -> str:
+        return f"Dig at the {self.landmark}."
+
 
 class Digger(IADEnv[str, Place]):
     """Walk to the landmark of the instruction and dig there."""
@@ -44,22 +52,8 @@ class Digger(IADEnv[str, Place]):
     action_space: gym.Space[str] = UnicodeText(10_000)
 
     def __init__(self, *, max_steps: int = 8, render_mode: str | None = None) -> None:
-        super().__init__(max_steps=max_steps, render_mode=render_mode)
-
-    @property
-    def task_ids(self) -> Sequence[str]:
-        return LANDMARKS
-
-    def _task(self, task_id: str) -> Task:
-        if task_id not in LANDMARKS:
-            raise UnknownTask("task", task_id, LANDMARKS)
-        return Task(task_id)
-
-    def _task_id(self, task: Task) -> str:
-        return task.landmark
-
-    def _instruction(self, task: Task) -> str:
-        return f"Dig at the {task.landmark}."
+        tasks = {landmark: Task(landmark) for landmark in LANDMARKS}
+        super().__init__(tasks, max_steps=max_steps, render_mode=render_mode)
 
     def _start(self, task: Task) -> Place:
         return Place(1, 1)
@@ -95,7 +89,7 @@ class Digger(IADEnv[str, Place]):
     def action_key(self, action: str) -> str:
         return " ".join(action.split()).lower()
 
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         return self.action_key(action) == "dig"
 
 
@@ -105,5 +99,97 @@ class SlipperyDigger(Digger):
     STOCHASTIC: ClassVar[bool] = True
 
 
+DRINKS = ("tea", "coffee", "milk")
+
+
+class Order(NamedTuple):
+    """What a guest wants: a drink, then another one. The agent is told only if it asks."""
+
+    task_id: str
+    drinks: tuple[str, str]
+    split: str
+    difficulty: str
+
+    @property
+    def instruction(self) -> str:
+        return "Bring the guest what they want, twice."
+
+
+class Table(NamedTuple):
+    """What was said and brought, and what is brewed."""
+
+    said: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
+    brewed: str = ""
+    is_closed: bool = False
+
+
+class Cafe(IADEnv[str, Table]):
+    """`ask` the guest, `brew` a drink, which can't be undone, `bring` it, and `close` at the end."""
+
+    observation_space: gym.Space[str] = UnicodeText(2000)
+    action_space: gym.Space[str] = UnicodeText(1_000_000)
+
+    def __init__(self, *, max_steps: int = 8, split: str | None = "test", render_mode: str | None = None) -> None:
+        pairs = [(one, other) for one in DRINKS for other in DRINKS]
+        orders = [
+            Order(
+                f"{one}-{other}",
+                (one, other),
+                "train" if one == other else "test",
+                "easy" if one == other else "hard",
+            )
+            for one, other in pairs
+        ]
+        tasks = {order.task_id: order for order in orders}
+        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
+
+    def _start(self, task: Order) -> Table:
+        return Table()
+
+    def _transition(self, state: Table, action: str, rng: np.random.Generator | None) -> Transition:
+        verb, _, drink = action.partition(" ")
+        if action == "close":
+            return Transition(state._replace(is_closed=True), "", True)
+        if action == "ask":
+            return Transition(state._replace(said=(*state.said, "You ask.")), "", False, awaiting=True)
+        if action == "bring" and state.brewed:
+            return Transition(state._replace(brought=(*state.brought, state.brewed), brewed=""), "", False)
+        if verb == "brew" and drink in DRINKS and not state.brewed:
+            return Transition(state._replace(brewed=drink), "", False)
+        return Transition(state, f"expected ask, brew and a drink, bring or close, got {action!r:.50}", False)
+
+    def _committed(self, after: Snapshot) -> Snapshot:
+        if not after.is_awaiting:
+            return after
+        wanted = after.task.drinks[min(len(after.state.brought), 1)]
+        return replace(after, state=after.state._replace(said=(*after.state.said, f"{GUEST} {wanted}.")))
+
+    def _view(self, state: Table, complaint: str) -> View:
+        seen = " ".join(state.said) or "A guest sits down."
+        seen += f" You have {state.brewed or 'nothing'} and brought {len(state.brought)}."
+        actions = () if state.is_closed else ("ask", *(f"brew {drink}" for drink in DRINKS), "bring", "close")
+        facts = {"n_answers": sum(one.startswith(GUEST) for one in state.said)}
+        return View(f"{seen} {complaint}".strip(), actions, facts, {"brewed": state.brewed})
+
+    def _score(self, task: Order, now: Snapshot, memory: Any) -> Score:
+        right = [one == other for one, other in zip(now.state.brought, task.drinks, strict=False)]
+        success = now.state.is_closed and right == [True, True]
+        return Score(float(success), sum(right) / 2, success, {"right": float(sum(right))}, None)
+
+    def _reference(self, task: Order) -> list[str]:
+        return [*(action for drink in task.drinks for action in (f"brew {drink}", "bring")), "close"]
+
+    def terminal(self, action: str) -> bool:
+        return action.strip() == "close"
+
+    def irreversible(self, action: str) -> bool:
+        return action.strip().startswith("brew")
+
+
+GUEST = "The guest says: some"
+"""How every answer of the world begins."""
+
 gym.register("Toy/Digger-v0", entry_point="tests.contract.toy:Digger")
 gym.register("Toy/SlipperyDigger-v0", entry_point="tests.contract.toy:SlipperyDigger")
+gym.register("Toy/Cafe-v0", entry_point="tests.contract.toy:Cafe")

@@ -85,10 +85,9 @@ def test_commands_are_altered_as_often_as_in_the_original(real_data: Path) -> No
 @pytest.mark.parametrize(
     ("options", "also_exempt"),
     [
-        ({"published": True}, {}),
-        ({"limits": {"time_s": 3.0}}, TOO_LONG),
+        pytest.param({"published": True}, {}, id="published"),
+        pytest.param({"limits": {"time_s": 3.0}}, TOO_LONG, id="plain shell", marks=pytest.mark.slow),
     ],
-    ids=["published", "plain shell"],
 )
 def test_every_gold_command_of_the_200_real_tasks_scores_1(
     real_data: Path, options: dict[str, Any], also_exempt: dict[str, str]

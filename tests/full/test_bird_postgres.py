@@ -186,7 +186,7 @@ def test_a_result_is_cut_at_the_row_cap_and_at_the_byte_cap(server: Server) -> N
 def test_a_server_that_is_not_there_is_said() -> None:
     with (
         PostgresDatabase("host=/nowhere user=nobody dbname=x", "s") as database,
-        pytest.raises(WorkerFailed, match="expected a PostgreSQL server that lets us in, got: "),
+        pytest.raises(WorkerFailed, match="expected a PostgreSQL server that accepts the connection, got: "),
     ):
         database.run("SELECT 1")
 

@@ -35,7 +35,7 @@ TEMPLATE = (
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "dials"
     one = runner(strategies=("single", "bon", "iad"), n=3)
-    with RunFolder(path, one.config(), free=FREE) as folder:
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
         for _ in one.episodes(folder):
             pass
     return path

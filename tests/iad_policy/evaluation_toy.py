@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
-from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy.errors import ModelError
 from iad_policy.evaluation.config import RunConfig
@@ -18,34 +17,30 @@ N_DIALS = 3
 DIGITS = "012"
 
 
+class Dials(NamedTuple):
+    """Which dials."""
+
+    task_id: str
+
+    @property
+    def instruction(self) -> str:
+        return f"Open {self.task_id}"
+
+    @property
+    def difficulty(self) -> str:
+        return "easy" if int(self.task_id[-1]) % 2 else "hard"
+
+
 class DialsEnv(IADEnv[str, str]):
     """Turn three dials to the task's digits; wrong digits stay."""
 
     def __init__(self, n_tasks: int = 6, max_steps: int = 5) -> None:
-        super().__init__(max_steps=max_steps)
-        self._ids = [f"dials-{place}" for place in range(n_tasks)]
+        ids = [f"dials-{place}" for place in range(n_tasks)]
+        super().__init__({task_id: Dials(task_id) for task_id in ids}, max_steps=max_steps)
         self.action_space = UnicodeText(100)
         self.observation_space = UnicodeText(100)
 
-    @property
-    def task_ids(self) -> Sequence[str]:
-        return self._ids
-
-    def difficulty(self, task_id: str) -> str:
-        return "easy" if int(task_id[-1]) % 2 else "hard"
-
-    def _task(self, task_id: str) -> str:
-        if task_id not in self._ids:
-            raise UnknownTask("task_id", task_id, self._ids)
-        return task_id
-
-    def _task_id(self, task: str) -> str:
-        return task
-
-    def _instruction(self, task: str) -> str:
-        return f"Open {task}"
-
-    def _start(self, task: str) -> str:
+    def _start(self, task: Dials) -> str:
         return ""
 
     def _transition(self, state: str, action: str, rng: Any) -> Transition:
@@ -60,20 +55,17 @@ class DialsEnv(IADEnv[str, str]):
     def _view(self, state: str, complaint: str) -> View:
         return View(f"dials: {state or '-'} {complaint}", self._actions(), {}, {"dials": state})
 
-    def _score(self, task: str, now: Snapshot, memory: Any) -> Score:
+    def _score(self, task: Dials, now: Snapshot, memory: Any) -> Score:
         gold = self._reference(task)
         progress = sum(a == b for a, b in zip(now.state, gold, strict=False)) / N_DIALS
         is_over = len(now.state) == N_DIALS
         return Score(progress if is_over else 0.0, progress, progress == 1.0, {"dials": progress}, None)
 
-    def _reference(self, task: str) -> str:
-        return "".join(DIGITS[(int(task[-1]) + place) % 3] for place in range(N_DIALS))
+    def _reference(self, task: Dials) -> str:
+        return "".join(DIGITS[(int(task.task_id[-1]) + place) % 3] for place in range(N_DIALS))
 
-    def action_key(self, action: str) -> str:
-        return action
-
-    def irreversible(self, action: str) -> bool:
-        return False
+    def terminal(self, action: str) -> bool:
+        return action in self._actions()
 
 
 class Guesser:

@@ -3,16 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
-from iad_envs.errors import UnknownTask
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
 from iad_policy.agents.synthetic import SyntheticAgent
 from iad_policy.information import Information
 
 N_ANSWERS = 20
+N_QUESTIONS = 10_000
+
+
+class Question(NamedTuple):
+    """Which question, by its number."""
+
+    task_id: str
+
+    @property
+    def instruction(self) -> str:
+        return f"Question {self.task_id}"
 
 
 class Quiz(IADEnv[str, str]):
@@ -22,24 +32,12 @@ class Quiz(IADEnv[str, str]):
     action_space = UnicodeText(100)
 
     def __init__(self) -> None:
-        super().__init__(max_steps=1)
+        super().__init__({str(place): Question(str(place)) for place in range(N_QUESTIONS)}, max_steps=1)
 
-    @property
-    def task_ids(self) -> Sequence[str]:
-        return [str(place) for place in range(100_000)]
+    def terminal(self, action: str) -> bool:
+        return True
 
-    def _task(self, task_id: str) -> str:
-        if not task_id.isdigit():
-            raise UnknownTask("task_id", task_id, ["a number"])
-        return task_id
-
-    def _task_id(self, task: str) -> str:
-        return task
-
-    def _instruction(self, task: str) -> str:
-        return f"Question {task}"
-
-    def _start(self, task: str) -> str:
+    def _start(self, task: Question) -> str:
         return ""
 
     def _transition(self, state: str, action: str, rng: Any) -> Transition:
@@ -48,18 +46,12 @@ class Quiz(IADEnv[str, str]):
     def _view(self, state: str, complaint: str) -> View:
         return View(state or "?", tuple(f"answer[{place}]" for place in range(N_ANSWERS)), {}, {})
 
-    def _score(self, task: str, now: Snapshot, memory: Any) -> Score:
+    def _score(self, task: Question, now: Snapshot, memory: Any) -> Score:
         success = now.state == self._reference(task)
         return Score(float(success), float(success), success, {}, None)
 
-    def _reference(self, task: str) -> str:
-        return f"answer[{int(task) % N_ANSWERS}]"
-
-    def action_key(self, action: str) -> str:
-        return action
-
-    def irreversible(self, action: str) -> bool:
-        return True
+    def _reference(self, task: Question) -> str:
+        return f"answer[{int(task.task_id) % N_ANSWERS}]"
 
 
 def answer(state: State) -> str:

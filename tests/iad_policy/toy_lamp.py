@@ -1,7 +1,6 @@
 """A tiny text environment with contract 1: say the colour that the lamp shall have, then leave."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,28 +10,25 @@ from iad_envs.spaces import UnicodeText
 COLOURS = ("red", "green", "blue")
 
 
+class Lamp(NamedTuple):
+    """Which colour is asked for."""
+
+    task_id: str
+
+    @property
+    def instruction(self) -> str:
+        return f"make the lamp {self.task_id}, for $5 at most"
+
+
 class LampEnv(IADEnv[str, str]):
     """`paint[colour]` any number of times, `leave[]` at the end; the task is a colour."""
 
     def __init__(self, max_steps: int = 5) -> None:
-        super().__init__(max_steps=max_steps)
+        super().__init__({colour: Lamp(colour) for colour in COLOURS}, max_steps=max_steps)
         self.action_space = UnicodeText(100)  # type: ignore[assignment]
         self.observation_space = UnicodeText(1000)  # type: ignore[assignment]
 
-    @property
-    def task_ids(self) -> Sequence[str]:
-        return COLOURS
-
-    def _task(self, task_id: str) -> str:
-        return task_id
-
-    def _task_id(self, task: str) -> str:
-        return task
-
-    def _instruction(self, task: str) -> str:
-        return f"make the lamp {task}, for $5 at most"
-
-    def _start(self, task: str) -> str:
+    def _start(self, task: Lamp) -> str:
         return "white"
 
     def _transition(self, state: str, action: str, rng: np.random.Generator | None) -> Transition:
@@ -47,15 +43,12 @@ class LampEnv(IADEnv[str, str]):
         observation = f"The lamp is {state}. {complaint}".strip()
         return View(observation, ("leave[now]", "paint[...]"), {"colour": state}, {"colour": state})
 
-    def _score(self, task: str, now: Snapshot, memory: Any) -> Score:
-        value = float(now.state == task)
+    def _score(self, task: Lamp, now: Snapshot, memory: Any) -> Score:
+        value = float(now.state == task.task_id)
         return Score(value * now.terminated, value, bool(value), {}, None)
 
-    def _reference(self, task: str) -> str:
-        return task
+    def _reference(self, task: Lamp) -> str:
+        return task.task_id
 
-    def action_key(self, action: str) -> str:
-        return action
-
-    def irreversible(self, action: str) -> bool:
+    def terminal(self, action: str) -> bool:
         return action == "leave[now]"

@@ -1,1 +1,1 @@
-"""The shop over HTTP: its JSON API, the format of its messages, and the client."""
+"""The shop over HTTP: JSON API, message format and client."""

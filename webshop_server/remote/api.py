@@ -1,7 +1,7 @@
-"""The shop's JSON API: what an environment needs of it, for whoever has the token.
+"""The shop's JSON API for environments. Clients need a token.
 
-It keeps no state: a request carries the state it is about, so that it can be repeated, and any number of workers and of
-servers on the same data can share the work. It is the one place where progress and rewards leave a server.
+The API is stateless. Every request carries its shop state, so requests can be repeated, and any number of workers and
+servers with the same data can share the load. Progress and rewards leave the server only through this API.
 """
 
 import hashlib
@@ -34,8 +34,8 @@ def create_api(front: LocalStorefront, *, token: str, data: Mapping[str, str]) -
 
     Args:
         front: The shop.
-        token: What a client must know.
-        data: Names what the shop sells, such as `name` and `digest`; clients are told.
+        token: The secret that clients must send.
+        data: Identifies the shop's data, for example `name` and `digest`. It is sent to clients.
 
     Raises:
         ValueError: The token is too short to be a secret.
@@ -44,23 +44,23 @@ def create_api(front: LocalStorefront, *, token: str, data: Mapping[str, str]) -
         raise ValueError(
             f"expected a token of {MIN_TOKEN_LENGTH} characters or more, got {len(token)}; leave it out to get one"
         )
-    desk = _ApiSessions(front, token, data)
+    endpoints = _Endpoints(front, token, data)
     api = Blueprint("api", __name__, url_prefix="/api")
-    api.before_request(desk.require_token)
-    api.register_error_handler(WireError, lambda error: _said(str(error), 400))
-    api.register_error_handler(HTTPException, lambda error: _said(error.description or "", error.code or 500))
-    api.add_url_rule("/shop", view_func=desk.shop, methods=["GET"])
+    api.before_request(endpoints.require_token)
+    api.register_error_handler(WireError, lambda error: _error(str(error), 400))
+    api.register_error_handler(HTTPException, lambda error: _error(error.description or "", error.code or 500))
+    api.add_url_rule("/shop", view_func=endpoints.shop, methods=["GET"])
     for name, answer in (
-        ("act", desk.act),
-        ("look", desk.look),
-        ("assess", desk.assess),
-        ("reference", desk.reference),
+        ("act", endpoints.act),
+        ("look", endpoints.view),
+        ("assess", endpoints.assess),
+        ("reference", endpoints.reference),
     ):
-        api.add_url_rule(f"/{name}", name, desk.answering(answer), methods=["POST"])
+        api.add_url_rule(f"/{name}", name, endpoints.answering(answer), methods=["POST"])
     return api
 
 
-class _ApiSessions:
+class _Endpoints:
     def __init__(self, front: LocalStorefront, token: str, data: Mapping[str, str]) -> None:
         self._front = front
         self._token = token.encode()
@@ -76,48 +76,48 @@ class _ApiSessions:
         }
 
     def require_token(self) -> None:
-        """Refuse a request without the token. Takes the same time whatever is wrong with it."""
+        """Refuse a request without the token, in constant time."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         is_known = hmac.compare_digest(given.strip().encode(), self._token)
         if not is_known or scheme.lower() != "bearer":
             abort(401, "expected the header 'Authorization: Bearer <token>' with this server's token, got another")
 
     def shop(self) -> Response:
-        """Say what is sold, by which rules, and which tasks there are."""
+        """Return the shop's data, rules and tasks."""
         return jsonify(self._about)
 
     def answering(self, answer: Callable[[Question], Any]) -> Callable[[], Response]:
-        """Return the view of a question: an object in, an object out."""
+        """Return the view function of a question: JSON object in, JSON object out."""
 
-        def view() -> Response:
+        def respond() -> Response:
             question = request.get_json()
             if not isinstance(question, dict):
                 raise WireError("expected a JSON object, got another value; use the client of this version")
             if question.get("shop") != self._etag:
                 abort(
                     409,
-                    "expected the shop that was opened, got one with other data or rules; make the environment anew",
+                    "expected the shop that was opened, got one with other data or rules; create the environment again",
                 )
             return jsonify(answer(question))
 
-        return view
+        return respond
 
     def act(self, question: Question) -> Any:
-        """Where an action leads, and what is seen there."""
+        """Return the state after an action, and its view."""
         state = self._state(question)
         after, invalid = self._front.act(state, _text(question, "action"), _mode(question))
-        sight = self._front.look(after, _mode(question))
-        return {"state": state_to_json(after), "invalid": invalid, "sight": view_to_json(sight)}
+        view = self._front.view(after, _mode(question))
+        return {"state": state_to_json(after), "invalid": invalid, "sight": view_to_json(view)}
 
-    def look(self, question: Question) -> Any:
-        """What is seen in a state."""
+    def view(self, question: Question) -> Any:
+        """Return the view of a state."""
         score = question.get("score")
         if score is not None and not isinstance(score, int | float):
             raise WireError("expected 'score' as a number, got another value; leave it out")
-        return view_to_json(self._front.look(self._state(question), _mode(question), score))
+        return view_to_json(self._front.view(self._state(question), _mode(question), score))
 
     def assess(self, question: Question) -> Any:
-        """Gold about a state."""
+        """Return the gold assessment of a state."""
         mode = question.get("progress_mode")
         if mode not in PROGRESS_MODES:
             raise WireError(f"expected a progress_mode, one of {', '.join(PROGRESS_MODES)}, got {mode!r:.40}; use one")
@@ -126,7 +126,7 @@ class _ApiSessions:
         return {"progress": list(found.progress), "reward": found.reward, "parts": found.parts}
 
     def reference(self, question: Question) -> Any:
-        """The gold product."""
+        """Return the gold product."""
         return self._front.reference(self._task(question))
 
     def _state(self, question: Question) -> Any:
@@ -156,5 +156,5 @@ def _mode(question: Question) -> str:
     return mode
 
 
-def _said(reason: str, status: int) -> tuple[Response, int]:
+def _error(reason: str, status: int) -> tuple[Response, int]:
     return jsonify(error=reason), status

@@ -1,7 +1,7 @@
-"""A shop on a server: the same as a local one, asked over HTTP.
+"""Client for a shop on a server, with the interface of a local shop.
 
-Questions carry their state and change nothing, so one that broke is asked again. What is seen after an action comes
-with the action's answer: a simulation is one question, a score one more, and restoring a moment none.
+Requests carry their state and change nothing on the server, so a failed request is sent again. The answer to an action
+includes the view of the new state. A simulation is therefore one request, a score one more, and restoring a state none.
 """
 
 import http.client
@@ -29,14 +29,14 @@ from webshop_server.storefront import Assessment, ProgressMode, ShopTask, ShopVi
 TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
 TIMEOUT_S = 60.0
 TRIES = 3
-SIGHTS_KEPT = 8192
+MAX_CACHED_VIEWS = 8192
 
 
 class ShopUnavailable(ConnectionError):
-    """The server of a hosted shop does not answer as one: an infrastructure failure, never a wrong action.
+    """The server of a hosted shop failed. This is an infrastructure failure, never an invalid action.
 
     Attributes:
-        kind: `connection`, `auth` or `server`.
+        kind: The kind of failure: `connection`, `auth` or `server`.
     """
 
     def __init__(self, message: str, *, kind: str) -> None:
@@ -45,7 +45,7 @@ class ShopUnavailable(ConnectionError):
 
 
 class _HttpConnection:
-    """A connection of one thread of one process, closed when nobody refers to it any more."""
+    """The connection of one thread in one process. It is closed when the object is garbage-collected."""
 
     def __init__(self, parts: SplitResult) -> None:
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -57,18 +57,18 @@ class _HttpConnection:
 
 
 class HostedStorefront:
-    """A shop on a server. May be used by any number of threads, each with a connection of its own.
+    """A shop on a server. Any number of threads may use it, each with its own connection.
 
     Args:
-        server: Its address, such as `http://127.0.0.1:3000`.
-        token: Its token.
+        server: URL of the server, for example `http://127.0.0.1:3000`.
+        token: Token of the server.
 
     Attributes:
-        server: Its address.
-        data: Names what it sells: `name`, `digest`.
+        server: URL of the server.
+        data: Identifies the shop's data by `name` and `digest`.
 
     Raises:
-        ShopUnavailable: There is no such server, or it does not know the token.
+        ShopUnavailable: The server can't be reached, or it refuses the token.
     """
 
     def __init__(self, server: str, token: str) -> None:
@@ -80,7 +80,7 @@ class HostedStorefront:
         self._token = token
         self._threads = threading.local()
         self._lock = threading.Lock()
-        self._sights: OrderedDict[tuple[ShopState, str], ShopView] = OrderedDict()
+        self._views: OrderedDict[tuple[ShopState, str], ShopView] = OrderedDict()
         about = self._ask("shop")
         if about.get("version") != VERSION:
             given = f"{about.get('version')} from {server}"
@@ -103,25 +103,25 @@ class HostedStorefront:
         return self._tasks[task_id]
 
     def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
-        """Return where an action leads; what is seen there is remembered for `look`."""
+        """Return the state after an action. Its view is cached for `view`."""
         answer = self._ask("act", state=state_to_json(state), action=action, mode=mode)
         after = state_from_json(answer["state"])
         self._remember((after, mode), view_from_json(answer["sight"]))
         return ShopStep(after, answer["invalid"])
 
-    def look(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
-        """Return what is seen in a state."""
+    def view(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
+        """Return the view of a state."""
         if score is not None:
             return view_from_json(self._ask("look", state=state_to_json(state), mode=mode, score=score))
         with self._lock:
-            known = self._sights.get((state, mode))
+            known = self._views.get((state, mode))
         if known is None:
             known = view_from_json(self._ask("look", state=state_to_json(state), mode=mode))
             self._remember((state, mode), known)
-        return known._replace(page=deepcopy(known.page))  # whoever gets it may change it
+        return known._replace(page=deepcopy(known.page))  # the caller may change it
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
-        """Return gold about a state."""
+        """Return the gold assessment of a state."""
         question = {"task_id": task_id, "state": state_to_json(state), "before": list(before), "progress_mode": mode}
         return assessment_from_json(self._ask("assess", **question))
 
@@ -130,18 +130,18 @@ class HostedStorefront:
         return self._ask("reference", task_id=task_id)
 
     def close(self) -> None:
-        """Close this thread's connection; the next question opens another."""
-        self._threads.line = None
+        """Close this thread's connection. The next request opens a new one."""
+        self._threads.connection = None
 
-    def _remember(self, key: tuple[ShopState, str], sight: ShopView) -> None:
+    def _remember(self, key: tuple[ShopState, str], view: ShopView) -> None:
         with self._lock:
-            self._sights[key] = sight
-            self._sights.move_to_end(key)
-            if len(self._sights) > SIGHTS_KEPT:
-                self._sights.popitem(last=False)
+            self._views[key] = view
+            self._views.move_to_end(key)
+            if len(self._views) > MAX_CACHED_VIEWS:
+                self._views.popitem(last=False)
 
     def _ask(self, name: str, **question: Any) -> dict[str, Any]:
-        """Ask one question, and again where the connection broke."""
+        """Send a request, and send it again if the connection breaks."""
         body = json.dumps({"shop": self._shop, **question}).encode() if question else None
         for tried in range(1, TRIES + 1):
             try:
@@ -158,22 +158,22 @@ class HostedStorefront:
         raise AssertionError
 
     def _exchange(self, name: str, body: bytes | None) -> tuple[int, bytes]:
-        line: _HttpConnection | None = getattr(self._threads, "line", None)
-        if line is None or line.process != os.getpid():  # a forked child must not talk on its parent's line
-            line = self._threads.line = _HttpConnection(self._parts)
+        link: _HttpConnection | None = getattr(self._threads, "connection", None)
+        if link is None or link.process != os.getpid():  # a forked child must not use its parent's connection
+            link = self._threads.connection = _HttpConnection(self._parts)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         path = f"{self._parts.path.rstrip('/')}/api/{name}"
-        line.connection.request("GET" if body is None else "POST", path, body, headers)
-        answer = line.connection.getresponse()
+        link.connection.request("GET" if body is None else "POST", path, body, headers)
+        answer = link.connection.getresponse()
         return answer.status, answer.read()
 
     def _read(self, name: str, status: int, body: bytes) -> dict[str, Any]:
-        said: Any = None
+        answer: Any = None
         with suppress(ValueError):
-            said = json.loads(body)
-        if status == 200 and isinstance(said, dict):
-            return said
-        reason = said.get("error", "") if isinstance(said, dict) else ""
+            answer = json.loads(body)
+        if status == 200 and isinstance(answer, dict):
+            return answer
+        reason = answer.get("error", "") if isinstance(answer, dict) else ""
         if status in (401, 403):
             raise ShopUnavailable(
                 f"expected the token of the shop at {self.server}, got another; pass token= or set {TOKEN_VARIABLE}",

@@ -1,4 +1,4 @@
-"""States, sights and scores as JSON, and back: what the API and its client say to each other."""
+"""Message format of the API: converts states, views and scores to JSON and back."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -9,7 +9,7 @@ from webshop_server.progress import Progress
 from webshop_server.storefront import Assessment, ShopView
 
 VERSION = 1
-"""Of the API; raised when a client of before would not understand."""
+"""Version of the API. It is increased when older clients would no longer understand the messages."""
 KINDS = ("index", "results", "item", *SUB_PAGES, "done")
 MAX_INSTRUCTION_LENGTH = 1 << 16
 MAX_PAGE = 10**12
@@ -17,19 +17,19 @@ MAX_VISITED = 10_000
 
 
 class WireError(ValueError):
-    """A message that is not of the form of the API; says what was expected."""
+    """A message does not have the form of the API. The error text says what was expected."""
 
 
 def state_to_json(state: ShopState) -> list[Any]:
-    """Return a state as a list of its fields."""
+    """Convert a state to a list of its fields."""
     return [*state[:5], [list(option) for option in state.options], list(state.visited)]
 
 
 def state_from_json(value: Any) -> ShopState:
-    """Return the state that a list of fields means.
+    """Convert a list of fields to a state.
 
     Raises:
-        WireError: It is none.
+        WireError: The value has another form.
     """
     if not isinstance(value, list) or len(value) != len(ShopState._fields):
         _refuse("a state as a list of 7 fields", value)
@@ -46,10 +46,10 @@ def state_from_json(value: Any) -> ShopState:
 
 
 def require_shown(shop: Shop, state: ShopState) -> None:
-    """Refuse a state that this shop has no page for.
+    """Check that this shop has a page for a state.
 
     Raises:
-        WireError: The state's page, product or options are not the shop's.
+        WireError: The shop has no such page, product or option.
     """
     if state.kind not in KINDS or len(state.query) > MAX_QUERY_LENGTH or not 0 <= state.number <= MAX_PAGE:
         _refuse(f"a kind of page, one of {', '.join(KINDS)}, a query and a number", (state.kind, state.number))
@@ -65,21 +65,21 @@ def require_shown(shop: Shop, state: ShopState) -> None:
             _refuse(f"an option of product {state.asin}", (name, value))
 
 
-def view_to_json(sight: ShopView) -> dict[str, Any]:
-    """Return a sight as an object."""
-    return dict(sight._asdict())
+def view_to_json(view: ShopView) -> dict[str, Any]:
+    """Convert a view to a JSON object."""
+    return dict(view._asdict())
 
 
 def view_from_json(value: Mapping[str, Any]) -> ShopView:
-    """Return the sight of an object."""
+    """Convert a JSON object to a view."""
     return ShopView(value["observation"], tuple(value["clickables"]), value["takes_search"], value["page"])
 
 
 def progress_from_json(value: Any) -> Progress:
-    """Return the progress of a list of four numbers.
+    """Convert a list of four numbers to progress.
 
     Raises:
-        WireError: It is none.
+        WireError: The value has another form.
     """
     if not isinstance(value, list) or len(value) != 4 or not all(isinstance(part, int | float) for part in value):
         _refuse("progress as a list of 4 numbers", value)
@@ -87,7 +87,7 @@ def progress_from_json(value: Any) -> Progress:
 
 
 def assessment_from_json(value: Mapping[str, Any]) -> Assessment:
-    """Return the assessment of an object."""
+    """Convert a JSON object to an assessment."""
     return Assessment(progress_from_json(value["progress"]), value["reward"], value["parts"])
 
 

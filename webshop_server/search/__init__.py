@@ -28,17 +28,17 @@ ENGINES = {
 }
 TAKE_AN_ENCODER = ("dense", "hybrid")
 FUSED = ("bm25", "dense")
-"""The engines that `hybrid` joins."""
+"""Engines that `hybrid` combines."""
 
 Documents = Iterable[tuple[str, str]]
 
 
 class Hit(NamedTuple):
-    """One product found.
+    """One search result.
 
     Attributes:
         asin: The product's id.
-        score: How well it matches; higher is better, comparable within one answer only.
+        score: Relevance score. Higher is better; scores are comparable within one query only.
     """
 
     asin: str
@@ -46,14 +46,14 @@ class Hit(NamedTuple):
 
 
 class SearchEngine(Protocol):
-    """Finds products by text; built once over a catalogue and never changed."""
+    """Finds products by text. An engine is built once for a catalogue and never changes."""
 
     @property
     def name(self) -> str:
         """The engine's name in `ENGINES`."""
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
-        """Return at most `k` hits, best first, equal scores by id; accepts any text without raising."""
+        """Return at most `k` hits, best first, equal scores ordered by id. Any text is accepted."""
 
 
 class UnknownEngineError(ValueError):
@@ -61,15 +61,15 @@ class UnknownEngineError(ValueError):
 
 
 def load_engine(name: str, documents: Documents) -> SearchEngine:
-    """Build the engine called `name` over `documents`, pairs of (asin, text), for this process alone.
+    """Build a search engine in the memory of this process.
 
     Args:
-        name: One of `ENGINES`; `dense` and `hybrid` can name an encoder, as in `dense:<model>`.
-        documents: The texts to find.
+        name: One of `ENGINES`. `dense` and `hybrid` can name an encoder, as in `dense:<model>`.
+        documents: Pairs of (asin, text) to index.
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     parts = index_parts(name)
     if len(parts) == 1:
@@ -80,33 +80,33 @@ def load_engine(name: str, documents: Documents) -> SearchEngine:
 
 
 def build_engine(name: str, documents: Documents, folder: Path, *, n_workers: int = 1) -> None:
-    """Write the index of an engine (not of `hybrid`, which has none of its own) to a folder, as a stream.
+    """Write the index of an engine to a folder in bounded memory. `hybrid` has no index of its own.
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     engine, options = _kind(name)
     engine.build(documents, folder, n_workers=n_workers, **options)
 
 
 def require_engine(name: str) -> None:
-    """Raise now what building or opening an engine would raise later.
+    """Check that an engine exists and that its packages are installed.
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     for part in index_parts(name):
         _kind(part)[0].require()
 
 
 def open_engine(name: str, folder: Callable[[str], Path]) -> SearchEngine:
-    """Open the engine called `name`; `folder` says where the index of a part is.
+    """Open the engine called `name`. `folder` returns the folder of an engine's index.
 
     Raises:
         UnknownEngineError: There is no engine of that name.
-        ImportError: The engine needs a package that is not installed; the message says which.
+        ImportError: A package that the engine needs is not installed. The error text names it.
     """
     parts = index_parts(name)
     if len(parts) > 1:
@@ -116,7 +116,7 @@ def open_engine(name: str, folder: Callable[[str], Path]) -> SearchEngine:
 
 
 def index_parts(name: str) -> tuple[str, ...]:
-    """Return the engines whose indexes an engine needs: itself, or those that `hybrid` joins."""
+    """Return the engines whose indexes an engine needs: itself, or the engines that `hybrid` combines."""
     _kind(name)
     base, colon, encoder = name.partition(":")
     if base != "hybrid":
@@ -125,16 +125,16 @@ def index_parts(name: str) -> tuple[str, ...]:
 
 
 def index_name(name: str) -> str:
-    """Return a name of an engine's index that changes whenever the index would."""
+    """Return the name of an engine's index. It changes whenever the content of the index would change."""
     engine, options = _kind(name)
     base, _, encoder = name.partition(":")
-    said = re.sub(r"[^\w.-]+", "-", encoder)[:40]
-    exactly = f"-{said}-{sha256(encoder.encode()).hexdigest()[:8]}" if options else ""
+    readable = re.sub(r"[^\w.-]+", "-", encoder)[:40]
+    exactly = f"-{readable}-{sha256(encoder.encode()).hexdigest()[:8]}" if options else ""
     return f"{base}-{engine.version}{exactly}"
 
 
 def _kind(name: str) -> tuple[Any, dict[str, str]]:
-    """Return an engine's class and what the name adds."""
+    """Return an engine's class and the options in its name."""
     base, colon, encoder = name.partition(":")
     if base not in ENGINES:
         known = ", ".join(sorted(ENGINES))

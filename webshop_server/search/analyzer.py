@@ -1,8 +1,9 @@
-"""Lucene's English analyser: text to search terms.
+"""Lucene's English analyser: turns text into search terms.
 
-Words are found by UAX 29 with the additions of Lucene's StandardTokenizer (each Han or Hiragana character a
-token, runs of South East Asian letters kept together, pictographs are tokens, at most 255 characters), then
-lose a possessive 's, are lower-cased, dropped if they are one of 33 English stop words, and stemmed.
+Words are found by UAX 29 with the additions of Lucene's StandardTokenizer: each Han or Hiragana character is a
+token, runs of South East Asian letters stay together, pictographs are tokens, and tokens have at most 255
+characters. Then the possessive 's is removed, letters are lower-cased, 33 English stop words are dropped, and
+the remaining words are stemmed.
 """
 
 import re
@@ -15,7 +16,7 @@ from webshop_server.search.porter import stem
 __all__ = ["ANALYZER_VERSION", "MAX_TOKEN_LENGTH", "STOP_WORDS", "analyze", "tokenize"]
 
 ANALYZER_VERSION = 1
-"""Raised when a text gets other terms: indexes that were built before are then not used."""
+"""Version of the analyser. It is increased when the terms of a text change; older indexes are then ignored."""
 MAX_TOKEN_LENGTH = 255
 STOP_WORDS = frozenset(
     {
@@ -25,12 +26,12 @@ STOP_WORDS = frozenset(
     }
 )  # fmt: skip
 
-# What may follow any character without breaking the word. Since Unicode 11 skin tones are among the extending
-# characters; to Lucene, which keeps the word breaks of Unicode 9, they are pictographs.
+# Characters that may follow any other without breaking the word. Since Unicode 11 skin tones are among the extending
+# characters. Lucene keeps the word breaks of Unicode 9, where they are pictographs.
 _EXTENDING = r"[[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]--\p{Emoji_Modifier}]"
 _JOINED = rf"{_EXTENDING}*+"
-# Extended_Pictographic of Unicode 14, as in Lucene 9; flags, key caps and skin tones have forms of their own.
-# Later versions of Unicode took back many symbols, ★ among them, so an installed library's property won't do.
+# Extended_Pictographic of Unicode 14, as in Lucene 9. Flags, key caps and skin tones are handled separately.
+# Later versions of Unicode removed many symbols, such as ★, so the property of an installed library is no help.
 _PICTOGRAPH = (
     r"[\xA9\xAE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328\u2388\u23CF\u23E9-\u23F3"
     r"\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685"
@@ -44,7 +45,7 @@ _PICTOGRAPH = (
     r"\U0001F85A-\U0001F85F\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
     r"\U0001F93C-\U0001F945\U0001F947-\U0001FAFF\U0001FC00-\U0001FFFD]"
 )
-# After a pictograph also not the joiner that ties it to the next one, nor a presentation selector.
+# After a pictograph, the joiner to the next pictograph and presentation selectors are excluded too.
 _TRAILING = (
     rf"(?:(?!\u200D+(?:{_PICTOGRAPH}|\p{{Emoji_Modifier}})|[\uFE0E\uFE0F])"
     rf"{_EXTENDING})*+"
@@ -79,7 +80,7 @@ def _pictograph_pattern() -> str:
         rf"(?:(?:\u200D*\p{{Emoji_Modifier_Base}}{_TRAILING})?{modifier}"
         rf"|\u200D*{_PICTOGRAPH}{_TRAILING}\uFE0F?)"
     )
-    # The key of a key cap is itself an extending character, so what stands before it gives back.
+    # The key of a key cap is itself an extending character, so the part before it must backtrack.
     key_cap = rf"[0-9#*]{_EXTENDING}*?\u20E3{_TRAILING}"
     flag = rf"\p{{RI}}{_JOINED}\p{{RI}}{_JOINED}"
     return rf"{one}(?:\u200D{one})*|{key_cap}|{flag}"
@@ -90,14 +91,14 @@ _TOKEN = regex.compile(
     rf"|(?:\p{{LB=SA}}{_JOINED})+|[\p{{Script=Han}}\p{{Script=Hiragana}}]{_JOINED}",
     regex.V1,
 )
-# What the pattern above does to ASCII text, several times faster; no token holds a space or a line end.
+# Same result as the pattern above on ASCII text, but several times faster. No token contains a space or a line end.
 _ASCII_RUN = r"(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++"
 _ASCII_TOKEN = regex.compile(rf"_*+{_ASCII_RUN}(?:_++{_ASCII_RUN})*+_*+")
 _ASCII_STRETCH_OR_WORD = re.compile(r"[\x00-\x7F]+(?![^ \n])|[^ \n]+")
 
 
 def tokenize(text: str) -> list[str]:
-    """Split `text` into words and pictographs; a longer run than 255 characters is cut there."""
+    """Split `text` into words and pictographs. Tokens are cut after 255 characters."""
     if text.isascii():
         return _tokenize_with(_ASCII_TOKEN, text)
     tokens: list[str] = []
@@ -126,14 +127,14 @@ def _cut_tokens(pattern: regex.Pattern[str], text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 15)
 def _term(token: str) -> str:
-    """Return the search term of a token, empty if it is a stop word."""
+    """Return the search term of a token, or "" for a stop word."""
     if token[-1] in "sS" and token[-2:-1] in ("'", "\u2019", "\uff07"):
         token = token[:-2]
-    # Character by character, as Java does it: no final sigma, and one letter stays one letter.
+    # Character by character, as in Java: no final sigma, and one letter stays one letter.
     token = token.lower() if token.isascii() else "".join(letter.lower()[0] for letter in token)
     return "" if token in STOP_WORDS else stem(token)
 
 
 def analyze(text: str) -> list[str]:
-    """Return the search terms of `text` in order, repeated ones included; accepts any text."""
+    """Return the search terms of `text` in order, including repeats. Any text is accepted."""
     return [term for term in map(_term, tokenize(text)) if term]

@@ -1,4 +1,4 @@
-"""A stream cut into lists."""
+"""Splits a stream into lists."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield lists of so many items, the last one shorter."""
+    """Yield lists of `size` items. The last list may be shorter."""
     left = iter(items)
     while batch := list(islice(left, size)):
         yield batch

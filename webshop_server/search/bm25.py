@@ -1,4 +1,4 @@
-"""BM25 as Lucene computes it: one-byte document lengths and single-precision scores, without Java."""
+"""BM25 with Lucene's arithmetic (one-byte document lengths, single-precision scores), without Java."""
 
 import math
 import threading
@@ -22,13 +22,13 @@ __all__ = ["BM25"]
 K1, B = 0.9, 0.4
 CACHED_TERMS = 1 << 15
 ALL_SCORED = 20_000
-"""Products up to which every product that has a term of the query is scored."""
+"""Largest number of products for which every product with a query term is scored."""
 _ROUNDING = 1 - 2.0**-22
-"""Scores are compared in single precision: two that differ by less than this factor can be equal."""
+"""Scores are compared in single precision. Two scores that differ by less than this factor can be equal."""
 
 
 class _Term(NamedTuple):
-    """A query's term: its postings, its weight (idf times its count in the query), and the most that it adds."""
+    """A query term: its postings, its weight (idf times its count in the query) and the largest score it adds."""
 
     start: int
     end: int
@@ -39,19 +39,19 @@ class _Term(NamedTuple):
 class BM25:
     """The shop's default engine: Lucene's scores, term by term in flat arrays.
 
-    A query is a bag of words: terms are or-ed and a repeated term counts again. A term adds
-    ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length)), where the
-    length is the stored one and the mean is exact. Equal scores are ordered by id. k1 and b are those of
-    pyserini, which the original WebShop searches with.
+    A query is a bag of words: terms are combined with OR, and a repeated term counts again. A term adds
+    ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length)). The length is
+    the stored one, the mean is exact. Equal scores are ordered by id. The defaults of k1 and b are those of
+    pyserini, the search engine of the original WebShop.
 
     Args:
         documents: Pairs of (asin, text).
-        analyze: Text to terms, for documents and queries alike.
-        lengths: Number of terms by asin, for those where it is not to be counted from the text.
-        k1: How slowly a repeated term saturates.
-        b: How much long documents are held back, 0 to 1.
-        all_scored: Products up to which every product with a term of the query is scored; with more, those are
-            left out that can't be among the best. The answers are the same.
+        analyze: Turns a text into terms, for both documents and queries.
+        lengths: Number of terms by asin, for documents whose length is not counted from the text.
+        k1: Saturation of repeated terms. Higher values saturate more slowly.
+        b: Strength of the length normalisation, 0 to 1.
+        all_scored: Largest number of products for which every product with a query term is scored. Above it,
+            products that can't be among the best are skipped. The results are the same.
     """
 
     name = "bm25"
@@ -88,7 +88,7 @@ class BM25:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open an index; it stays on disk, and processes share what they read of it."""
+        """Open an index. It stays on disk, and processes share the pages they read."""
         engine = cls.__new__(cls)
         engine._analyze = analyze
         engine._begin(read_postings(folder), ALL_SCORED)
@@ -96,7 +96,7 @@ class BM25:
 
     @staticmethod
     def require() -> None:
-        """Say at once what is not installed: nothing is needed."""
+        """Check that the required packages are installed. BM25 needs none."""
 
     def _begin(self, postings: Postings, all_scored: int) -> None:
         self._postings = postings
@@ -111,7 +111,7 @@ class BM25:
         return self.search_terms(self._analyze(query), k)
 
     def search_terms(self, terms: Iterable[str], k: int = 50) -> list[Hit]:
-        """Return at most `k` products for a query that is analysed already."""
+        """Return at most `k` products for a query that is already split into terms."""
         counted = Counter(terms)
         known = [found for term, times in counted.items() if (found := self._term(term, times))]
         if not known or k <= 0:
@@ -137,31 +137,31 @@ class BM25:
         return _Term(start, end, weight, float(weight - weight / postings.peaks[number]))
 
     def _all(self, known: Sequence[_Term]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """All products that have a term, ascending, and their scores."""
+        """Return all products with a query term, in ascending order, and their scores."""
         postings = self._postings
         spans = [(start, end) for start, end, _, _ in known]
         documents = np.concatenate([postings.documents[start:end] for start, end in spans])
         saturation = np.concatenate([self._saturation[start:end] for start, end in spans])
         weights = np.array([weight for _, _, weight, _ in known], np.float32)
         weight = np.repeat(weights, [end - start for start, end in spans])
-        # Terms are rounded to single precision one by one, added in double, and rounded once more.
+        # Each term is rounded to single precision. The sum is computed in double precision and rounded once more.
         added = weight - weight / saturation
         total = np.bincount(documents, added, len(postings.asins)).astype(np.float32)
         found = np.flatnonzero(total)
         return found, total[found]
 
     def _best(self, known: Sequence[_Term], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The `k` best products and some more, ascending, and their scores.
+        """Return the `k` best products and some more, in ascending order, and their scores.
 
-        Rare terms first (MaxScore; Turtle and Flood, 1995): once the terms that are left add less than the
-        k-th best has already, no product that has only those can be among the best, and the others are looked
-        up in them one by one.
+        MaxScore (Turtle and Flood, 1995) adds rare terms first. At some point the remaining terms can add less
+        than the current k-th best score. A product that has only remaining terms then can't be among the best.
+        Only the products found so far are looked up in the remaining terms.
         """
         terms = sorted(known, key=lambda term: term.end - term.start)
         left = [*np.cumsum([term.most for term in reversed(terms)])[::-1].tolist(), 0.0]
         try:
             gathered, scores, bar, n_added = self._gathered(terms, left, k)
-        except BaseException:  # also an interrupt: what was added so far must not reach the next query
+        except BaseException:  # even after an interrupt, partial sums must not reach the next query
             del self._local.totals
             raise
         order = np.argsort(gathered)
@@ -176,7 +176,7 @@ class BM25:
     def _gathered(
         self, terms: Sequence[_Term], left: Sequence[float], k: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], float, int]:
-        """Products that can be among the best, their scores and the k-th best one by the terms added, and how many."""
+        """Return candidates, their scores, the k-th best score after the terms added so far, and the number of them."""
         totals = self._totals()
         touched: list[NDArray[np.int32]] = []
         bar = 0.0
@@ -199,21 +199,21 @@ class BM25:
         return found[kept], scores[kept], bar, n_added
 
     def _totals(self) -> NDArray[np.float64]:
-        """Zeros by product, of this thread; who changes them puts them back."""
+        """Return this thread's array of zeros, one per product. The caller must reset changed entries to zero."""
         if not hasattr(self._local, "totals"):
             self._local.totals = np.zeros(len(self._postings.asins))
         totals: NDArray[np.float64] = self._local.totals
         return totals
 
     def _added(self, term: _Term) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The products that have a term, and what it adds to each."""
+        """Return the products that have a term, and the score it adds to each."""
         postings = self._postings
         table = (term.weight - term.weight / postings.saturations).astype(np.float64)
         held = slice(term.start, term.end)
         return postings.documents[held], table[postings.codes[held]]
 
     def _look_up(self, term: _Term, found: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-        """Add to the scores of the products found what a term adds to those that have it."""
+        """Add a term's contribution to the scores of those found products that have the term."""
         postings = self._postings
         documents = postings.documents[term.start : term.end]
         place = np.searchsorted(documents, found.astype(np.int32))
@@ -224,5 +224,5 @@ class BM25:
 
 
 def _kth_best(scores: NDArray[np.float64], k: int) -> float:
-    """The k-th largest score, 0 where there are fewer."""
+    """Return the k-th largest score, or 0 if there are fewer scores."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else 0.0

@@ -1,4 +1,4 @@
-"""Terms of many documents counted on several cores."""
+"""Counts the terms of many documents on several cores."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -18,14 +18,14 @@ Batch = list[tuple[str, str]]
 
 
 def count_side_by_side(documents: Iterable[tuple[str, str]], n_workers: int) -> Iterator[Counted]:
-    """Count documents batch by batch, in their order; with one worker in this process."""
+    """Count documents batch by batch, in order. A single worker runs in this process."""
     if n_workers < 2:
         yield from map(_count, batches(documents, DOCUMENTS_A_BATCH))
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    # Fresh processes: a fork of one that has threads can hang.
+    # Spawned processes: forking a process with threads can hang.
     with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
         waiting: deque[Future[Counted]] = deque()
         for batch in batches(documents, DOCUMENTS_A_BATCH):

@@ -1,4 +1,4 @@
-"""Dense search: nearest vectors in FAISS."""
+"""Dense search: nearest vectors with FAISS."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,26 +14,26 @@ from webshop_server.search.encoders import HashedEncoder, VectorEncoder, load_en
 __all__ = ["Dense"]
 
 MAX_TEXT_CHARS = 2000
-"""Of a product's text, title first, that is encoded."""
+"""Number of characters of a product's text, title first, that are encoded."""
 DOCUMENTS_A_BATCH = 1000
 ALL_COMPARED = 50_000
 TRAINED_ON = 50_000
 N_PROBED = 32
 BEYOND = 16
-"""Hits asked for beyond those wanted, so that equal ones at the end are ordered by id."""
+"""Number of extra hits to retrieve, so that equal scores at the end of the list are ordered by id."""
 INDEX, ASINS = "vectors.faiss", "asins.npy"
 
 Documents = Iterable[tuple[str, str]]
 
 
 class Dense:
-    """Products whose vectors are nearest to the query's, by inner product.
+    """Finds the products whose vectors are nearest to the query's, by inner product.
 
     Args:
         documents: Pairs of (asin, text).
-        encoder: Text to vectors: an encoder, or the name of a sentence encoder; hashed character n-grams by default.
-        all_compared: Products up to which a query is compared with every vector; with more, with those of the nearest
-            cells.
+        encoder: An encoder, or the name of a sentence encoder. Default: hashed character n-grams.
+        all_compared: Largest number of products for which a query is compared with every vector. Above it, only the
+            vectors of the nearest clusters are compared.
 
     Raises:
         ImportError: faiss, or the encoder's package, is not installed.
@@ -58,14 +58,14 @@ class Dense:
         encoder: VectorEncoder | str = "",
         all_compared: int = ALL_COMPARED,
     ) -> None:
-        """Write an index to a folder; vectors take a byte a number where there are many."""
+        """Write an index to a folder. Large indexes store one byte per vector component."""
         index, asins = _indexed(documents, _encoder(encoder), all_compared)
         _faiss().write_index(index, str(folder / INDEX))
         np.save(folder / ASINS, asins)
 
     @classmethod
     def open(cls, folder: Path, *, encoder: VectorEncoder | str = "") -> Self:
-        """Open an index; it stays on disk where FAISS can map it."""
+        """Open an index. It stays on disk if FAISS can memory-map it."""
         faiss = _faiss()
         engine = cls.__new__(cls)
         engine._encoder = _encoder(encoder)
@@ -75,11 +75,11 @@ class Dense:
 
     @staticmethod
     def require() -> None:
-        """Say at once what is not installed."""
+        """Check that the required packages are installed."""
         _faiss()
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
-        """Return at most `k` products that are more like the query than unlike it, best first."""
+        """Return at most `k` products with a positive inner product, best first."""
         (vector,) = self._encoder.encode([query])
         if k <= 0 or not len(self._asins) or not vector.any():
             return []
@@ -94,7 +94,7 @@ def _encoder(encoder: VectorEncoder | str) -> VectorEncoder:
 
 
 def _indexed(documents: Documents, encoder: VectorEncoder, all_compared: int) -> tuple[Any, NDArray[np.str_]]:
-    """Encode documents, and index them as they come: the vectors of many are never in memory as they are."""
+    """Encode and index documents batch by batch, so that many full vectors are never in memory together."""
     faiss = _faiss()
     asins: list[str] = []
     held: list[NDArray[np.float32]] = []
@@ -117,7 +117,7 @@ def _indexed(documents: Documents, encoder: VectorEncoder, all_compared: int) ->
 
 
 def _cells(vectors: NDArray[np.float32]) -> Any:
-    """An index in cells around centres that are learned from the first vectors."""
+    """Return an inverted-file index whose cluster centres are learned from the first vectors."""
     faiss = _faiss()
     size = vectors.shape[1]
     n_cells = int(4 * len(vectors) ** 0.5)

@@ -1,4 +1,4 @@
-"""Texts as vectors, for dense search: hashed character n-grams, or a sentence encoder that is installed."""
+"""Text encoders for dense search: hashed character n-grams, or an installed sentence encoder."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,24 +16,25 @@ Vectors = NDArray[np.float32]
 
 
 class VectorEncoder(Protocol):
-    """Turns texts into vectors whose inner product says how alike two texts are."""
+    """Turns texts into vectors whose inner product measures the similarity of two texts."""
 
     @property
     def size(self) -> int:
         """The length of a vector."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return an array (texts, size) of vectors of length 1; zeros for a text that says nothing."""
+        """Return an array (texts, size) of unit vectors. A text without content words gives zeros."""
 
 
 class HashedEncoder:
-    """Bags of words that are bags of character n-grams: needs no model, and forgives spelling and endings.
+    """Encodes a text as a bag of character n-grams. It needs no model and tolerates misspellings and endings.
 
-    A word is the mean of the fixed random vectors of its n-grams (Bojanowski et al., 2017, untrained), a text the
-    sum of its words, of which a repeated one counts by the root of its number and a function word not at all.
+    The vector of a word is the mean of the fixed random vectors of its n-grams (Bojanowski et al., 2017, untrained).
+    The vector of a text is the sum over its words. A repeated word is weighted by the square root of its count, and
+    function words are skipped.
 
     Args:
-        size: The length of a vector.
+        size: Length of a vector.
     """
 
     version: ClassVar[str] = "1"
@@ -48,7 +49,7 @@ class HashedEncoder:
         self._word = lru_cache(maxsize=self._CACHED_WORDS)(self._word_uncached)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return an array (texts, size) of vectors of length 1; zeros for a text of function words alone."""
+        """Return an array (texts, size) of unit vectors. A text with only function words gives zeros."""
         vectors = np.zeros((len(texts), self.size), np.float32)
         for vector, text in zip(vectors, texts, strict=True):
             counts: dict[str, int] = {}
@@ -71,10 +72,10 @@ class HashedEncoder:
 
 
 class SentenceEncoder:
-    """A model of the package sentence-transformers.
+    """A model of the sentence-transformers package.
 
     Args:
-        model: Its name, or the folder that it is in.
+        model: Name or folder of the model.
 
     Raises:
         ImportError: The package is not installed.
@@ -92,7 +93,7 @@ class SentenceEncoder:
         self.size = int(self._model.get_sentence_embedding_dimension())
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return an array (texts, size) of vectors of length 1."""
+        """Return an array (texts, size) of unit vectors."""
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         return np.asarray(
             self._model.encode(clean, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True),
@@ -101,7 +102,7 @@ class SentenceEncoder:
 
 
 def load_encoder(name: str = "") -> VectorEncoder:
-    """Return the encoder of hashed n-grams, or the sentence encoder of this name."""
+    """Return the sentence encoder with this name, or the hashed encoder for an empty name."""
     return SentenceEncoder(name) if name else HashedEncoder()
 
 

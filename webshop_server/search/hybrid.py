@@ -1,4 +1,4 @@
-"""Several engines joined by the ranks they give (reciprocal rank fusion; Cormack, Clarke and Buettcher, 2009)."""
+"""Combines several engines by reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from webshop_server.search import Hit, SearchEngine
 __all__ = ["Hybrid"]
 
 DEPTH = 4
-"""How many times as many hits are asked of each engine as are wanted."""
+"""Factor between the requested number of hits and the number retrieved from each engine."""
 RANK_OFFSET = 60
 
 
 class Hybrid:
-    """The sum of 1 / (60 + rank) over engines, the best rank being 1.
+    """Scores a product by the sum of 1 / (60 + rank) over the engines. The best rank is 1.
 
     Args:
-        engines: What is joined; `hybrid` in a name is bm25 and dense.
+        engines: Engines to combine. The registered engine `hybrid` combines bm25 and dense.
     """
 
     name = "hybrid"
@@ -25,7 +25,7 @@ class Hybrid:
         self._engines = tuple(engines)
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
-        """Return at most `k` products that any of the engines finds, best first."""
+        """Return at most `k` products found by any of the engines, best first."""
         scores: defaultdict[str, float] = defaultdict(float)
         for engine in self._engines:
             for rank, hit in enumerate(engine.search(query, DEPTH * k), start=1):

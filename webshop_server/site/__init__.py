@@ -1,1 +1,1 @@
-"""The shop as a site for people: pages, pictures, sessions and the server."""
+"""The shop as a web site for people: pages, pictures, sessions and the server."""

@@ -1,7 +1,7 @@
-"""Addresses: where a state is found on the site, and which state an address means.
+"""Converts shop states to URL paths and back.
 
-The routes are the original's. Free text in them (queries, options) is escaped twice, so that no slash, dot or blank of
-it is ever read as part of an address, neither by a browser nor by a server.
+The routes are those of the original. Free text in a path (queries, options) is escaped twice, so that browsers and
+servers never read its slashes, dots or blanks as part of the path.
 """
 
 import json
@@ -18,11 +18,11 @@ SHOWN = 60
 
 
 class NoSuchPage(ValueError):
-    """An address that leads nowhere; the message says why."""
+    """There is no page at this URL. The error text says why."""
 
 
 def path_of(session: str, state: ShopState) -> str:
-    """Return the address of a state in a session, without host."""
+    """Return the URL path of a state in a session."""
     if state.kind == "index":
         return f"/{session}"
     keywords = escaped(state.query)
@@ -42,12 +42,12 @@ def results_at(shop: Shop, visit: ShopState, keywords: str, page: str) -> ShopSt
 
     Args:
         shop: The shop.
-        visit: The session's state: its instruction and visited products are kept.
-        keywords: As in the address, once unescaped.
-        page: Likewise.
+        visit: The session's state. Its instruction and visited products are kept.
+        keywords: The query from the URL, unescaped once.
+        page: The page number from the URL, unescaped once.
 
     Raises:
-        NoSuchPage: No page number of 1 or more, or a query that is too long.
+        NoSuchPage: The page number is not 1 or more, or the query is too long.
     """
     query = unescaped(keywords)
     if not query or len(query) > MAX_QUERY_LENGTH:
@@ -56,10 +56,10 @@ def results_at(shop: Shop, visit: ShopState, keywords: str, page: str) -> ShopSt
 
 
 def item_at(shop: Shop, visit: ShopState, asin: str, options: str, *, keywords: str, page: str) -> ShopState:
-    """Return the state of a product's page, with the product among the visited.
+    """Return the state of a product's page. The product is added to the visited ones.
 
     Raises:
-        NoSuchPage: No such product, no such option, or no such results page to come from.
+        NoSuchPage: There is no such product, option or results page.
     """
     results = results_at(shop, visit, keywords, page)
     chosen = _options(shop, asin, options)
@@ -68,7 +68,7 @@ def item_at(shop: Shop, visit: ShopState, asin: str, options: str, *, keywords: 
 
 
 def sub_page_at(shop: Shop, item: ShopState, name: str) -> ShopState:
-    """Return the state of one of a product's tabs.
+    """Return the state of a product's tab.
 
     Raises:
         NoSuchPage: The product has no such tab.
@@ -80,22 +80,22 @@ def sub_page_at(shop: Shop, item: ShopState, name: str) -> ShopState:
 
 
 def bought_at(shop: Shop, visit: ShopState, asin: str, options: str) -> ShopState:
-    """Return the state in which a product can be bought: the session's own, with this product and these options.
+    """Return the session's state with this product and these options, ready to be bought.
 
     Raises:
-        NoSuchPage: No such product or option.
+        NoSuchPage: There is no such product or option.
     """
     return visit._replace(kind="item", asin=asin, options=_options(shop, asin, options))
 
 
 def escaped(text: str) -> str:
-    """Return any text as a part of an address; words joined by "+"."""
+    """Escape any text for a URL path. Words are joined by "+"."""
     once = quote_plus(text, errors="surrogatepass").replace(".", "%2E")
     return quote(once, safe="+")
 
 
 def unescaped(part: str) -> str:
-    """Return the text of a part that the server has unescaped once."""
+    """Return the text of a path segment that the server has unescaped once."""
     try:
         return unquote_plus(part, errors="surrogatepass")
     except UnicodeDecodeError:
@@ -120,11 +120,11 @@ def _options(shop: Shop, asin: str, text: str) -> tuple[tuple[str, str], ...]:
     except (ValueError, RecursionError):
         options = None
     if not isinstance(options, dict):
-        _refuse("options as an object of names and values", repr(text[:SHOWN]), "open the product anew")
+        _refuse("options as an object of names and values", repr(text[:SHOWN]), "open the product again")
     for name, value in options.items():
         if not isinstance(value, str) or value not in product.options.get(name, ()):
             given = f"{name[:SHOWN]!r}: {str(value)[:SHOWN]!r}"
-            _refuse(f"an option of product {asin}", given, "open the product anew")
+            _refuse(f"an option of product {asin}", given, "open the product again")
     return tuple(options.items())
 
 

@@ -1,8 +1,8 @@
-"""The shop as a site: the original's routes over the same engine, so that page and text can't disagree.
+"""The shop as a web site, with the original's routes and the same engine as the text environment.
 
-A page's address holds its whole state but for the instruction and the products seen, which a session keeps. Every
-link is where the engine says that clickable leads. Strings of the text observation and clickables are marked in the
-pages: by `data-seen` (with a number where they are ordered otherwise) and `data-click`. A site knows no goals.
+A page's URL holds its whole state, except for the instruction and the visited products, which the session keeps. The
+target of every link comes from the engine. In the pages, strings of the text observation are marked by `data-seen`
+(with a number if their order differs), and clickables by `data-click`. A site knows no goals.
 """
 
 import random
@@ -48,13 +48,13 @@ Answer = Response | tuple[str, int] | str
 
 
 class Site:
-    """The pages of a shop, for any number of sessions and threads.
+    """Serves the pages of a shop to any number of sessions and threads.
 
     Args:
-        shop: Pages and transitions.
-        tasks: Whose instructions shoppers are given: the n-th to a session named `..fixed_n..`, as in the original; to
-            others one drawn by its weight and the session's id, so that the same id is always told the same.
-        sessions: Where visits are kept.
+        shop: The engine with pages and transitions.
+        tasks: Tasks whose instructions shoppers get. As in the original, a session named `..fixed_n..` gets the n-th
+            task. Other sessions get a task drawn by weight, seeded by the session's id.
+        sessions: Stores the state of each session.
     """
 
     def __init__(self, shop: Shop, tasks: Sequence[ShopTask], sessions: Sessions | None = None) -> None:
@@ -66,7 +66,7 @@ class Site:
         self._weights = list(accumulate(task.weight for task in tasks))
 
     def instruction(self, session: str) -> str:
-        """Return what a new session is told to buy."""
+        """Return the instruction of a new session."""
         fixed = _FIXED.search(session)
         if fixed is None:
             drawn = random.Random(session).choices(self._instructions, cum_weights=self._weights)
@@ -79,7 +79,7 @@ class Site:
         return self._instructions[number]
 
     def html(self, session: str, state: ShopState, complaint: str = "") -> str:
-        """Return a state's page. Needs the application's context."""
+        """Return the HTML of a state. Needs the application's context."""
         page = self.shop.page(state)
         product = page.product
         return render_template(
@@ -97,18 +97,18 @@ class Site:
         )
 
     def start(self) -> Answer:
-        """Send a newcomer to a session of their own."""
+        """Redirect to a new session."""
         return redirect(f"/{secrets.token_urlsafe(12)}", 302)  # type: ignore[return-value]
 
     def index(self, session: str) -> Answer:
-        """Show the search page; begins a session that is not known."""
+        """Show the search page. An unknown session id starts a new session."""
         if not SESSION.fullmatch(session):
             raise NoSuchPage("expected a session of letters, digits, - and _, at most 64; start a new one")
         visit = self.sessions.get(session)
         return self._arrive(session, visit, self.shop.start(visit.instruction if visit else self.instruction(session)))
 
     def search(self, session: str) -> Answer:
-        """Take a query from the search box and send the shopper to its results."""
+        """Redirect a query from the search box to its results."""
         visit = self._visit(session)
         query = request.form.get("search_query", "").lower()
         if visit.kind == "done":
@@ -132,13 +132,13 @@ class Site:
         return self._arrive(session, visit, state)
 
     def sub_page(self, session: str, asin: str, keywords: str, page: str, sub: str, options: str) -> Answer:
-        """Show one of a product's tabs."""
+        """Show a tab of a product."""
         visit = self._visit(session)
         item = item_at(self.shop, visit, asin, options, keywords=keywords, page=page)
         return self._arrive(session, visit, sub_page_at(self.shop, item, sub))
 
     def buy(self, session: str, asin: str, options: str) -> Answer:
-        """Buy a product, which ends the session's shopping."""
+        """Buy a product. This ends the session."""
         visit = self._visit(session)
         if visit.kind != "done":
             visit = self.shop.act(bought_at(self.shop, visit, asin, options), "click[buy now]").state
@@ -146,14 +146,14 @@ class Site:
         return redirect(path_of(session, visit), 303)  # type: ignore[return-value]
 
     def done(self, session: str, asin: str, options: str) -> Answer:
-        """Show the thanks for a purchase that was made."""
+        """Show the thank-you page of a purchase."""
         visit = self._visit(session)
         if visit.kind != "done":
             raise NoSuchPage("expected a session that has bought something, got one that has not; use Buy Now")
         return self._arrive(session, visit, visit)
 
     def picture(self, asin: str) -> Answer:
-        """Draw a product."""
+        """Return the picture of a product."""
         product = self.shop.catalog.get(asin)
         if product is None:
             raise NoSuchPage("expected the id of a product, got another; search for one")
@@ -162,7 +162,7 @@ class Site:
         return answer
 
     def health(self) -> Answer:
-        """Say that the shop is open."""
+        """Report that the server is up."""
         return jsonify(status="ok", products=len(self.shop.catalog), sessions=len(self.sessions))
 
     def _visit(self, session: str) -> ShopState:
@@ -174,7 +174,7 @@ class Site:
         return visit
 
     def _arrive(self, session: str, visit: ShopState | None, state: ShopState) -> Answer:
-        """Show a state; after a purchase only that, as nothing can be done any more."""
+        """Show a state. After a purchase only the done page is shown."""
         if visit is not None and visit.kind == "done" and state != visit:
             return redirect(path_of(session, visit), 302)  # type: ignore[return-value]
         self.sessions.put(session, state)
@@ -186,7 +186,7 @@ def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
 
     Args:
         site: The pages.
-        api: What else is served, under `/api`: see `api.create_api`. None: no progress and no reward leaves the server.
+        api: The JSON API from `api.create_api`, served under `/api`. If None, progress and rewards stay in the server.
     """
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -219,12 +219,12 @@ _TABS = ("description", "features", "reviews", "attributes")
 
 
 def _colour(page: Page) -> str:
-    """Return the chosen option that may name a colour, for the picture."""
+    """Return the chosen option that may name the colour of the picture."""
     return next((value for name, value in page.selected if "colo" in name), "")
 
 
 def _printable(text: str) -> str:
-    """Return a text that can be encoded: half a surrogate pair, which no page can hold, is replaced."""
+    """Replace lone surrogates, which can't be encoded in a page."""
     return text.encode("utf-8", "replace").decode()
 
 

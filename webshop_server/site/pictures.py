@@ -1,6 +1,6 @@
-"""Pictures of products, drawn from their words: nothing is fetched, and a product looks the same everywhere.
+"""Draws pictures of products from their words. Nothing is downloaded, and pictures are deterministic.
 
-`drawings.json` holds what can be drawn, on a field of 240 x 240, where MAIN, DARK and LIGHT stand for the colour.
+`drawings.json` holds the shapes on a canvas of 240 x 240. MAIN, DARK and LIGHT are placeholders for colours.
 """
 
 import json
@@ -21,8 +21,8 @@ def picture(product: Product, colour: str = "") -> str:
     """Return an SVG of a product.
 
     Args:
-        product: What is drawn.
-        colour: A text that may name a colour, such as a chosen option; else the product's title may.
+        product: The product to draw.
+        colour: A text that may name a colour, for example a chosen option. If it names none, the title is used.
     """
     drawings = _drawings()
     number = int.from_bytes(blake2b(product.asin.encode(), digest_size=4).digest())
@@ -41,7 +41,7 @@ def picture(product: Product, colour: str = "") -> str:
 
 
 def shape_of(product: Product) -> str:
-    """Return the name of the drawing that fits a product: by its search words, else its title, else its category."""
+    """Return the name of the shape that fits a product's search words, else its title, else its category."""
     drawings = _drawings()
     for text in (product.query, product.name.lower()):
         for words, shape in drawings["words"]:
@@ -57,7 +57,7 @@ def _drawings() -> dict[str, Any]:
 
 
 def _named(text: str) -> str:
-    """The first colour that a text names."""
+    """Return the first colour named in a text."""
     colours: dict[str, str] = _drawings()["colours"]
     return next((colours[word] for word in _WORD.findall(text.lower()) if word in colours), "")
 

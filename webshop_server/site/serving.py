@@ -1,4 +1,4 @@
-"""Serves the shop by a production WSGI server, in a thread of this process, until it is closed."""
+"""Serves the shop with a production WSGI server in a thread of this process."""
 
 import errno
 import logging
@@ -32,26 +32,26 @@ POLL_S = 0.005
 
 
 class Server:
-    """A site that answers from when it is made until `close`.
+    """A running server. It serves from construction until `close`.
 
     Args:
-        app: What is served.
+        app: The WSGI application to serve.
         host: The address to bind to.
-        port: 0 takes any free one. One in use is passed over for the next free one.
-        threads: Requests answered side by side.
+        port: The port. 0 takes any free port. If the port is in use, the next free one is taken.
+        threads: Number of requests answered in parallel.
 
     Attributes:
-        port: The one taken.
-        address: Of the site, such as `http://127.0.0.1:3000`.
+        port: The port in use.
+        address: URL of the site, for example `http://127.0.0.1:3000`.
 
     Raises:
-        OSError: No port is free, or the host is not this machine's.
+        OSError: No port is free, or the host is not an address of this machine.
     """
 
     def __init__(self, app: Flask, *, host: str = LOOPBACK, port: int = 0, threads: int = THREADS) -> None:
         from waitress.server import create_server
 
-        # A busy server queues, and need not say so at every request.
+        # A busy server queues requests and should not log a warning for each.
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         listening = _bound(host, port)
         self.port: int = listening.getsockname()[1]
@@ -70,7 +70,7 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening, finish what is being answered, and free the port; closing twice is harmless."""
+        """Stop listening, finish running requests, and free the port. Closing twice is harmless."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -94,7 +94,7 @@ class Server:
         self.close()
 
     def _in_loop(self, work: Callable[[], bool]) -> bool:
-        """Do some work in the server's own thread and wait for it, whoever else pulls the trigger meanwhile."""
+        """Run a function in the server's thread and wait for it, even if other threads wake the server meanwhile."""
         is_done = threading.Event()
         results = []
 
@@ -107,7 +107,7 @@ class Server:
         return bool(results and results[0])
 
     def _close_idle(self) -> bool:
-        """Close all but what is being answered; with nothing left to wait for, the server's loop ends."""
+        """Close all idle connections. The server's loop ends when no request is left."""
         if self._server.accepting:
             self._server.accepting = False
             self._server.del_channel()
@@ -118,7 +118,7 @@ class Server:
             if channel not in busy:
                 channel.handle_close()
         if not busy:
-            self._server.trigger.del_channel()  # closed here, it could be while somebody pulls it
+            self._server.trigger.del_channel()  # not closed: another thread may be waking the server
         return not busy
 
     def _close_all(self) -> bool:
@@ -138,15 +138,15 @@ def host_shop(
     token: str | None = None,
     data: Mapping[str, str] | None = None,
 ) -> Server:
-    """Return a server of a shop's site.
+    """Start a server of a shop's site.
 
     Args:
         front: The shop.
-        split: Whose tasks shoppers on the site are given; None for all.
+        split: The split whose tasks shoppers get. None means all splits.
         host: The address to bind to.
-        port: The port, or the first that is tried.
-        token: Opens the JSON API to those who know it; None leaves it closed.
-        data: Names what the shop sells, for clients of the API.
+        port: The first port to try.
+        token: Token of the JSON API. None disables the API.
+        data: Identifies the shop's data for clients of the API.
     """
     tasks = [task for task in front.tasks if split in (None, task.split)]
     api = None if token is None else create_api(front, token=token, data=data or {})
@@ -154,22 +154,24 @@ def host_shop(
 
 
 def new_token() -> str:
-    """Return a token that nobody can guess."""
+    """Return a random token for the API."""
     return secrets.token_urlsafe(24)
 
 
 def open_site(
     front: LocalStorefront, *, split: str | None, host: str, port: int, api: bool, data: Mapping[str, str]
 ) -> tuple[Server, str]:
-    """Return a server of a shop's site, and what the person who opens it should know.
+    """Start a server of a shop's site, and return it with a message for the terminal.
+
+    The arguments are those of `host_shop`, except for `api`.
 
     Args:
-        front: See `host_shop`, as for the others.
-        split: Likewise.
-        host: Likewise.
-        port: Likewise.
-        api: Whether the JSON API is opened, by the token in `IAD_SHOP_TOKEN` or, where that is not set, a new one.
-        data: See `host_shop`.
+        front: The shop.
+        split: The split whose tasks shoppers get. None means all splits.
+        host: The address to bind to.
+        port: The first port to try.
+        api: Whether the JSON API is enabled. Its token is `IAD_SHOP_TOKEN` if set, else a new one.
+        data: Identifies the shop's data for clients of the API.
     """
     known = os.environ.get(TOKEN_VARIABLE)
     token = (known or new_token()) if api else None
@@ -186,8 +188,8 @@ def serve_until_stopped(server: Server, say: Callable[[], None]) -> None:
     """Wait for SIGINT or SIGTERM, then close the server. For the main thread.
 
     Args:
-        server: What is served.
-        say: Called once signals are heard, to tell that it is served.
+        server: The running server.
+        say: Called once the signal handlers are installed, to announce the server.
     """
     stopped = threading.Event()
 
@@ -209,14 +211,14 @@ def _bound(host: str, port: int) -> socket.socket:
     (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     last = min(port + PORTS_TRIED, 65_536) if port else 1
     for tried in range(port, last):
-        made = socket.socket(family, kind, protocol)
+        listener = socket.socket(family, kind, protocol)
         try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind((address[0], tried, *address[2:]))
-            made.listen(1)  # a port that another server listens on is found out only here
-            return made
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address[0], tried, *address[2:]))
+            listener.listen(1)  # a port that another server listens on is found out only here
+            return listener
         except OSError as error:
-            made.close()
+            listener.close()
             if error.errno != errno.EADDRINUSE:
                 raise
     raise OSError(errno.EADDRINUSE, f"expected a free port from {port} to {last - 1}, found none; pass another port")

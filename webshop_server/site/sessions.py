@@ -1,4 +1,4 @@
-"""Visits to the shop: independent of each other, bounded in number, and freed when nobody comes back."""
+"""Stores the sessions of the site. Their number is bounded, and idle sessions are freed."""
 
 import threading
 import time
@@ -12,12 +12,12 @@ MAX_SESSIONS = 20_000
 
 
 class Sessions:
-    """The state of each visit, by session id. May be used by any number of threads.
+    """The shop state of each session, by session id. Thread-safe.
 
     Args:
-        idle_s: Seconds after which a session that was not used is freed.
-        max_sessions: How many are kept; a new one over that frees the one that was not used for the longest time.
-        clock: Tells the time in seconds.
+        idle_s: Seconds without use after which a session is freed.
+        max_sessions: Maximum number of sessions. A new session above it frees the least recently used one.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Sessions:
         self._max_sessions = max_sessions
         self._clock = clock
         self._lock = threading.Lock()
-        self._used: OrderedDict[str, tuple[ShopState, float]] = OrderedDict()  # the longest unused first
+        self._used: OrderedDict[str, tuple[ShopState, float]] = OrderedDict()  # least recently used first
 
     def __len__(self) -> int:
         with self._lock:
@@ -43,7 +43,7 @@ class Sessions:
             return len(self._used)
 
     def get(self, session: str) -> ShopState | None:
-        """Return where a visit is, None for one that is not known (any more)."""
+        """Return the state of a session, or None if the session is unknown or was freed."""
         with self._lock:
             self._free()
             found = self._used.get(session)
@@ -54,7 +54,7 @@ class Sessions:
             return found[0]
 
     def put(self, session: str, state: ShopState) -> None:
-        """Note where a visit is; a new id begins one."""
+        """Store the state of a session. A new id starts a new session."""
         with self._lock:
             self._used[session] = (state, self._clock())
             self._used.move_to_end(session)

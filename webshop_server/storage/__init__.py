@@ -1,1 +1,1 @@
-"""Catalogues and indexes on disk: official JSON files, a catalogue read row by row, and indexes."""
+"""Catalogues and indexes on disk: official JSON files, a catalogue file, and search indexes."""

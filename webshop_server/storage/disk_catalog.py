@@ -1,7 +1,7 @@
-"""Products kept in a file and read one by one: a catalogue of any size in bounded memory.
+"""A catalogue of any size in bounded memory: products stay in a file and are read one by one.
 
-The file is an SQLite database that is written once and never changed, so that any number of processes and
-threads read it side by side.
+The file is an SQLite database. It is written once and never changed, so any number of processes and threads can
+read it at the same time.
 """
 
 import json
@@ -18,7 +18,7 @@ from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, Product, read_
 from webshop_server.storage.json_files import Read, find_file, read_pairs
 
 FORMAT = 1
-"""Raised when a product of the same data would be kept in another way."""
+"""Version of the file format. It is increased when products are stored in another way."""
 FILE = "products.sqlite"
 CACHED_PRODUCTS = 8192
 
@@ -30,12 +30,12 @@ _WRITING = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_si
 
 
 def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None) -> int:
-    """Write the products of a folder in the official format to a shelf, as a stream.
+    """Write the products of a folder in the official format to a disk catalogue, in bounded memory.
 
     Args:
         data: The folder with the official files.
-        folder: Where the shelf is written.
-        read: Told how many bytes of the products' file have been read.
+        folder: The folder to write the disk catalogue to.
+        read: Called with the number of bytes of the products' file read so far.
 
     Returns:
         The number of products.
@@ -71,13 +71,13 @@ def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None)
 
 
 def open_disk_catalog(folder: Path) -> Catalog:
-    """The catalogue that `write_disk_catalog` wrote to this folder."""
-    shelf = _DiskProducts(folder / FILE)
-    return Catalog(_ProductsInOrder(shelf), _ByAsin(shelf))
+    """Open the catalogue that `write_disk_catalog` wrote to this folder."""
+    products = _DiskProducts(folder / FILE)
+    return Catalog(_ProductsInOrder(products), _ByAsin(products))
 
 
 class _DiskProducts:
-    """Read access, with a connection of its own for each thread, and the products read last."""
+    """Reads products from the file. Each thread has its own connection; recent products are cached."""
 
     def __init__(self, path: Path) -> None:
         self._address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
@@ -87,7 +87,7 @@ class _DiskProducts:
         self.by_asin = lru_cache(maxsize=CACHED_PRODUCTS)(self._by_asin)
 
     def rows(self, question: str, *parameters: Any) -> sqlite3.Cursor:
-        # A connection must not be used on the other side of a fork.
+        # A connection must not be used after a fork.
         if getattr(self._local, "process", None) != os.getpid():
             self._local.connection = sqlite3.connect(self._address, uri=True)
             self._local.process = os.getpid()
@@ -102,14 +102,14 @@ class _DiskProducts:
 
 
 class _ProductsInOrder(Sequence[Product]):
-    def __init__(self, shelf: _DiskProducts) -> None:
-        self._shelf = shelf
+    def __init__(self, products: _DiskProducts) -> None:
+        self._products = products
 
     def __len__(self) -> int:
-        return self._shelf.n_products
+        return self._products.n_products
 
     def __iter__(self) -> Iterator[Product]:
-        for (content,) in self._shelf.rows("SELECT content FROM products ORDER BY position"):
+        for (content,) in self._products.rows("SELECT content FROM products ORDER BY position"):
             yield _unpacked(content)
 
     @overload
@@ -120,27 +120,27 @@ class _ProductsInOrder(Sequence[Product]):
         if isinstance(index, slice):
             return tuple(self[position] for position in range(len(self))[index])
         position = range(len(self))[index]
-        (asin,) = self._shelf.rows("SELECT asin FROM products WHERE position = ?", position).fetchone()
-        return self._shelf.by_asin(asin)
+        (asin,) = self._products.rows("SELECT asin FROM products WHERE position = ?", position).fetchone()
+        return self._products.by_asin(asin)
 
 
 class _ByAsin(Mapping[str, Product]):
-    def __init__(self, shelf: _DiskProducts) -> None:
-        self._shelf = shelf
+    def __init__(self, products: _DiskProducts) -> None:
+        self._products = products
 
     def __len__(self) -> int:
-        return self._shelf.n_products
+        return self._products.n_products
 
     def __iter__(self) -> Iterator[str]:
-        for (asin,) in self._shelf.rows("SELECT asin FROM products ORDER BY position"):
+        for (asin,) in self._products.rows("SELECT asin FROM products ORDER BY position"):
             yield asin
 
     def __contains__(self, asin: object) -> bool:
-        found = self._shelf.rows("SELECT 1 FROM products WHERE asin = ?", asin) if isinstance(asin, str) else None
+        found = self._products.rows("SELECT 1 FROM products WHERE asin = ?", asin) if isinstance(asin, str) else None
         return found is not None and found.fetchone() is not None
 
     def __getitem__(self, asin: str) -> Product:
-        return self._shelf.by_asin(asin)
+        return self._products.by_asin(asin)
 
 
 def _packed(product: Product) -> str:

@@ -1,9 +1,9 @@
-"""Where catalogues and search indexes of large data are kept, and how they get there.
+"""Builds, finds and opens catalogues and search indexes of large data sets on disk.
 
-A home folder (`$IAD_INDEX`, else `iad/indexes` in the user's cache folder) has a folder for each content of the
-official files, named by its digest, and in it one for the catalogue and for each engine, named by engine and
-versions. Each is written under a name of its own and renamed when it is complete, so what has its final name is
-whole, whatever happens to a build; it is never changed after, so any number of processes read it.
+The home folder is `$IAD_INDEX`, else `iad/indexes` in the user's cache folder. It has one subfolder per data set,
+named by the digest of the official files. This folder contains one folder for the catalogue and one per engine, named
+by engine and versions. Each of them is written under a temporary name and renamed when it is complete, so an
+interrupted build never leaves a partial index. It never changes afterwards, so any number of processes can read it.
 """
 
 import json
@@ -17,8 +17,11 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from platformdirs import user_cache_path
+
 from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, index_text
 from webshop_server.search import build_engine, index_name, index_parts, require_engine
+from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.disk_catalog import FORMAT, open_disk_catalog, write_disk_catalog
 from webshop_server.storage.json_files import find_file
 
@@ -32,25 +35,25 @@ LONGEST_BUILD_S = 86_400.0
 DIGITS = 16
 
 Report = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is (bytes or products)."""
+"""Progress callback: current activity, amount done and total amount (in bytes or products)."""
 
 
 class IndexNotFound(ValueError):
-    """There is no index for these data; the message says which there are, and how to build it."""
+    """There is no index for the data. The error text lists the existing indexes and says how to build one."""
 
 
 class StoredIndex(NamedTuple):
-    """One thing that was built.
+    """A catalogue or index that was built.
 
     Attributes:
-        part: `catalog`, or an engine's name.
-        folder: Where it is.
-        digest: Of the data that it was built from.
-        source: The folder that those were in.
-        n_products: How many it holds.
-        n_bytes: Its size on disk.
-        built: When, as "2026-11-20 12:00".
-        build_s: How long that took.
+        part: `catalog`, or the name of an engine.
+        folder: The folder it is stored in.
+        digest: Digest of the source data.
+        source: Folder of the source data.
+        n_products: Number of products.
+        n_bytes: Size on disk in bytes.
+        built: Date and time of the build, as "2026-11-20 12:00".
+        build_s: Duration of the build in seconds.
         is_current: Whether this version of the package uses it.
     """
 
@@ -66,18 +69,18 @@ class StoredIndex(NamedTuple):
 
 
 def index_home() -> Path:
-    """The folder of all indexes: `$IAD_INDEX`, else in the user's cache folder."""
+    """Return the folder of all indexes: `$IAD_INDEX`, else a folder in the user's cache folder."""
     named = os.environ.get(INDEX_VARIABLE)
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iad" / "indexes"
+    return user_cache_path("iad", appauthor=False) / "indexes"
 
 
 class Indexes:
-    """What has been built in one home folder.
+    """The catalogues and indexes in a home folder.
 
     Args:
-        home: The folder, made when something is built; by default `index_home()`.
+        home: The home folder, by default `index_home()`. It is created by the first build.
     """
 
     def __init__(self, home: Path | None = None) -> None:
@@ -85,17 +88,17 @@ class Indexes:
         self._last: tuple[dict[str, Any], str] | None = None
 
     def find(self, data: Path, part: str) -> Path | None:
-        """Return the folder of the catalogue or engine built for the files of `data` as they are now, or None."""
+        """Return the folder of a catalogue or engine built for the current files of `data`, or None."""
         if not self.home.is_dir():
             return None
         folder = self.home / self.digest(data) / _folder_name(part)
         return folder if folder.is_dir() else None
 
     def require(self, data: Path, part: str) -> Path:
-        """Return the same as `find`.
+        """Return the same folder as `find`, or raise.
 
         Raises:
-            IndexNotFound: There is none.
+            IndexNotFound: It has not been built.
         """
         folder = self.find(data, part)
         if folder is not None:
@@ -132,18 +135,18 @@ class Indexes:
         n_workers: int = 1,
         report: Report = lambda doing, done, total: None,
     ) -> list[Path]:
-        """Build what is missing for a data folder: its catalogue, and the index of an engine (two for `hybrid`).
+        """Build the missing parts for a data folder: its catalogue and the index of an engine (two for `hybrid`).
 
         Args:
             data: The folder with the official files.
             search: The engine's name.
-            rebuild: Build anew what is there.
-            n_workers: Processes that count words; more than one need a main module that can be imported.
-            report: Told the progress.
+            rebuild: Whether existing parts are built again.
+            n_workers: Number of processes that count words. More than one requires an importable main module.
+            report: Called with the progress.
 
         Raises:
-            FileNotFoundError: The data are not there.
-            CatalogError: They are not in the official format.
+            FileNotFoundError: The data are missing.
+            CatalogError: The data are not in the official format.
             ImportError: The engine needs a package that is not installed.
         """
         require_engine(search)
@@ -160,13 +163,13 @@ class Indexes:
         return [home / _folder_name(part) for part in parts]
 
     def all(self) -> list[StoredIndex]:
-        """Return everything that was built, in the order of folders."""
+        """Return all catalogues and indexes, in the order of their folders."""
         return [_index(path.parent) for path in sorted(self.home.glob(f"*/*/{ABOUT}"))]
 
     def digest(self, data: Path) -> str:
         """Return the digest of a folder's products and attributes, 16 hex digits.
 
-        A file that has the size and time of change that it had when it was last read is not read again.
+        A file is read again only if its size or modification time has changed.
         """
         stamp = _stamp(data)
         for path in self.home.glob(f"*/{SOURCES}"):
@@ -176,7 +179,7 @@ class Indexes:
             self._last = stamp, _digest(data)
         digest = self._last[1]
         if (self.home / digest).is_dir():
-            with suppress(OSError):  # a home that can't be written to can be read
+            with suppress(OSError):  # a read-only home folder is still usable
                 self._remember(data, self.home / digest)
         return digest
 
@@ -228,7 +231,7 @@ def _files(data: Path) -> tuple[Path, Path]:
 
 
 def _stamp(data: Path) -> dict[str, Any]:
-    """What changes with the files: which they are, how large, and when they were changed."""
+    """Return paths, sizes and modification times of the files."""
     stats = {path.name: path.stat() for path in _files(data)}
     files = {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
     return {"folder": str(data.resolve()), "files": files}
@@ -252,7 +255,7 @@ def _index(folder: Path) -> StoredIndex:
 
 @contextmanager
 def _alone(home: Path, report: Report) -> Iterator[None]:
-    """Wait until no other process builds here; a lock of a process that was killed is gone with it."""
+    """Wait until no other process builds here. The lock of a killed process disappears with it."""
     with closing(sqlite3.connect(home / LOCK, timeout=0.0, isolation_level=None)) as lock:
         try:
             lock.execute("BEGIN EXCLUSIVE")
@@ -264,10 +267,13 @@ def _alone(home: Path, report: Report) -> Iterator[None]:
 
 
 def _to_disk(folder: Path) -> None:
-    """Have the system write everything before the folder gets its name, in case the machine goes down."""
+    """Flush all files of the folder to disk before it is renamed, in case the machine crashes."""
     paths: Iterable[Path] = (*folder.rglob("*"), folder)
     for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
+        is_folder = path.is_dir()
+        if is_folder and not hasattr(os, "O_DIRECTORY"):
+            continue  # Windows opens no folders
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)  # Windows syncs no file that is only read
         try:
             os.fsync(descriptor)
         finally:
@@ -279,6 +285,5 @@ def _read(path: Path, otherwise: Any) -> Any:
 
 
 def _write(path: Path, content: Any) -> None:
-    partial = path.with_name(f"{path.name}{PARTIAL}-{os.getpid()}")
-    partial.write_text(json.dumps(content, indent=2), encoding="utf-8")
-    partial.replace(path)
+    with write_atomically(path) as part:
+        part.write_text(json.dumps(content, indent=2), encoding="utf-8")

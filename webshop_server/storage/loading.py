@@ -1,4 +1,4 @@
-"""A data folder's products and a search engine over them: in memory where they are few, else from the index."""
+"""Opens a data folder's products and search engine: small ones in memory, large ones from the index."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +12,11 @@ __all__ = ["PLACES", "LoadedShop", "open_shop"]
 
 PLACES = ("auto", "memory", "disk")
 IN_MEMORY_BYTES = 64 << 20
-"""The largest products' file that is read into memory where nothing else is said: about 25,000 products."""
+"""Largest products' file that `auto` reads into memory. It holds about 25,000 products."""
 
 
 class LoadedShop(NamedTuple):
-    """The products, and what finds them."""
+    """The products and their search engine."""
 
     catalog: Catalog
     engine: SearchEngine
@@ -27,18 +27,18 @@ def open_products(data: Path, *, catalog: str = "auto", indexes: Indexes | None 
 
     Args:
         data: The folder.
-        catalog: Where they are kept: `memory`, `disk` (they must have been indexed, `iad index build`), or `auto`,
-            which is memory for a file of up to 64 MB.
-        indexes: Where indexes are; by default in the home folder.
+        catalog: The storage of the products: `memory`, `disk` (after `iad index build`) or `auto`, which means memory
+            for a file of up to 64 MB.
+        indexes: The stored indexes, by default those of the home folder.
 
     Raises:
         FileNotFoundError: A file is missing, or present twice.
         CatalogError: A file or a record is not in the official format.
-        IndexNotFound: The products are on disk, and their catalogue has not been built.
-        ValueError: An unknown place.
+        IndexNotFound: The products are on disk, but their catalogue has not been built.
+        ValueError: `catalog` has another value.
     """
     if catalog not in PLACES:
-        raise ValueError(f"expected a place of the catalogue, one of {', '.join(PLACES)}; got {catalog!r}")
+        raise ValueError(f"expected a storage of the catalogue, one of {', '.join(PLACES)}; got {catalog!r}")
     large = find_file(data, PRODUCTS).stat().st_size > IN_MEMORY_BYTES
     if catalog == "disk" or (catalog == "auto" and large):
         return (indexes or Indexes()).open_catalog(data)
@@ -46,19 +46,19 @@ def open_products(data: Path, *, catalog: str = "auto", indexes: Indexes | None 
 
 
 def open_shop(data: Path, search: str = "bm25", *, catalog: str = "auto", indexes: Indexes | None = None) -> LoadedShop:
-    """Open the products of a folder and a search engine over them.
+    """Open the products of a folder and their search engine.
 
-    An index that was built for the engine is used; without one the products are indexed now, unless they are many.
-    Arguments and errors are those of `open_products`, and:
+    If an index was built for the engine, it is used. Otherwise the products are indexed now, unless there are too
+    many. All errors of `open_products` can occur too.
 
     Args:
         data: The folder.
         search: The engine's name.
-        catalog: Where the products are kept.
-        indexes: Where indexes are.
+        catalog: The storage of the products, see `open_products`.
+        indexes: The stored indexes, by default those of the home folder.
 
     Raises:
-        IndexNotFound: The products are many, and the engine's index has not been built.
+        IndexNotFound: There are too many products to index now, and the engine's index has not been built.
         UnknownEngineError: There is no engine of that name.
         ImportError: The engine needs a package that is not installed.
     """

@@ -1,1 +1,1 @@
-"""Made-up catalogues of any size in the official format."""
+"""Synthetic catalogues of any size in the official format."""

@@ -1,4 +1,4 @@
-"""Invented words with the frequencies of shop texts, and topics that prefer some of them."""
+"""Invents words with the frequencies of shop texts, and topics with preferred words."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,24 +10,24 @@ __all__ = ["Lexicon"]
 
 Ints = NDArray[np.int64]
 
-# Occurrences of the word of a rank, per 1,000 words, in 1,000 products of the original. The tail goes on as the
-# vocabulary grows: with the 0.634th power of the number of words.
+# Occurrences per 1,000 words by rank of the word, in 1,000 products of the original. The tail grows with the
+# vocabulary, which grows with the 0.634th power of the number of words.
 RANKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 PER_1000 = (26.7, 22.2, 12.4, 7.25, 3.85, 1.85, 1.07, 0.67, 0.32, 0.17, 0.08, 0.021)
 GROWTH = 0.634
 WORDS_SEEN = 7.8
 WORDS_A_PRODUCT = 108
 WORDS_UNSEEN = 2
-"""Words that can be drawn, for each that is expected to be."""
+"""Ratio of the size of the vocabulary to the expected number of distinct words drawn."""
 TOPICS_BY_ROOT = 8
-"""Topics by the square root of the products: 246 for 1,000."""
+"""Number of topics per square root of the number of products: 246 topics for 1,000 products."""
 TOPIC_WORDS = 200
 TOPICAL_RANKS = (60, 30_000)
 SHARE_TOPICAL, SHARE_REPEATED = 0.3, 0.32
 N_KNOTS = 1 << 16
 SHORT_WORDS = 400
 NUMBER_EVERY = 12
-"""Every so manyth word by rank is a number."""
+"""Interval of ranks at which a word is a number."""
 
 FUNCTION_WORDS = (
     "and", "the", "for", "with", "to", "of", "a", "is", "in", "your", "you", "it", "or", "this", "that", "on", "from",
@@ -40,11 +40,11 @@ CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
 
 
 class Lexicon:
-    """Words by rank of frequency; topics by number.
+    """A vocabulary ordered by frequency, and numbered topics.
 
     Args:
-        n_products: How many products there will be: the more, the more words and topics.
-        seed: Another seed, other words.
+        n_products: Number of products. More products need more words and topics.
+        seed: Random seed.
     """
 
     def __init__(self, n_products: int, seed: int) -> None:
@@ -64,7 +64,7 @@ class Lexicon:
         return self._topics.throw(rng, n)
 
     def words(self, rng: np.random.Generator, topics: Ints) -> list[str]:
-        """Draw a word for each topic given: one of all, one of the topic's, or one that was a little before."""
+        """Draw a word for each topic: any word, a word of the topic, or a recently drawn word."""
         n = len(topics)
         ranks = self._ranks.throw(rng, n)
         topical = np.flatnonzero(rng.random(n) < SHARE_TOPICAL)
@@ -77,17 +77,17 @@ class Lexicon:
         return words
 
     def name(self, topic: int) -> list[str]:
-        """The one to three words that a topic is called by, which few others have."""
+        """Return the name of a topic: one to three words that few other topics use."""
         return [str(word) for word in self._words[self._topical[topic, : 1 + topic % 3]]]
 
     def attribute(self, topic: int, number: int) -> str:
-        """One of the two-word phrases of a topic."""
+        """Return a two-word phrase of a topic."""
         first = 5 + number * 2 % (TOPIC_WORDS // 2)
         return " ".join(self._words[self._topical[topic, first : first + 2]])
 
 
 class _Random:
-    """Draws places by their weights, in constant time: the inverse of the distribution, straight between its knots."""
+    """Draws indices by weight in constant time, with a piecewise linear inverse of the distribution."""
 
     def __init__(self, weights: NDArray[np.floating[Any]]) -> None:
         cumulated = np.cumsum(weights)
@@ -112,7 +112,7 @@ def _frequencies(n_words: int) -> NDArray[np.float64]:
 
 
 def _words(n_words: int, rng: np.random.Generator) -> list[str]:
-    """Function words, then invented ones that get longer as they get rarer, and numbers."""
+    """Return function words, then invented words and numbers. Rarer words are longer."""
     syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
     orders = [[syllables[place] for place in rng.permutation(len(syllables))] for _ in range(5)]
     words = list(FUNCTION_WORDS)
@@ -122,7 +122,7 @@ def _words(n_words: int, rng: np.random.Generator) -> list[str]:
 
 
 def _invented(number: int, orders: Sequence[Sequence[str]]) -> str:
-    """Syllables for a number: two for the most frequent words, then three, four and so on."""
+    """Build a word from the syllables of a number: two for the most frequent words, then three, four and so on."""
     base, n_syllables = len(orders[0]), 2
     if number >= SHORT_WORDS:
         number, n_syllables = number - SHORT_WORDS, 3

@@ -1,9 +1,9 @@
-"""A catalogue of any size in the official file format, made up: to try the shop at the size of the original.
+"""Generates synthetic catalogues of any size in the official file format, to test the shop at full scale.
 
-Its statistics (lengths of titles, descriptions and bullets, numbers of options, word frequencies, shares of price
-ranges and missing prices) are those of 1,000 products of the original; its words are invented, but for function
-words, colours and sizes. It is written as a stream, and is the same for the same seed and size. Its goals are for
-measuring search; those that come with the package are for measuring agents.
+Their statistics (lengths of titles, descriptions and bullets, numbers of options, word frequencies, shares of price
+ranges and missing prices) are those of 1,000 products of the original. All words are invented, except for function
+words, colours and sizes. A catalogue is written in bounded memory and depends only on seed and size. Its goals are
+for measuring search. To measure agents, use the goals that come with the package.
 """
 
 import json
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from webshop_server.goals import FROZEN_FILE, HARD_FROM, SPLITS
 from webshop_server.limits import limit_text, price_limit
+from webshop_server.storage.atomic import write_atomically
 from webshop_server.synthetic.lexicon import Lexicon
 
 __all__ = ["FULL_SIZE", "write_catalog"]
@@ -55,13 +56,13 @@ SIZES = (
 SIGNS = ("\u201d ", "\u2019s ", " \u2605 ", "\u00ae ", "\u3011", " \u2013 ")
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SCATTER = 1_103_515_247
-"""Has no divisor with 36, so that different numbers get different ids, far from each other."""
+"""Multiplier that spreads ids. It is coprime to 36, so that different numbers get different ids."""
 
 Wrote = Callable[[int], None]
 
 
 class SyntheticCatalog(NamedTuple):
-    """A product in the official files: its record, its entry in the attributes file, and a goal for some."""
+    """A product's record, its entry in the attributes file, and for some products a goal."""
 
     record: dict[str, Any]
     annotation: dict[str, Any]
@@ -72,30 +73,28 @@ def write_catalog(folder: Path, n_products: int, *, seed: int = 0, wrote: Wrote 
     """Write `items_shuffle.json`, `items_ins_v2.json`, `items_human_ins.json` and `goals.jsonl`.
 
     Args:
-        folder: Made where it is missing. The files get their names when all are complete.
-        n_products: How many; the original has 1,180,000.
-        seed: Another seed, other products.
-        wrote: Told the number of products written so far.
+        folder: The folder to write to, created if missing. Files are renamed when all are complete.
+        n_products: Number of products. The original has 1,180,000.
+        seed: Random seed.
+        wrote: Called with the number of products written so far.
 
     Raises:
-        ValueError: Fewer than 1 product.
+        ValueError: `n_products` is less than 1.
     """
     if n_products < 1:
         raise ValueError(f"expected at least 1 product, got {n_products}; the original has {FULL_SIZE}")
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        items, annotations, human, frozen = (
-            stack.enter_context((folder / f"{name}.partial").open("w", encoding="utf-8")) for name in FILES
-        )
-        goals = _write_products(made_products(n_products, seed), items, annotations, wrote)
+        parts = [stack.enter_context(write_atomically(folder / name)) for name in FILES]
+        # Opened last, so that all are closed before the first gets its name.
+        items, annotations, human, frozen = (stack.enter_context(part.open("w", encoding="utf-8")) for part in parts)
+        goals = _write_products(generated_products(n_products, seed), items, annotations, wrote)
         human.write(json.dumps({goal["asin"]: [_human(goal)] for goal in goals}))
         frozen.writelines(json.dumps(goal) + "\n" for goal in goals)
-    for name in FILES:
-        (folder / f"{name}.partial").replace(folder / name)
 
 
-def made_products(n_products: int, seed: int) -> Iterator[SyntheticCatalog]:
-    """Make products block by block, each from random numbers of its own."""
+def generated_products(n_products: int, seed: int) -> Iterator[SyntheticCatalog]:
+    """Generate products block by block. Each block has its own random generators."""
     lexicon = Lexicon(n_products, seed)
     chosen = random.Random(f"{seed}:goals").sample(range(n_products), min(MAX_GOALS, n_products))
     goals = {position: number for number, position in enumerate(chosen)}
@@ -104,8 +103,8 @@ def made_products(n_products: int, seed: int) -> Iterator[SyntheticCatalog]:
         draw = random.Random(f"{seed}:{first}")
         size = min(PRODUCTS_A_BLOCK, n_products - first)
         for position, (topic, texts) in enumerate(_block(lexicon, rng, size), start=first):
-            maker = _Generator(lexicon, draw, position, topic=topic, texts=texts)
-            yield maker.made(goals.get(position))
+            generator = _Generator(lexicon, draw, position, topic=topic, texts=texts)
+            yield generator.generate(goals.get(position))
 
 
 def _write_products(
@@ -128,7 +127,7 @@ def _write_products(
 
 
 def _block(lexicon: Lexicon, rng: np.random.Generator, size: int) -> Iterator[tuple[int, list[list[str]]]]:
-    """Draw topic and texts (title, description, bullets) of some products at once, as words."""
+    """Draw topics and texts (title, description, bullets) of a block of products, as lists of words."""
     topics = lexicon.topics(rng, size)
     n_texts = 2 + _bent(rng, N_BULLETS, size)
     starts = np.cumsum(n_texts) - n_texts
@@ -143,7 +142,7 @@ def _block(lexicon: Lexicon, rng: np.random.Generator, size: int) -> Iterator[tu
 
 
 class _Generator:
-    """Makes one product of its topic and its words."""
+    """Generates one product from its topic and words."""
 
     def __init__(
         self, lexicon: Lexicon, draw: random.Random, position: int, *, topic: int, texts: Sequence[list[str]]
@@ -159,7 +158,7 @@ class _Generator:
         self._attributes = list(dict.fromkeys(lexicon.attribute(topic, number) for number in numbers))
         self._asin = _asin(position)
 
-    def made(self, goal_number: int | None) -> SyntheticCatalog:
+    def generate(self, goal_number: int | None) -> SyntheticCatalog:
         draw = self._draw
         options = self._options()
         sign = draw.choice(SIGNS) if draw.random() < SHARE_SIGNED else " "
@@ -179,17 +178,17 @@ class _Generator:
             "average_rating": "",
             "page": self._position % 400,
         }
-        wanted = self._attributes[:2]
-        instruction = f"i am looking for {kind} that is {' and '.join(wanted)}"
+        attributes = self._attributes[:2]
+        instruction = f"i am looking for {kind} that is {' and '.join(attributes)}"
         annotation: dict[str, Any] = {"attributes": self._attributes}
         if draw.random() < SHARE_INSTRUCTED:
-            annotation |= {"instruction": instruction, "instruction_attributes": wanted}
+            annotation |= {"instruction": instruction, "instruction_attributes": attributes}
         if goal_number is None:
             return SyntheticCatalog(record, annotation, None)
         chosen = [draw.choice(values)["value"] for values in options.values()]
-        said = f"{instruction}, {' '.join(draw.sample(self._title, min(3, len(self._title))))}"
+        text = f"{instruction}, {' '.join(draw.sample(self._title, min(3, len(self._title))))}"
         return SyntheticCatalog(
-            record, annotation, _goal(goal_number, self._asin, said, attributes=wanted, options=chosen, price=price)
+            record, annotation, _goal(goal_number, self._asin, text, attributes=attributes, options=chosen, price=price)
         )
 
     def _options(self) -> dict[str, list[dict[str, str]]]:
@@ -205,7 +204,7 @@ class _Generator:
         return options
 
     def _pricing(self) -> tuple[str, float]:
-        """The text, and the most that the product can cost."""
+        """Return the price text and the highest price of the product."""
         draw = self._draw
         chance = draw.random()
         if chance < SHARE_PRICELESS:
@@ -227,13 +226,13 @@ def _goal(
     number: int, asin: str, instruction: str, *, attributes: list[str], options: list[str], price: float
 ) -> dict[str, Any]:
     limit = price_limit(asin, price)
-    said = "".join(f", {value}" for value in options)
+    listed = "".join(f", {value}" for value in options)
     return {
         "goal_id": f"synthetic-{number}",
         "split": next((name for name, end in SPLITS if number < end), "train"),
         "difficulty": "hard" if len(attributes) + len(options) >= HARD_FROM else "easy",
         "asin": asin,
-        "instruction": f"{instruction}{said}{limit_text(limit)}",
+        "instruction": f"{instruction}{listed}{limit_text(limit)}",
         "attributes": attributes,
         "options": options,
         "price_upper": limit,
@@ -255,12 +254,12 @@ def _human(goal: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bent(rng: np.random.Generator, quantiles: Sequence[int], n: int) -> NDArray[np.int64]:
-    """Draw whole numbers that have these quantiles."""
+    """Draw integers with these quantiles."""
     return (np.interp(rng.random(n), AT, quantiles) + 0.5).astype(np.int64)
 
 
 def _sentences(words: Sequence[str], sign: str) -> str:
-    """Words as text: a full stop after every twelfth, and the sign after the fourth."""
+    """Join words to a text, with the sign after the fourth word and a full stop after every twelfth."""
     parts = [" ".join(words[start : start + 12]).capitalize() for start in range(4, len(words), 12)]
     head = " ".join(words[:4]).capitalize()
     return f"{head}{sign}{'. '.join(parts)}".strip()

@@ -1,12 +1,13 @@
-"""A sandbox from Linux namespaces and overlayfs alone: no daemon, no root, no package.
+"""A sandbox built on Linux namespaces and overlayfs. It needs no daemon, no root and no other package.
 
-Three kinds of process, each with less power than the one above it, in one file each:
+There are three kinds of process. Each has fewer privileges than the one above it and lives in its own file:
 
-- `launcher`: one per Python process, on the host. Makes the user namespace, the frozen base and the cgroups, and
-  outlives nobody: it ends when its parent does.
-- `supervisor`: one per sandbox, process 1 of its process namespace, with no host directory in reach. Stacks layers.
-- `cell`: one per file-system root (the sandbox and each fork of it). Runs commands, with no power over mounts.
+- `launcher`: one per Python process, on the host. It creates the user namespace, the frozen base and the cgroups. It
+  ends when its parent ends.
+- `supervisor`: one per sandbox, process 1 of its process namespace, with no access to host directories. It stacks
+  layers.
+- `runner`: one per file-system root (the sandbox and each of its forks). It runs commands and can't change mounts.
 
-They start from a bare interpreter and import the standard library only. `opening` and `client`
-are the side that users touch.
+These processes start from a bare interpreter and import only the standard library. The public interface is in
+`opening` and `client`.
 """

@@ -1,4 +1,4 @@
-"""Limits on all processes of a sandbox together, where this process may make control groups (version 1 or 2)."""
+"""Limits on the total of a sandbox's processes, if control groups (version 1 or 2) are available."""
 
 import os
 import time
@@ -10,12 +10,12 @@ TRIES = 200
 
 
 class Controller(NamedTuple):
-    """Where groups of one kind can be made.
+    """A control group controller that this process can use.
 
     Attributes:
-        name: `"pids"` or `"memory"`.
-        version: 1 or 2.
-        folder: This process's own group.
+        name: Name of the controller, `"pids"` or `"memory"`.
+        version: Version of the hierarchy, 1 or 2.
+        folder: Folder of this process's own group.
     """
 
     name: str
@@ -27,11 +27,11 @@ class ControlGroup:
     """The control groups of one sandbox.
 
     Args:
-        controllers: What there is.
-        name: Unique on this machine.
-        pid: The process to put in, before it has any children.
-        processes: All together.
-        memory_bytes: All together, files in memory included.
+        controllers: The available controllers.
+        name: Name of the groups, unique on this machine.
+        pid: The process to add. It must not have children yet.
+        processes: Maximum number of processes in the group.
+        memory_bytes: Maximum memory of the group in bytes, including files in memory.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class ControlGroup:
                 _write(f"{folder}/cgroup.procs", str(pid))
                 self.in_force[controller.name] = f"cgroup v{controller.version}"
             except OSError:
-                continue  # rlimits hold in any case; `in_force` says what else does
+                continue  # rlimits apply in any case; `in_force` lists the groups that apply too
 
     def killed_for_memory(self) -> int:
-        """How many processes the kernel has ended because memory ran out."""
+        """Number of processes that the kernel has killed because memory ran out."""
         folder = self._folders.get("memory", "")
         for name in ("memory.events", "memory.oom_control"):
             try:
@@ -68,14 +68,14 @@ class ControlGroup:
         return 0
 
     def remove(self) -> None:
-        """Remove the groups; their processes have ended."""
+        """Remove the groups. Their processes must have ended."""
         for folder in set(self._folders.values()):
             _remove(folder)
         self._folders.clear()
 
 
 def controllers() -> list[Controller]:
-    """The controllers that groups can be made for here."""
+    """Return the controllers that this process can create groups for."""
     found = []
     mounts = _mounts()
     with open("/proc/self/cgroup", encoding="utf-8") as file:
@@ -88,14 +88,14 @@ def controllers() -> list[Controller]:
                 place = mounts.get(name if version == 1 else "")
                 folder = f"{place}{path}".rstrip("/") if place else ""
                 if place and not os.path.isdir(folder):
-                    folder = place  # a namespace or a container shows its own group as the top
+                    folder = place  # in a namespace or a container, its own group is shown as the top
                 if folder and _usable(folder, name, version):
                     found.append(Controller(name, version, folder))
     return found
 
 
 def sweep(available: list[Controller]) -> None:
-    """Remove groups of processes that were killed before they could do so themselves."""
+    """Remove groups left behind by killed processes."""
     for folder in {controller.folder for controller in available}:
         for name in os.listdir(folder):
             parts = name.split("-")
@@ -104,7 +104,7 @@ def sweep(available: list[Controller]) -> None:
 
 
 def _mounts() -> dict[str, str]:
-    """Where each version 1 controller is mounted, and the version 2 hierarchy under the empty name."""
+    """Return the mount point of each version 1 controller, and of the version 2 hierarchy under the name ""."""
     found: dict[str, str] = {}
     with open("/proc/self/mounts", encoding="utf-8") as file:
         for line in file:
@@ -138,7 +138,7 @@ def _remove(folder: str, *, tries: int = TRIES) -> None:
             return
         except FileNotFoundError:
             return
-        except OSError:  # the kernel takes a moment to let go of processes that have ended
+        except OSError:  # the kernel takes a moment to release ended processes
             time.sleep(WAIT_S)
 
 

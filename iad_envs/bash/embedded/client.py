@@ -1,4 +1,4 @@
-"""The embedded sandbox as its users see it."""
+"""Client side of the embedded sandbox, which implements the `Sandbox` protocol."""
 
 import dataclasses
 import os
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from iad_envs.bash.embedded.connection import Channel, Drops, LauncherClient, unavailable
+from iad_envs.bash.embedded.connection import Channel, LauncherClient, Released, unavailable
 from iad_envs.bash.sandbox import Capabilities, Change, CommandResult, FrozenState, SandboxError, SandboxLimits
 
 ANSWER_GRACE_S = 30.0
@@ -18,7 +18,7 @@ LARGEST_FILE = 64 << 20
 
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
-    """What is in force, from how many users there are and which control groups."""
+    """Return the capabilities for a number of user ids and a set of control groups."""
     total = f" and {cgroups['memory']}" if "memory" in cgroups else ", summed up every 0.1 s"
     pids = f" and {cgroups['pids']}" if "pids" in cgroups else ""
     users = "65,536 shifted users" if n_ids > 1 else "one user"
@@ -43,32 +43,35 @@ def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
 
 
 class EmbeddedSandbox:
-    """A sandbox or a fork of one; see `iad_envs.bash.sandbox.Sandbox`.
+    """A sandbox or a fork of one. See `iad_envs.bash.sandbox.Sandbox`.
 
     Args:
-        body: What a sandbox shares with its forks.
-        root: The name of its root in the supervisor.
-        cell: The line to its cell.
-        start: The state it is in.
+        supervisor: The supervisor, shared with all forks.
+        root: Number of the sandbox's root in the supervisor.
+        runner: Channel to the sandbox's runner.
+        start: The state in which the sandbox was opened.
+        owner: Whether closing this sandbox also ends the supervisor. False for forks.
     """
 
-    def __init__(self, body: "Body", root: int, cell: Channel, *, start: FrozenState, owner: bool) -> None:
-        self._body = body
+    def __init__(
+        self, supervisor: "SupervisorClient", root: int, runner: Channel, *, start: FrozenState, owner: bool
+    ) -> None:
+        self._supervisor = supervisor
         self._root = root
-        self._cell = cell
+        self._runner = runner
         self._start = start
         self._owner = owner
         self._busy = threading.RLock()
-        self._end = weakref.finalize(self, _abandon, body, cell, None if owner else root)
+        self._end = weakref.finalize(self, _abandon, supervisor, runner, None if owner else root)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What isolation and which limits are in force."""
-        return self._body.capabilities
+        """Isolation and limits in force."""
+        return self._supervisor.capabilities
 
     @property
     def start(self) -> FrozenState:
-        """The state it was opened in."""
+        """The state in which the sandbox was opened."""
         return self._start
 
     def run(
@@ -80,14 +83,14 @@ class EmbeddedSandbox:
         timeout_s: float | None = None,
         stdin: bytes = b"",
     ) -> CommandResult:
-        """Run a command; see `Sandbox.run`."""
+        """Run a command. See `Sandbox.run`."""
         header, output = self._run(command, cwd, oldpwd, timeout_s=timeout_s, stdin=stdin)
         killed_by, dropped = header["killed_by"], header["dropped"]
-        if (killed_by == "SIGKILL" or header["exit_code"] == 137) and self._body.ran_out_of_memory():
+        if (killed_by == "SIGKILL" or header["exit_code"] == 137) and self._supervisor.ran_out_of_memory():
             killed_by = "memory"
         text = output.decode(errors="replace")
         if dropped:
-            half = self._body.limits.output_bytes // 2
+            half = self._supervisor.limits.output_bytes // 2
             head, tail = output[:half].decode(errors="replace"), output[half:].decode(errors="replace")
             text = f"{head}\n[... {dropped} bytes left out ...]\n{tail}"
         return CommandResult(
@@ -100,7 +103,7 @@ class EmbeddedSandbox:
         self, command: str | Sequence[str], cwd: str, oldpwd: str, *, timeout_s: float | None = None,
         stdin: bytes = b"", output_bytes: int = 0,
     ) -> tuple[dict[str, Any], bytes]:  # fmt: skip
-        limits = self._body.limits
+        limits = self._supervisor.limits
         time_s = limits.time_s if timeout_s is None else timeout_s
         argv = [command] if isinstance(command, str) else list(command)
         if not argv or any("\0" in word or len(word) >= LARGEST_COMMAND for word in argv):
@@ -112,41 +115,41 @@ class EmbeddedSandbox:
             "output_bytes": output_bytes or limits.output_bytes,
         }  # fmt: skip
         with self._busy:
-            answer = self._cell.ask(request, stdin, timeout_s=time_s + ANSWER_GRACE_S)
+            answer = self._runner.ask(request, stdin, timeout_s=time_s + ANSWER_GRACE_S)
         return answer.header, answer.body
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Restore the start state."""
         self.restore(self._start)
 
     def snapshot(self) -> FrozenState:
-        """Freeze the present state."""
+        """Freeze the current state."""
         with self._busy:
-            answer = self._body.ask({"do": "freeze", "root": self._root})
-        return self._body.token(answer["state"], answer["ended"])
+            answer = self._supervisor.ask({"do": "freeze", "root": self._root})
+        return self._supervisor.token(answer["state"], answer["ended"])
 
     def restore(self, token: FrozenState) -> None:
-        """Go to a frozen state."""
+        """Restore a frozen state."""
         with self._busy:
-            self._body.ask({"do": "restore", "root": self._root, "state": self._body.own(token)})
+            self._supervisor.ask({"do": "restore", "root": self._root, "state": self._supervisor.own(token)})
 
     def fork(self, token: FrozenState | None = None) -> Self:
-        """A throw-away sandbox in a frozen state."""
+        """Open a temporary sandbox in a frozen state."""
         state = self.snapshot() if token is None else token
-        number = self._body.own(state)
+        number = self._supervisor.own(state)
         mine, theirs = socket.socketpair()
-        cell = Channel(mine)
+        runner = Channel(mine)
         try:
             with theirs:
-                answer = self._body.ask({"do": "fork", "state": number}, send=[theirs])
+                answer = self._supervisor.ask({"do": "fork", "state": number}, send=[theirs])
         except SandboxError:
-            cell.close()
+            runner.close()
             raise
-        return type(self)(self._body, answer["root"], cell, start=state, owner=False)
+        return type(self)(self._supervisor, answer["root"], runner, start=state, owner=False)
 
     def commit(self, child: Self) -> FrozenState:
-        """Take over the state of a fork, and close it."""
-        if child._body is not self._body or child is self:
+        """Adopt the state of a fork, and close the fork."""
+        if child._supervisor is not self._supervisor or child is self:
             raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
         state = child.snapshot()
         self.restore(state)
@@ -154,20 +157,20 @@ class EmbeddedSandbox:
         return state
 
     def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
-        """What differs from a frozen state."""
-        number = self._body.own(self._start if since is None else since)
+        """Return the differences from a frozen state."""
+        number = self._supervisor.own(self._start if since is None else since)
         with self._busy:
-            answer = self._body.ask({"do": "diff", "root": self._root, "since": number})
+            answer = self._supervisor.ask({"do": "diff", "root": self._root, "since": number})
         return tuple(Change(*row) for row in answer["rows"])
 
     def tree(self, path: str = "/") -> tuple[Change, ...]:
-        """Everything at and under a path."""
+        """Return all entries at and under a path."""
         with self._busy:
-            answer = self._body.ask({"do": "tree", "root": self._root, "path": os.path.normpath(path)})
+            answer = self._supervisor.ask({"do": "tree", "root": self._root, "path": os.path.normpath(path)})
         return tuple(Change(*row) for row in answer["rows"])
 
     def read(self, path: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file."""
         header, content = self._run(["cat", "--", path], "/", "", output_bytes=2 * LARGEST_FILE)
         if header["exit_code"] or header["dropped"]:
             reason = f"{LARGEST_FILE} bytes and more" if header["dropped"] else content.decode(errors="replace").strip()
@@ -175,23 +178,23 @@ class EmbeddedSandbox:
         return content
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file, making its folders."""
+        """Write a file and create its parent folders."""
         script = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
         header, output = self._run(["bash", "-c", script, "bash", path], "/", "", stdin=content)
         if header["exit_code"]:
             raise OSError(f"expected to write {path!r} in the sandbox, got: {output.decode(errors='replace').strip()}")
 
     def close(self) -> None:
-        """End every process and drop every state."""
+        """End all processes and delete all states."""
         if not self._end.alive:
             return
         self._end.detach()
-        self._cell.close()
+        self._runner.close()
         if self._owner:
-            self._body.close()
-        elif not self._body.closed:
-            self._body.drops.roots.append(self._root)
-            self._body.ask({"do": "drop", "states": [], "roots": []})
+            self._supervisor.close()
+        elif not self._supervisor.closed:
+            self._supervisor.released.roots.append(self._root)
+            self._supervisor.ask({"do": "drop", "states": [], "roots": []})
 
     def __enter__(self) -> Self:
         return self
@@ -202,66 +205,66 @@ class EmbeddedSandbox:
         self.close()
 
 
-class Body:
-    """What a sandbox shares with its forks: the supervisor."""
+class SupervisorClient:
+    """The supervisor as seen by a sandbox and its forks."""
 
     def __init__(self, host: LauncherClient, start: list[str], limits: SandboxLimits, *, template: str = "") -> None:
         self.limits = limits
-        self.drops = Drops()
+        self.released = Released()
         self.closed = False
         self._host = host
         mine, theirs = socket.socketpair()
-        cell_mine, cell_theirs = socket.socketpair()
-        self._line, self.first_cell = Channel(mine), Channel(cell_mine)
+        runner_mine, runner_theirs = socket.socketpair()
+        self._channel, self.first_runner = Channel(mine), Channel(runner_mine)
         try:
-            with theirs, cell_theirs:
+            with theirs, runner_theirs:
                 request = {"do": "open", "start": start, "limits": dataclasses.asdict(limits), "template": template}
-                opened = host.ask(request, send=[theirs, cell_theirs]).header
+                opened = host.ask(request, send=[theirs, runner_theirs]).header
         except SandboxError as error:
-            self._line.close()
-            self.first_cell.close()
+            self._channel.close()
+            self.first_runner.close()
             raise unavailable(str(error)) from error
         self._number: int = opened["sandbox"]
         self._killed = 0
-        answer = self._line.greeting()
+        answer = self._channel.first_message()
         if "error" in answer:
-            self.first_cell.close()
+            self.first_runner.close()
             self.close()
             raise unavailable(answer["error"])
         self.first_root: int = answer["root"]
         self.capabilities = capabilities(host.n_ids, opened["cgroups"])
 
     def ask(self, header: dict[str, Any], *, send: Sequence[socket.socket] = ()) -> dict[str, Any]:
-        """A request to the supervisor."""
-        return self._line.ask(header | self.drops.take(), send=send).header
+        """Send a request to the supervisor and return the answer."""
+        return self._channel.ask(header | self.released.take(), send=send).header
 
     def token(self, number: int, ended: int) -> FrozenState:
-        """A state's token; the supervisor is told when nobody holds it any more."""
-        token = FrozenState(ended, owner=self.drops, key=number)
-        weakref.finalize(token, self.drops.states.append, number)
+        """Return a token for a state. When the token is garbage-collected, the supervisor releases the state."""
+        token = FrozenState(ended, owner=self.released, key=number)
+        weakref.finalize(token, self.released.states.append, number)
         return token
 
     def own(self, token: FrozenState) -> int:
-        """The supervisor's name for a state of this sandbox."""
-        if token.owner is not self.drops:
+        """Return the supervisor's number of a state of this sandbox."""
+        if token.owner is not self.released:
             raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
         number: int = token.key
         return number
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel has ended a process for memory since this was last asked."""
+        """Whether the kernel has killed a process for memory since the last call."""
         count: int = self._host.ask({"do": "killed_for_memory", "sandbox": self._number}).header["count"]
         grown = count > self._killed
         self._killed = count
         return grown
 
     def abandon(self) -> None:
-        """Without waiting, as a finalizer must: the supervisor ends when the line does."""
+        """Close without waiting, as a finalizer must. The supervisor ends when its channel is closed."""
         self.closed = True
-        self._line.close()
+        self._channel.close()
 
     def close(self) -> None:
-        """End the supervisor, and wait until nothing is left of it."""
+        """End the supervisor, and wait until it is cleaned up."""
         if not self.closed:
             self.abandon()
             if not self._host.usable:
@@ -269,10 +272,10 @@ class Body:
             self._host.ask({"do": "close", "sandbox": self._number})
 
 
-def _abandon(body: Body, cell: Channel, root: int | None) -> None:
-    """What a sandbox that nobody closed leaves to do; runs in any thread at any time, so it waits for nothing."""
-    cell.close()
+def _abandon(supervisor: SupervisorClient, runner: Channel, root: int | None) -> None:
+    """Finalizer of a sandbox that was not closed. It may run in any thread at any time, so it does not wait."""
+    runner.close()
     if root is None:
-        body.abandon()
+        supervisor.abandon()
     else:
-        body.drops.roots.append(root)
+        supervisor.released.roots.append(root)

@@ -1,11 +1,11 @@
-"""One command: how it is started with little power, and watched until it ends or goes beyond a limit."""
+"""Starts a command with few privileges, and watches it until it ends or exceeds a limit."""
 
 import os
 import resource
 import select
 import signal
 import time
-import warnings  # noqa: F401 (os.execvpe asks for it, and in a root of its own a process finds no module any more)
+import warnings  # noqa: F401 (os.execvpe imports it, and after a change of root no module can be found)
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
@@ -23,7 +23,7 @@ SHELL = "/bin/bash"
 SHELL_SETUP = (
     f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD}\' EXIT\nexec {SETUP_FD}<&-\nunset BASH_ENV\n'
 ).encode()
-"""Read by bash before the command itself, which so needs no quoting and no wrapping."""
+"""Script that bash reads before the command, so that the command needs no quoting and no wrapping."""
 
 ENVIRONMENT = {
     "HOME": "/root",
@@ -37,16 +37,16 @@ ENVIRONMENT = {
 
 
 class Command(NamedTuple):
-    """A command as it arrives.
+    """A command as received from the client.
 
     Attributes:
-        argv: Its arguments; a single one and `shell` for a text that bash runs.
-        shell: Whether bash runs it.
-        cwd: Where.
-        oldpwd: The folder before.
-        timeout_s: Wall time.
-        output_bytes: How much of its output is kept.
-        stdin: What it can read.
+        argv: Arguments of the command. If `shell` is True, a single text for bash.
+        shell: Whether bash runs the command.
+        cwd: Working directory.
+        oldpwd: Previous working directory.
+        timeout_s: Limit of the wall time in seconds.
+        output_bytes: Number of output bytes to keep.
+        stdin: Content of standard input.
     """
 
     argv: list[str]
@@ -59,7 +59,7 @@ class Command(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A started command: its process, the pipe it writes to, and the file it reports its folder in."""
+    """A running command: its process, its output pipe, and the file for its final working directory."""
 
     pid: int
     output: int
@@ -70,7 +70,7 @@ def start(command: Command, root: str, limits: dict[str, Any], calls: Filter) ->
     """Start a command in a root.
 
     Raises:
-        OSError: There are no more processes to be had.
+        OSError: The limit of processes is reached.
     """
     stdin, report, setup = (os.memfd_create(name) for name in ("stdin", "report", "setup"))
     for descriptor, content in ((stdin, command.stdin), (setup, SHELL_SETUP)):
@@ -105,11 +105,11 @@ def _fill(descriptor: int, content: bytes) -> None:
 
 
 def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) -> NoReturn:
-    """Turn this process into the command."""
+    """Confine this process and replace it by the command."""
     os.setsid()
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # the file belongs to the host's root otherwise
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # otherwise the file belongs to the host's root
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write("1000")  # if memory runs out, a command goes, not the process that watches it
+        file.write("1000")  # if memory runs out, the kernel must kill a command, not the process that watches it
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     os.chroot(root)
     folder = _enter(command.cwd)
@@ -122,7 +122,7 @@ def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) 
         argv = ["bash", "-c", *argv]
         environment["BASH_ENV"] = f"/proc/self/fd/{SETUP_FD}"
     syscalls.set_capabilities(limits["capabilities"])
-    calls.put_on()
+    calls.install()
     for number in IGNORED_SO_FAR:
         signal.signal(number, signal.SIG_DFL)
     if command.shell:
@@ -131,7 +131,7 @@ def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) 
 
 
 def _enter(folder: str) -> str:
-    """Go to a folder, or to the nearest one above it that is there."""
+    """Change to a folder, or to its nearest parent that exists."""
     while True:
         try:
             os.chdir(folder)
@@ -164,15 +164,15 @@ def _limit(limits: dict[str, Any], timeout_s: float) -> None:
 
 @dataclass(slots=True)
 class Watch:
-    """What is known of a running command.
+    """Watches a running command.
 
     Attributes:
         running: The command's process.
-        command: What was asked.
-        limits: What it may use, by name.
-        killed_by: `"timeout"` or `"output"` once it went beyond.
-        open_output: The pipe, if background processes still write to it after the end.
-        kept: The head and the tail of the output, once it has ended.
+        command: The command as received.
+        limits: Resource limits, by name.
+        killed_by: The exceeded limit, `"timeout"` or `"output"`, or `""`.
+        open_output: The output pipe if background processes still write to it after the end.
+        kept: Head and tail of the output, set after the end.
     """
 
     running: Running
@@ -189,16 +189,16 @@ class Watch:
     _status: int = 0
 
     def until_end(self, over: Callable[[int], bool]) -> None:
-        """Read its output until it ends or goes beyond a limit; ending what it has started is then the caller's.
+        """Read the output until the command ends or exceeds a limit. The caller must then kill its child processes.
 
         Args:
-            over: Asked now and then, with the command's process, whether it uses too much memory.
+            over: Called regularly with the command's process id. Returns whether too much memory is used.
         """
         self._began = time.monotonic()
         deadline = self._began + self.command.timeout_s
         process = os.pidfd_open(self.running.pid)
         poll = select.poll()
-        # The end of the output isn't the end of the command, nor the other way round: a background process holds it.
+        # Output and command can end in either order, because background processes may keep the pipe open.
         poll.register(process, select.POLLIN)
         poll.register(self.running.output, select.POLLIN)
         ended, tick = False, self._began + TICK_S
@@ -223,7 +223,7 @@ class Watch:
         self._drain(0.0 if self.killed_by else GRACE_S)
 
     def result(self) -> dict[str, Any]:
-        """The result as it travels, without its output."""
+        """Return the message with the result, without the output."""
         code = os.waitstatus_to_exitcode(self._status)
         killed_by = self.killed_by or (signal.Signals(-code).name if -code in set(signal.Signals) else "")
         cwd, oldpwd = self._folders()
@@ -237,7 +237,7 @@ class Watch:
         }
 
     def _read(self) -> bool:
-        """Take in what there is; False at the end of the output."""
+        """Read available output. Return False at the end of the output."""
         try:
             block = os.read(self.running.output, BLOCK)
         except BlockingIOError:
@@ -251,7 +251,7 @@ class Watch:
         return bool(block)
 
     def _drain(self, grace_s: float) -> None:
-        """Take in what is still coming: what was written before the end, and a moment's worth from behind it."""
+        """Read the rest of the output: all that was written before the end, plus a short grace period after it."""
         deadline = time.monotonic() + grace_s
         poll = select.poll()
         poll.register(self.running.output, select.POLLIN)
@@ -267,7 +267,7 @@ class Watch:
         self.kept = bytes(self._head + self._tail)
 
     def _folders(self) -> tuple[str, str]:
-        """The shell's last word on where it is; without one, it is where it was."""
+        """Return the working directories reported by the shell, else those at the start of the command."""
         text = os.pread(self.running.report, MAX_REPORT, 0).decode(errors="surrogateescape")
         os.close(self.running.report)
         cwd, separator, rest = text.partition("\0")

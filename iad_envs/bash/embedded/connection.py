@@ -1,4 +1,4 @@
-"""This process's lines to the launcher, and to the supervisor and the cells of each sandbox."""
+"""Channels from this process to the launcher, and to the supervisor and the runners of each sandbox."""
 
 import atexit
 import os
@@ -25,7 +25,7 @@ for name, path in (("iad_envs", package), ("iad_envs.bash", package + "/bash")):
 from iad_envs.bash.embedded.launcher import main
 main(descriptor)
 """
-"""A sandbox needs the standard library only: importing the package itself would cost 0.3 s and 40 MB."""
+"""Script that starts the launcher without importing this package, which would cost 0.3 s and 40 MB."""
 
 ADVICE = (
     ("unshare", "this kernel or container forbids user namespaces; allow them (as root: sysctl -w "
@@ -41,7 +41,7 @@ ADVICE = (
 
 
 def unavailable(reason: str) -> SandboxUnavailable:
-    """The refusal for a reason that a child gave."""
+    """Return the error for a failure reported by a child process."""
     todo = next((advice for key, advice in ADVICE if key in reason), "run it on a Linux machine with user namespaces")
     return SandboxUnavailable(
         f"expected to isolate commands with Linux namespaces, but got: {reason}. To fix it: {todo}; "
@@ -50,7 +50,7 @@ def unavailable(reason: str) -> SandboxUnavailable:
 
 
 class Channel:
-    """Requests and answers over one socket, one at a time.
+    """Sends requests and receives answers over a socket, one at a time.
 
     Args:
         stream: The socket.
@@ -72,13 +72,13 @@ class Channel:
         """Send a request and wait for the answer.
 
         Args:
-            header: Plain data.
-            body: Bytes.
-            send: Sockets whose other ends the receiver is to have.
-            timeout_s: Seconds after which the other side is taken for dead.
+            header: JSON data of the request.
+            body: Raw bytes of the request.
+            send: Sockets to pass to the receiver.
+            timeout_s: Seconds after which the other side counts as dead.
 
         Raises:
-            SandboxError: The other side has gone, was too slow, or answers with an error.
+            SandboxError: The other side has ended, is too slow, or answers with an error.
         """
         if os.getpid() != self._process:
             raise SandboxError("expected the process that opened the sandbox, got one forked from it; open one here")
@@ -88,9 +88,7 @@ class Channel:
                 descriptors = tuple(each.fileno() for each in send)
                 wire.send(self._stream, wire.Message(header, body, descriptors))
                 answer = wire.receive(self._stream)
-            except (
-                BaseException
-            ) as error:  # an interrupt, too, leaves an answer behind that would be taken for the next
+            except BaseException as error:  # after an interrupt, a late answer would be taken for the next one
                 self._stream.close()
                 if not isinstance(error, OSError):
                     raise
@@ -104,28 +102,28 @@ class Channel:
 
     @property
     def usable(self) -> bool:
-        """Whether this process opened it, and has not closed it."""
+        """Whether this process opened the channel and has not closed it."""
         return os.getpid() == self._process and self._stream.fileno() >= 0
 
-    def greeting(self) -> dict[str, Any]:
-        """The first message of the other side, which it sends unasked."""
+    def first_message(self) -> dict[str, Any]:
+        """Receive the first message, which the other side sends without a request."""
         message = wire.receive(self._stream)
         return message.header if message else {"error": "the supervisor has ended"}
 
     def close(self) -> None:
-        """Close the socket; the other side then ends."""
+        """Close the socket. The other side then ends."""
         self._stream.close()
 
 
 class LauncherClient(Channel):
-    """The launcher's process.
+    """The launcher process and the channel to it.
 
     Args:
         masked: Host paths that must read as empty in a sandbox.
-        command: How to start a Python interpreter, such as one of another user.
+        command: Command that starts a Python interpreter, for example as another user.
 
     Raises:
-        SandboxUnavailable: This machine does not allow it.
+        SandboxUnavailable: This machine does not allow such sandboxes.
     """
 
     def __init__(self, masked: Sequence[str], command: Sequence[str]) -> None:
@@ -150,12 +148,12 @@ class LauncherClient(Channel):
         self._templates_tried = 0
 
     def new_template(self) -> str:
-        """A folder for a layer that outlives the sandbox it is made in."""
+        """Return a folder for a layer that outlives its sandbox."""
         self._templates_tried += 1
         return f"/layers/{self._templates_tried}"
 
     def close(self) -> None:
-        """End it, and every sandbox with it."""
+        """End the launcher, and every sandbox with it."""
         super().close()
         if os.getpid() == self._process:
             self._child.wait()
@@ -163,15 +161,15 @@ class LauncherClient(Channel):
                 self._child.stderr.close()
 
 
-class Drops:
-    """States and roots that nobody holds any more, noted by finalizers in any thread, told with the next request."""
+class Released:
+    """Unused states and roots, collected by finalizers in any thread and sent with the next request."""
 
     def __init__(self) -> None:
         self.states: deque[int] = deque()
         self.roots: deque[int] = deque()
 
     def take(self) -> dict[str, list[int]]:
-        """What has gathered."""
+        """Remove and return the collected numbers."""
         return {"drop_states": _emptied(self.states), "drop_roots": _emptied(self.roots)}
 
 
@@ -186,13 +184,21 @@ _launchers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], LauncherClient] =
 _lock = threading.Lock()
 
 
+def require_linux() -> None:
+    """Check that the kernel is Linux.
+
+    Raises:
+        SandboxUnavailable: It is another one.
+    """
+    if sys.platform != "linux":
+        raise unavailable(f"the system {sys.platform}")
+
+
 def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> LauncherClient:
-    """This process's launcher for these paths, started when it is first asked for."""
+    """Return this process's launcher for these paths. It is started on first use."""
     key = (os.getpid(), masked, command or (sys.executable,))
     with _lock:
         if key not in _launchers or not _launchers[key].usable:
-            if sys.platform != "linux":
-                raise unavailable(f"the system {sys.platform}")
             _launchers[key] = LauncherClient(masked, key[2])
         return _launchers[key]
 
@@ -205,8 +211,9 @@ def _end_launchers() -> None:
 
 def _renew_lock() -> None:
     global _lock
-    _lock = threading.Lock()  # another thread may have held it when this process was forked
+    _lock = threading.Lock()  # another thread may have held the lock when this process was forked
 
 
 atexit.register(_end_launchers)
-os.register_at_fork(after_in_child=_renew_lock)
+if hasattr(os, "register_at_fork"):  # where a process can be forked
+    os.register_at_fork(after_in_child=_renew_lock)

@@ -1,4 +1,4 @@
-"""What differs between two states, read from their layers: only paths that some layer touches are looked at."""
+"""Compares two states by their layers. Only paths that occur in a layer are compared."""
 
 import contextlib
 import os
@@ -13,22 +13,22 @@ from iad_envs.bash.embedded.flatten import is_opaque, is_whiteout
 BLOCK = 1 << 20
 
 Row = tuple[str, str, int, int, str, int]
-"""Path, kind, mode, size, digest, former mode: a `Change` as it travels."""
+"""Path, kind, mode, size, digest and former mode: the message form of a `Change`."""
 
 
 class Found(NamedTuple):
-    """Where a path of a state really is."""
+    """The location of a path in the layers of a state."""
 
     place: str
     stat: os.stat_result
 
 
 class Stack:
-    """A state to look into.
+    """A read-only view of a state.
 
     Args:
-        layers: Folders with its files, lowest first.
-        hidden: Names at its root that are no part of it.
+        layers: Folders with the state's files, lowest first.
+        hidden: Names in the root folder that are not part of the state.
     """
 
     def __init__(self, layers: tuple[str, ...], hidden: tuple[str, ...]) -> None:
@@ -37,7 +37,7 @@ class Stack:
         self._folders: dict[str, list[str]] = {"": list(reversed(layers))}
 
     def folders(self, path: str) -> list[str]:
-        """The folders of layers that make up a folder, highest first; none if the state has no such folder."""
+        """Return the layer folders that form a folder, highest first. Empty if the state has no such folder."""
         missing = []
         while path not in self._folders:
             path, _, name = path.rpartition("/")
@@ -55,7 +55,7 @@ class Stack:
         return self._folders[path]
 
     def find(self, path: str) -> Found | None:
-        """A path in the highest layer that has it, unless that says it is gone."""
+        """Find a path in the highest layer that has it. Return None if that layer deletes it or no layer has it."""
         folder, _, name = path.rpartition("/")
         for above in self.folders(folder):
             if found := _stat(f"{above}/{name}"):
@@ -64,7 +64,7 @@ class Stack:
 
 
 def diff(old: Stack, new: Stack) -> list[Row]:
-    """Every path that is not the same in both, sorted."""
+    """Return all paths that differ between two states, sorted."""
     shared = 0
     for one, other in zip(old.layers, new.layers, strict=False):
         if one != other:
@@ -91,7 +91,7 @@ def diff(old: Stack, new: Stack) -> list[Row]:
 
 
 def tree(stack: Stack, path: str) -> list[Row]:
-    """Everything at and under a path, sorted, as if it had been added."""
+    """Return all entries at and under a path, sorted, as if they had been added."""
     path = "" if path == "/" else path.rstrip("/")
     rows = (_row(each, None, stack.find(each)) for each in sorted({path, *_below(stack, path)}) if each)
     return [row for row in rows if row]
@@ -109,10 +109,10 @@ def _is_folder(found: Found | None) -> bool:
 
 
 def _replaced(stacks: tuple[Stack, Stack], path: str) -> bool:
-    """Whether a folder may lack entries that no layer names, because one was put in another's place.
+    """Whether a folder replaced another one, so that entries may be missing although no layer lists them.
 
-    The kernel marks one as opaque that is put in the place of a folder in its own layer. Where a lower layer has taken
-    the folder away already, that layer's whiteout, or what it has there instead, is all that tells.
+    If a layer replaces a folder of a lower layer, the kernel marks the new folder as opaque. If a lower layer had
+    already deleted the folder, the only sign is that layer's whiteout or its entry in place of the folder.
     """
     return any(_hides(f"{layer}{path}") for stack in stacks for layer in stack.layers)
 
@@ -123,7 +123,7 @@ def _hides(entry: str) -> bool:
 
 
 def _touched(layer: str, hidden: tuple[str, ...]) -> Iterator[str]:
-    """Every path that a layer has an entry for, as deep as the kernel takes names."""
+    """Yield every path that has an entry in a layer, down to the kernel's limit of path length."""
     waiting = [""]
     while waiting:
         below = waiting.pop()
@@ -136,7 +136,7 @@ def _touched(layer: str, hidden: tuple[str, ...]) -> Iterator[str]:
 
 
 def _below(stack: Stack, path: str) -> Iterator[str]:
-    """Every path under a folder of a state."""
+    """Yield every path under a folder of a state."""
     waiting = [path]
     while waiting:
         folder = waiting.pop()
@@ -188,7 +188,7 @@ def _digest(found: Found) -> str:
         descriptor = os.open(found.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb", buffering=0) as file:
             return _of_holes(file, found.stat.st_size) if _is_sparse(found.stat) else _of_content(file)
-    except OSError:  # a background process took it away meanwhile
+    except OSError:  # a background process deleted it meanwhile
         return ""
 
 
@@ -200,7 +200,7 @@ def _of_content(file: FileIO) -> str:
 
 
 def _is_sparse(found: os.stat_result) -> bool:
-    """Whether a file is mostly holes: thousands of huge empty ones cost nothing to make, and hours to read."""
+    """Whether a file is mostly holes. Huge empty files are free to create but would take hours to read."""
     return found.st_size > BLOCK and found.st_blocks * 512 < found.st_size // 2
 
 
@@ -210,7 +210,7 @@ def _of_holes(file: FileIO, size: int) -> str:
     while position < size:
         try:
             start = os.lseek(file.fileno(), position, os.SEEK_DATA)
-        except OSError:  # nothing but a hole from here on
+        except OSError:  # the rest of the file is a hole
             break
         position = os.lseek(file.fileno(), start, os.SEEK_HOLE)
         digest.update(str(start).encode())

@@ -1,4 +1,4 @@
-"""Several layers as one, whiteouts and opaque folders included."""
+"""Merges several layers into one, including whiteouts and opaque folders."""
 
 import os
 import stat
@@ -7,12 +7,12 @@ OPAQUE = "user.overlay.opaque"
 
 
 def is_whiteout(found: os.stat_result) -> bool:
-    """Whether an entry of a layer says that the path is gone: a character device numbered 0:0."""
+    """Whether an entry of a layer marks the path as deleted: a character device numbered 0:0."""
     return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
 
 
 def is_opaque(folder: str) -> bool:
-    """Whether a folder of a layer hides what lower layers have under it."""
+    """Whether a folder of a layer hides the content of lower layers."""
     try:
         return os.getxattr(folder, OPAQUE, follow_symlinks=False) == b"y"
     except OSError:
@@ -20,13 +20,13 @@ def is_opaque(folder: str) -> bool:
 
 
 def flatten(layers: list[str], target: str) -> None:
-    """Copy layers, lowest first, into an empty folder as one layer that means the same."""
+    """Copy layers, lowest first, into an empty folder as one equivalent layer."""
     for layer in layers:
         _merge(layer, target, {})
 
 
 def _merge(source: str, target: str, links: dict[int, str]) -> None:
-    """Put one folder of a layer over another; `links` knows where each inode of the layer has gone."""
+    """Merge a folder of a layer into a target folder. `links` maps each inode of the layer to its copy."""
     for name in os.listdir(source):
         upper, lower = f"{source}/{name}", f"{target}/{name}"
         found = os.lstat(upper)
@@ -42,8 +42,8 @@ def _merge(source: str, target: str, links: dict[int, str]) -> None:
         _merge(upper, lower, links)
         if hides and (was_there or is_opaque(upper)):
             os.setxattr(lower, OPAQUE, b"y")
-        _look_like(found, upper, lower)
-    _look_like(os.lstat(source), source, target)
+        _copy_metadata(found, upper, lower)
+    _copy_metadata(os.lstat(source), source, target)
 
 
 def _is_folder(path: str) -> bool:
@@ -72,11 +72,11 @@ def _copy(source: str, found: os.stat_result, target: str, links: dict[int, str]
                 new.write(block)
     else:  # a whiteout, a named pipe or a socket
         os.mknod(target, found.st_mode, found.st_rdev)
-    _look_like(found, source, target)
+    _copy_metadata(found, source, target)
 
 
-def _look_like(found: os.stat_result, source: str, target: str) -> None:
-    """Give a copy the owner, attributes, mode and times of what it is a copy of."""
+def _copy_metadata(found: os.stat_result, source: str, target: str) -> None:
+    """Copy owner, attributes, mode and times of the source to the target."""
     if is_whiteout(found):
         return
     os.chown(target, found.st_uid, found.st_gid, follow_symlinks=False)

@@ -1,6 +1,6 @@
-"""The one process on the host: it makes the namespaces, starts supervisors in them, and cleans up after all.
+"""The only process on the host: creates the namespaces, starts supervisors in them, and cleans up.
 
-It is started from a bare interpreter, and ends when its parent does, however that ends.
+It is started from a bare interpreter. It ends when its parent ends, for whatever reason.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ FORKS_AT_ONCE = 8
 
 
 class Child(NamedTuple):
-    """A running sandbox: its supervisor as this process sees it, a descriptor that tells its end, and its groups."""
+    """A running sandbox: process id of its supervisor, a descriptor that signals its end, and its control groups."""
 
     pid: int
     end: int
@@ -39,10 +39,10 @@ class Child(NamedTuple):
 
 
 class Launcher:
-    """The loop.
+    """The main loop of the launcher.
 
     Args:
-        user: To the process that wants sandboxes.
+        user: Socket to the process that uses the sandboxes.
     """
 
     def __init__(self, user: socket.socket) -> None:
@@ -54,10 +54,10 @@ class Launcher:
         self._namespaces: tuple[int, int] = (-1, -1)
 
     def main(self) -> NoReturn:
-        """Serve until the user's process ends or says so."""
+        """Serve until the user's process ends or closes the socket."""
         parent = os.pidfd_open(os.getppid())
         poll = select.poll()
-        poll.register(parent, select.POLLIN)  # the socket may be held open by a process that the parent forked
+        poll.register(parent, select.POLLIN)  # a process forked by the parent may hold the socket open
         poll.register(self._user, select.POLLIN)
         while True:
             for child in self._children.values():
@@ -66,7 +66,7 @@ class Launcher:
             for number, child in list(self._children.items()):
                 if child.end in ready:
                     poll.unregister(child.end)
-                    self._bury(number)
+                    self._end(number)
             message = wire.receive(self._user) if self._user.fileno() in ready else None
             if message is not None:
                 before = {number: child.end for number, child in self._children.items()}
@@ -75,7 +75,7 @@ class Launcher:
                     poll.unregister(before[number])
             elif parent in ready or self._user.fileno() in ready:
                 for number in list(self._children):
-                    self._bury(number)
+                    self._end(number)
                 os._exit(0)
 
     def _answer(self, message: wire.Message) -> None:
@@ -90,7 +90,7 @@ class Launcher:
         wire.send(self._user, wire.Message(answer))
 
     def _prepare(self, masked: list[str]) -> dict[str, Any]:
-        """Make the user namespace and the tree that all sandboxes share."""
+        """Create the user namespace and the file tree that all sandboxes share."""
         cgroups.sweep(self._controllers)
         mine, theirs = socket.socketpair()
         pid = os.fork()
@@ -122,11 +122,11 @@ class Launcher:
         """Start a supervisor.
 
         Args:
-            control: The supervisor's end of the line to its user.
-            first: The first cell's end of the line to its user.
-            start: Folders of layers.
-            limits: By name.
-            template: Where to make a layer that stays when the sandbox is closed; empty for none.
+            control: The supervisor's end of its socket to the user.
+            first: The first runner's end of its socket to the user.
+            start: Layer folders of the start state.
+            limits: Resource limits, by name.
+            template: Folder for a layer that stays after the sandbox is closed. Empty for none.
         """
         self._numbers += 1
         number = self._numbers
@@ -144,7 +144,7 @@ class Launcher:
                 if pid == 0:
                     os.read(go_read, 1)
                     syscalls.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-                    self._be_supervisor(control, first, tuple(start), limits=limits, template=template)
+                    self._become_supervisor(control, first, tuple(start), limits=limits, template=template)
                 os.write(pid_write, str(pid).encode())
             except OSError as error:
                 os.write(pid_write, f"error {error}".encode())
@@ -152,13 +152,13 @@ class Launcher:
                 os._exit(0)
         os.close(pid_write)
         os.waitpid(between, 0)
-        said = os.read(pid_read, 4096).decode()
+        reported = os.read(pid_read, 4096).decode()
         os.close(pid_read)
         os.close(go_read)
-        if not said.isdigit():
+        if not reported.isdigit():
             os.close(go_write)
-            raise OSError(said.removeprefix("error ") or "the supervisor could not be started")
-        pid = int(said)
+            raise OSError(reported.removeprefix("error ") or "the supervisor could not be started")
+        pid = int(reported)
         memory = (limits["memory_mb"] + 2 * limits["disk_mb"]) << 20
         name = f"{cgroups.PREFIX}-{os.getpid()}-{number}"
         processes = limits["processes"] * FORKS_AT_ONCE
@@ -169,7 +169,7 @@ class Launcher:
         return {"sandbox": number, "cgroups": group.in_force}
 
     def _enter(self) -> None:
-        """Go where no host folder is, as a user that owns nothing on the host."""
+        """Enter the namespaces, where no host folder exists, as a user that owns nothing on the host."""
         self._user.close()
         for child in self._children.values():
             os.close(child.end)
@@ -177,9 +177,9 @@ class Launcher:
         syscalls.setns(self._namespaces[1], CLONE_NEWNS)
         for namespace in self._namespaces:
             os.close(namespace)
-        _be_inner_root()
+        _become_inner_root()
 
-    def _be_supervisor(
+    def _become_supervisor(
         self, control: int, first: int, start: tuple[str, ...], *, limits: dict[str, Any], template: str
     ) -> NoReturn:
         try:
@@ -193,15 +193,15 @@ class Launcher:
             os._exit(1)
 
     def _close(self, sandbox: int) -> dict[str, Any]:
-        self._bury(sandbox)
+        self._end(sandbox)
         return {}
 
     def _killed_for_memory(self, sandbox: int) -> dict[str, Any]:
         child = self._children.get(sandbox)
         return {"count": child.group.killed_for_memory() if child else 0}
 
-    def _bury(self, number: int) -> None:
-        """End a sandbox: with process 1 of its namespace go all others, and with its mount namespace all mounts."""
+    def _end(self, number: int) -> None:
+        """End a sandbox. Killing process 1 ends all its processes, and its mounts end with the mount namespace."""
         child = self._children.pop(number, None)
         if child is None:
             return
@@ -212,10 +212,10 @@ class Launcher:
 
 
 def shifted_range() -> tuple[int, int]:
-    """The first id and the number of ids that a sandbox's root and users are mapped to; never the host's root.
+    """Return the first host id and the number of ids that a sandbox's users map to. Never includes the host's root.
 
     Raises:
-        OSError: This process is root in a namespace that has no other id.
+        OSError: This process is root in a namespace without other ids.
     """
     if os.geteuid() != 0:
         return os.geteuid(), 1
@@ -243,15 +243,15 @@ def _write_maps(pid: int, first: int, count: int) -> None:
 def _make_namespaces(stream: socket.socket, masked: tuple[str, ...]) -> NoReturn:
     try:
         syscalls.unshare(CLONE_NEWUSER)
-        syscalls.prctl(PR_SET_DUMPABLE, 1)  # only so that the launcher may write this namespace's maps
+        syscalls.prctl(PR_SET_DUMPABLE, 1)  # the launcher needs this to write this namespace's maps
         wire.send(stream, wire.Message({}))
         if wire.receive(stream) is None:
             os._exit(1)
-        _be_inner_root()
+        _become_inner_root()
         syscalls.unshare(CLONE_NEWNS)
         flags = os.O_RDONLY | os.O_CLOEXEC
         namespaces = (os.open("/proc/self/ns/user", flags), os.open("/proc/self/ns/mnt", flags))
-        rootfs.build_stage(masked)
+        rootfs.build_tree(masked)
         wire.send(stream, wire.Message({}, descriptors=namespaces))
     except BaseException as error:
         wire.send(stream, wire.Message({"error": str(error) or type(error).__name__}))
@@ -259,17 +259,17 @@ def _make_namespaces(stream: socket.socket, masked: tuple[str, ...]) -> NoReturn
         os._exit(0)
 
 
-def _be_inner_root() -> None:
+def _become_inner_root() -> None:
     os.setresgid(0, 0, 0)
-    with contextlib.suppress(PermissionError):  # an ordinary user may not; the groups own nothing in reach
+    with contextlib.suppress(PermissionError):  # an ordinary user may not; the remaining groups own nothing here
         os.setgroups([])
     os.setresuid(0, 0, 0)
 
 
 def main(descriptor: int) -> NoReturn:
-    """Start from a bare interpreter, with a socket to the parent."""
+    """Run the launcher in a bare interpreter, with a socket to the parent."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # a terminal's signals are for the parent, which then ends this
+        signal.signal(number, signal.SIG_IGN)  # terminal signals are for the parent, which then ends this process
     syscalls.hide_command_line()
     syscalls.set_name("iad-sandbox")
     syscalls.prctl(PR_SET_DUMPABLE, 0)
@@ -279,7 +279,7 @@ def main(descriptor: int) -> NoReturn:
     resource.setrlimit(resource.RLIMIT_NPROC, (most, hard))
     os.umask(0o022)
     sys.setswitchinterval(1.0)
-    sys.setrecursionlimit(10_000)  # folders can be some 2,000 deep
+    sys.setrecursionlimit(10_000)  # folders can be nested about 2,000 levels deep
     gc.disable()
-    gc.freeze()  # so that forks share what there is
+    gc.freeze()  # so that forked processes share the current objects
     Launcher(socket.socket(fileno=descriptor)).main()

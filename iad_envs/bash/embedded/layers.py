@@ -1,8 +1,8 @@
-"""States as stacks of layers: nothing is copied to freeze one, to go back to it, or to fork it.
+"""States as stacks of layers. Freezing, restoring and forking a state copies nothing.
 
-A layer is a tmpfs of its own with an upper folder `u` and overlayfs's work folder `w`: dropping it is one unmount,
-whatever was written, and a full one can't block the next. A state is the tuple of its layers, lowest first; a root is a
-mounted state with a fresh layer on top that takes the changes.
+Each layer is a separate tmpfs with an upper folder `u` and overlayfs's work folder `w`. Deleting a layer is a single
+unmount, however much was written, and a full layer does not block the next one. A state is the tuple of its layers,
+lowest first. A root is a mounted state with a new layer on top for the changes.
 """
 
 import errno
@@ -21,16 +21,16 @@ SMALLEST_LAYER = 256 << 10
 KEPT_STATES_FACTOR = 8
 
 State = tuple[str, ...]
-"""Folders of layers, lowest first, without the base."""
+"""Layer folders of a state, lowest first, without the base."""
 
 
 def uppers(state: State) -> tuple[str, ...]:
-    """The folders with a state's files, lowest first, base included."""
+    """Return the folders with a state's files, lowest first, including the base."""
     return (BASE, *(f"{layer}/u" for layer in state))
 
 
 def new_layer(path: str, size: int, inodes: int) -> None:
-    """Mount an empty layer of at most `size` bytes at a folder that does not exist yet."""
+    """Create a folder and mount an empty layer of at most `size` bytes there."""
     os.mkdir(path)
     options = f"mode=755,size={size},nr_inodes={inodes}"
     syscalls.mount("layer", path, fstype="tmpfs", flags=MS_NOSUID | MS_NODEV | MS_NOATIME, options=options)
@@ -43,11 +43,11 @@ class Root:
     """A mounted state.
 
     Attributes:
-        path: Where it is mounted.
-        proc: The process file system of its processes.
-        state: What is under its top layer.
-        top: The layer that takes the changes.
-        clean: Mode, owner and times of the top layer's folder when it was new.
+        path: Mount point of the root.
+        proc: Mount point of the process file system.
+        state: The state below the top layer.
+        top: The layer that records the changes.
+        clean: Original mode, owner and times of the top layer's folder.
     """
 
     path: str
@@ -59,12 +59,12 @@ class Root:
 
 @dataclass(slots=True)
 class Layers:
-    """Every layer of one sandbox.
+    """All layers of one sandbox.
 
     Attributes:
-        start: The state it begins with; shared with other sandboxes, so never unmounted.
-        disk_bytes: Of a root's changes to the start state.
-        inodes: Of one layer.
+        start: The start state. Other sandboxes share it, so it is never unmounted.
+        disk_bytes: Maximum size in bytes of a root's changes to the start state.
+        inodes: Maximum number of inodes of one layer.
     """
 
     start: State
@@ -75,7 +75,7 @@ class Layers:
     _sizes: dict[str, int] = field(default_factory=dict)
 
     def mount(self, root: Root, *, top: str = "") -> None:
-        """Mount a root's state with a fresh layer on top, or with one that is given."""
+        """Mount a root's state with a new layer on top, or with the given one."""
         used = sum(self._sizes.get(layer, 0) for layer in root.state)
         top = top or self._new(max(self.disk_bytes - used, SMALLEST_LAYER))
         folders = uppers(root.state)
@@ -91,21 +91,21 @@ class Layers:
         except OSError:
             self._unmount(top)
             raise
-        root.top, root.clean = top, _look(upper)
+        root.top, root.clean = top, _attributes(upper)
 
     def unmount(self, root: Root) -> None:
-        """Take a root out of the tree, and its changes with it if they weren't frozen."""
+        """Unmount a root. Changes that were not frozen are lost."""
         syscalls.unmount(root.path)
         self._unmount(root.top)
         root.top = ""
 
     def freeze(self, root: Root) -> State:
-        """Keep a root's changes as a state, and go on from there.
+        """Freeze a root's changes as a state, and continue from this state.
 
         Raises:
-            OSError: The kept states together are too large; the root is as it was.
+            OSError: The total size of all states is too large. The root is unchanged.
         """
-        if not os.listdir(f"{root.top}/u") and _look(f"{root.top}/u") == root.clean:
+        if not os.listdir(f"{root.top}/u") and _attributes(f"{root.top}/u") == root.clean:
             return root.state
         used = os.statvfs(root.top)
         size = (used.f_blocks - used.f_bfree) * used.f_frsize
@@ -119,12 +119,12 @@ class Layers:
         return root.state
 
     def hold(self, state: State) -> None:
-        """Keep a state's layers until they are let go."""
+        """Keep a state's layers until they are released."""
         for layer in state:
             self._holders[layer] = self._holders.get(layer, 0) + 1
 
-    def let_go(self, state: State) -> None:
-        """Unmount the layers of a state that nobody else holds."""
+    def release(self, state: State) -> None:
+        """Unmount the layers of a state that no other state uses."""
         for layer in state:
             self._holders[layer] -= 1
             if not self._holders[layer]:
@@ -133,14 +133,14 @@ class Layers:
                     self._unmount(layer)
 
     def _flat(self, state: State) -> State:
-        """The same state in few layers, so that a long history costs no more than a short one."""
+        """Return an equal state with few layers, so that a long history does not slow down access."""
         if len(state) - len(self.start) < FLATTEN_AT:
             return state
         changes = state[len(self.start) :]
         top = self._new(self.disk_bytes * 2, self.inodes * FLATTEN_AT)
         try:
             flatten([f"{layer}/u" for layer in changes], f"{top}/u")
-        except (OSError, RecursionError):  # folders in folders beyond what paths can name: they stay in layers
+        except (OSError, RecursionError):  # folders are nested too deep for path names, so the layers stay as they are
             self._unmount(top)
             return state
         used = os.statvfs(top)
@@ -162,6 +162,6 @@ class Layers:
         os.rmdir(layer)
 
 
-def _look(folder: str) -> tuple[int, ...]:
+def _attributes(folder: str) -> tuple[int, ...]:
     found = os.stat(folder)
     return found.st_mode, found.st_uid, found.st_gid

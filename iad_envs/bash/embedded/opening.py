@@ -1,4 +1,4 @@
-"""Opening an embedded sandbox: what it hides, and start states made once per process."""
+"""Opens embedded sandboxes: selects hidden paths and caches start states per process."""
 
 import os
 import site
@@ -7,8 +7,8 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from iad_envs.bash.embedded.client import Body, EmbeddedSandbox
-from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher
+from iad_envs.bash.embedded.client import EmbeddedSandbox, SupervisorClient
+from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher, require_linux
 from iad_envs.bash.sandbox import FrozenState, SandboxLimits, Setup
 from iad_envs.bash.setup import digest, unpack
 
@@ -18,12 +18,12 @@ PROGRAMS = {"/usr", "/usr/bin", "/usr/include"}
 def hidden_paths(
     package: Path = PACKAGE, prefix: str = sys.prefix, environment: Mapping[str, str] = os.environ
 ) -> tuple[str, ...]:
-    """Host paths under /usr that may hold tasks and their answers, and so must read as empty.
+    """Return host paths under /usr that must appear empty because they may contain tasks and answers.
 
     Args:
-        package: Where this package is; its checkout is hidden too.
-        prefix: Where the interpreter's packages are installed.
-        environment: Whose variables name data folders.
+        package: Folder of this package. Its checkout is hidden too.
+        prefix: Installation prefix of the interpreter's packages.
+        environment: Environment variables, which may name data folders.
     """
     places = {*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values(), str(package)}
     places |= {environment[name] for name in ("IAD_DATA", "IAD_REAL_DATA", "IAD_VECTORS") if name in environment}
@@ -42,27 +42,28 @@ def open_embedded(
     """Open an embedded sandbox.
 
     Args:
-        setup: How the start state is made; made once per process and shared.
-        limits: What commands may use.
-        hide: Host paths under /usr that must read as empty, beside packages and data.
-        launch: A command that starts this Python interpreter in another way, such as one of another user.
+        setup: Scripts or archive that create the start state. It is created once per process and shared.
+        limits: Resource limits of commands.
+        hide: Further host paths under /usr that must appear empty, in addition to packages and data.
+        launch: Command that starts this Python interpreter in another way, for example as another user.
 
     Raises:
-        SandboxUnavailable: This machine does not allow it; the message says what to do.
+        SandboxUnavailable: This machine does not allow such sandboxes. The error text says how to fix it.
     """
+    require_linux()
     masked = tuple(sorted({*hidden_paths(), *(os.path.realpath(path) for path in hide)}))
     host = launcher(masked, tuple(launch))
     return _open(host, _template(host, setup, limits), limits)
 
 
 def _open(host: LauncherClient, start: list[str], limits: SandboxLimits, *, template: str = "") -> EmbeddedSandbox:
-    body = Body(host, start, limits, template=template)
-    first = FrozenState(0, owner=body.drops, key=0)
-    return EmbeddedSandbox(body, body.first_root, body.first_cell, start=first, owner=True)
+    supervisor = SupervisorClient(host, start, limits, template=template)
+    first = FrozenState(0, owner=supervisor.released, key=0)
+    return EmbeddedSandbox(supervisor, supervisor.first_root, supervisor.first_runner, start=first, owner=True)
 
 
 def _template(host: LauncherClient, setup: Setup, limits: SandboxLimits) -> list[str]:
-    """The layers of a start state, made if this process has not made them yet."""
+    """Return the layers of a start state. They are created on first use in this process."""
     if not isinstance(setup, Path) and not setup:
         return []
     key = digest(setup)

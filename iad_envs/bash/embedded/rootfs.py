@@ -1,12 +1,12 @@
-"""The file tree under every sandbox: the host's programs read-only, and around them a small generated system.
+"""Builds the file tree under every sandbox: the host's programs, read-only, in a small generated system.
 
-It is built once per Python process, in a mount namespace of its own that no host folder is left in:
+The tree is built once per Python process, in a separate mount namespace that contains no other host folder:
 
-- `/base`   the lowest layer: etc, root, tmp, home and empty places for the mounts below
-- `/host`   the host's /usr (and /bin, /lib ... where they are no links into it), read-only, answers masked
+- `/base`   the lowest layer: etc, root, tmp, home and empty mount points
+- `/host`   the host's /usr (and /bin, /lib ... unless they are links into it), read-only, with answers masked
 - `/dev`    six devices and the usual links
-- `/layers` start states, each a tmpfs of its own
-- `/own`    where each supervisor mounts a tmpfs of its own
+- `/layers` start states, each in a separate tmpfs
+- `/own`    mount point for the private tmpfs of each supervisor
 """
 
 import os
@@ -15,7 +15,7 @@ import stat
 from iad_envs.bash.embedded import syscalls
 from iad_envs.bash.embedded.syscalls import MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT
 
-STAGE = "/tmp"  # any folder does: it is covered in a private mount namespace only
+STAGE = "/tmp"  # any folder will do: it is covered in a private mount namespace only
 PROGRAM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 ALWAYS_MASKED = ("/usr/local", "/usr/src", "/usr/lib/python3/dist-packages")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -46,11 +46,11 @@ WRITTEN = {
 }
 
 
-def build_stage(masked: tuple[str, ...]) -> None:
-    """Build the tree above as this process's root, and let go of the host's.
+def build_tree(masked: tuple[str, ...]) -> None:
+    """Build the tree above as this process's root, and detach the host's root.
 
     Args:
-        masked: Absolute host paths that must read as empty, beside the ones that always do.
+        masked: Absolute host paths that must appear empty, in addition to the default ones.
     """
     syscalls.mount("", "/", flags=MS_REC | MS_PRIVATE)
     syscalls.mount("stage", STAGE, fstype="tmpfs", flags=MS_NOSUID, options="mode=755,size=64m")
@@ -60,7 +60,7 @@ def build_stage(masked: tuple[str, ...]) -> None:
     _mask(masked)
     _devices(f"{STAGE}/dev")
     _base(f"{STAGE}/base")
-    # A fresh proc may only be mounted where one is in sight; each supervisor lets go of this one after its own.
+    # A new proc can be mounted only while another is visible. Each supervisor unmounts this one after its own.
     syscalls.mount("/proc", f"{STAGE}/host-proc", flags=MS_BIND | MS_REC)
     syscalls.pivot_root(STAGE, f"{STAGE}/old")
     os.chdir("/")
@@ -70,20 +70,20 @@ def build_stage(masked: tuple[str, ...]) -> None:
 
 
 def furnish(root: str, proc: str) -> None:
-    """Mount programs, devices and processes into a sandbox's root; they can't be moved or removed from inside."""
+    """Mount programs, devices and proc into a sandbox's root. They can't be moved or removed from inside."""
     for name in os.listdir("/host"):
         syscalls.mount(f"/host/{name}", f"{root}/{name}", flags=MS_BIND | MS_REC)
     syscalls.mount("/dev", f"{root}/dev", flags=MS_BIND | MS_REC)
     syscalls.mount(proc, f"{root}/proc", flags=MS_BIND | MS_REC)
 
 
-def unchanging() -> tuple[str, ...]:
-    """Names at the root of a sandbox that hold mounts, and so are no part of its state."""
+def mount_points() -> tuple[str, ...]:
+    """Return the names in a sandbox's root folder that are mount points and thus not part of its state."""
     return ("dev", "proc", *os.listdir("/host"))
 
 
 def _program_folder(name: str) -> bool:
-    """Show one of the host's program folders; True if it is a folder and not a link into another."""
+    """Bind-mount a program folder of the host. Return False if it is only a link into another one."""
     base = f"{STAGE}/base/{name}"
     if os.path.islink(f"/{name}"):
         os.symlink(os.readlink(f"/{name}"), base)
@@ -96,7 +96,7 @@ def _program_folder(name: str) -> bool:
 
 
 def _mask(masked: tuple[str, ...]) -> None:
-    """Cover folders that may hold answers: installed tasks, packages, sources."""
+    """Cover folders that may contain answers: installed tasks, packages, sources."""
     for path in (*ALWAYS_MASKED, *masked):
         target = f"{STAGE}/host{os.path.realpath(path)}"
         if os.path.isdir(target):
@@ -114,7 +114,7 @@ def _devices(folder: str) -> None:
         syscalls.mount(f"/dev/{name}", f"{folder}/{name}", flags=MS_BIND)
     for name, target in DEVICE_LINKS.items():
         os.symlink(target, f"{folder}/{name}")
-    # Only the folder becomes read-only: the devices in it are mounts of their own.
+    # Only the folder becomes read-only: the devices in it are separate mounts.
     syscalls.mount("", folder, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID)
 
 
@@ -135,14 +135,14 @@ def _base(folder: str) -> None:
     if os.path.isdir("/etc/ld.so.conf.d"):
         for name in os.listdir("/etc/ld.so.conf.d"):
             _copy(f"/etc/ld.so.conf.d/{name}", f"{folder}/etc/ld.so.conf.d/{name}")
-    if os.path.isdir("/etc/alternatives"):  # awk, pager, editor ... are links through here
+    if os.path.isdir("/etc/alternatives"):  # awk, pager, editor ... are links through this folder
         for name in os.listdir("/etc/alternatives"):
             if os.path.islink(f"/etc/alternatives/{name}"):
                 os.symlink(os.readlink(f"/etc/alternatives/{name}"), f"{folder}/etc/alternatives/{name}")
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy a file of the host's /etc that programs need and every user may read; others are left out."""
+    """Copy a file of the host's /etc that programs need. Files that not every user may read are skipped."""
     try:
         found = os.stat(source)
         if stat.S_ISREG(found.st_mode) and found.st_mode & 0o004 and found.st_size <= MAX_COPIED_BYTES:

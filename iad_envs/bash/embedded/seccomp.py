@@ -1,4 +1,4 @@
-"""A filter of system calls for what namespaces leave open, as a hand-written program for the kernel's packet filter.
+"""A system call filter for everything that namespaces leave open, written as a BPF program.
 
 The instructions are those of seccomp(2): load a word of the call's description, compare, jump, return a verdict.
 """
@@ -17,11 +17,11 @@ LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, ARGUMENT_0, ARGUMENT_1 = 0, 4, 16, 24
 X32_BIT = 0x40000000
 NAMESPACE_FLAGS = 0x7E020080  # user, pid, net, ipc, uts, cgroup, mount and time
-FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink; vsock would reach the host of a virtual machine
+FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (vsock could reach the host of a virtual machine)
 TYPE_INTO_TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
-# Name: number on x86_64, number on aarch64 (None: no such call there). From 424 on, all architectures agree.
+# Name: number on x86_64, number on aarch64 (None: no such call). From 424 on, all architectures agree.
 REFUSED: dict[str, tuple[int | None, int | None]] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "pidfd_getfd": (438, 438), "process_madvise": (440, 440), "process_mrelease": (448, 448),
@@ -41,17 +41,17 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "clock_settime": (227, 112), "clock_adjtime": (305, 266), "nfsservctl": (180, 42), "lookup_dcookie": (212, 18),
     "mbind": (237, 235), "set_mempolicy": (238, 237), "migrate_pages": (256, 238), "move_pages": (279, 239),
     "set_mempolicy_home_node": (450, 450), "personality": (135, 92),
-    # Memory that no process's address space and no layer counts.
+    # Memory that counts neither for a process's address space nor for a layer.
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
 }  # fmt: skip
 CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = (56, 220), (435, 435), (41, 198), (53, 199), (16, 29)
 
 
 def program(machine: str) -> bytes:
-    """The filter for a machine as `os.uname` names it.
+    """Return the filter program for a machine type as given by `os.uname`.
 
     Raises:
-        OSError: There is no filter for it.
+        OSError: There is no filter for this machine type.
     """
     if machine not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
@@ -75,7 +75,7 @@ def program(machine: str) -> bytes:
 
 
 def _line(code: int, operand: int, *, yes: int = 0, no: int = 0) -> bytes:
-    """One instruction; `yes` and `no` are how many of the next are skipped."""
+    """Return one instruction. `yes` and `no` are the numbers of instructions to skip."""
     return struct.pack("=HBBI", code, yes, no, operand)
 
 
@@ -84,12 +84,12 @@ def _verdict(value: int) -> bytes:
 
 
 def _when(number: int, lines: list[bytes]) -> list[bytes]:
-    """The lines, for this call only. They must end with a verdict."""
+    """Restrict instructions to one system call. They must end with a verdict."""
     return [_line(EQUAL, number, no=len(lines)), *lines]
 
 
 def _argument(offset: int, test: int, operands: Iterable[int], *, refuse_on_match: bool) -> list[bytes]:
-    """Load an argument and give a verdict on it."""
+    """Return instructions that load an argument and give a verdict on it."""
     on_match, otherwise = ALLOW, REFUSE | errno.EPERM
     if refuse_on_match:
         on_match, otherwise = otherwise, on_match
@@ -100,7 +100,7 @@ def _argument(offset: int, test: int, operands: Iterable[int], *, refuse_on_matc
 
 
 class Filter:
-    """The filter of this machine, ready to be put on."""
+    """The filter of this machine, ready to be installed."""
 
     def __init__(self) -> None:
         code = program(os.uname().machine)
@@ -108,6 +108,6 @@ class Filter:
         address = ctypes.addressof(self._code)
         self._program = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, address))
 
-    def put_on(self) -> None:
-        """Filter this process and its children from here on, for good. Needs no_new_privs."""
+    def install(self) -> None:
+        """Filter this process and its future children permanently. Requires no_new_privs."""
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(self._program))

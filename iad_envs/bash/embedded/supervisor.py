@@ -1,6 +1,6 @@
-"""Process 1 of a sandbox: it stacks layers into roots, and starts a cell for each.
+"""Process 1 of a sandbox: it stacks layers into roots and starts a runner for each root.
 
-It has the power to mount, but nothing of the host to mount, and it never runs a command itself.
+It can mount file systems, but it has no access to the host's. It never runs a command itself.
 """
 
 import contextlib
@@ -12,35 +12,35 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import rootfs, syscalls, wire
-from iad_envs.bash.embedded.cell import KEPT_CAPABILITIES, Cell
 from iad_envs.bash.embedded.differ import Stack, diff, tree
 from iad_envs.bash.embedded.layers import OWN, Layers, Root, State, uppers
+from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, Runner
 from iad_envs.bash.embedded.syscalls import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID
 
 
 class Process(NamedTuple):
-    """A cell: its process, the way to it, and where its processes are mounted."""
+    """A runner process: its process id, the socket to it, and the mount point of its process file system."""
 
     pid: int
     control: socket.socket
     proc: str
 
 
-class Inhabited(NamedTuple):
-    """A root and the cell in it."""
+class RunningRoot(NamedTuple):
+    """A root and its runner."""
 
     root: Root
-    cell: Process
+    runner: Process
 
 
 class Supervisor:
-    """The loop of process 1.
+    """The main loop of process 1.
 
     Args:
-        user: To the one who owns the sandbox.
-        start: Its first state.
-        limits: What commands may use, by name.
-        maps: User and group maps of a cell, as the kernel takes them.
+        user: Socket to the owner of the sandbox.
+        start: The start state.
+        limits: Resource limits of commands, by name.
+        maps: User and group maps of a runner, in the kernel's format.
     """
 
     def __init__(self, user: socket.socket, start: State, *, limits: dict[str, Any], maps: str) -> None:
@@ -49,23 +49,23 @@ class Supervisor:
         self._maps = maps
         self._layers = Layers(start, disk_bytes=limits["disk_mb"] << 20, inodes=limits["inodes"])
         self._states: dict[int, State] = {0: start}
-        self._roots: dict[int, Inhabited] = {}
+        self._roots: dict[int, RunningRoot] = {}
         self._spare: Process | None = None
         self._numbers = 0
         self._layers.hold(start)
 
     def main(self, descriptor: int, template: str) -> NoReturn:
-        """Settle in, open the first root, and serve until the user goes.
+        """Prepare the mounts, open the first root, and serve until the user disconnects.
 
         Args:
-            descriptor: The way from the first cell to the user.
-            template: A layer that is to take the first root's changes and stay; empty for one of its own.
+            descriptor: Socket from the first runner to the user.
+            template: Folder of a permanent layer for the first root's changes. Empty for a temporary layer.
         """
         syscalls.mount("own", OWN, fstype="tmpfs", flags=MS_NOSUID | MS_NODEV, options="mode=700,size=1m")
         syscalls.mount("proc", "/proc", fstype="proc", flags=MS_NOSUID | MS_NODEV | MS_NOEXEC)
         syscalls.unmount("/host-proc")
         self._namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-        self._hidden = rootfs.unchanging()
+        self._hidden = rootfs.mount_points()
         first = self._open(self._states[0], descriptor, top=template)
         wire.send(self._user, wire.Message({"root": first}))
         poll = select.poll()
@@ -77,8 +77,8 @@ class Supervisor:
                 os._exit(0)
             self._answer(message)
             if message.header["do"] == "fork" and not self._spare:
-                with contextlib.suppress(OSError):  # in time that nobody waits for; forks come in rows
-                    self._spare = self._new_cell()
+                with contextlib.suppress(OSError):  # prepared while idle, because forks often come in series
+                    self._spare = self._new_runner()
 
     def _answer(self, message: wire.Message) -> None:
         request = dict(message.header)
@@ -101,26 +101,26 @@ class Supervisor:
         return {"root": self._open(self._states[state], descriptor)}
 
     def _freeze(self, root: int) -> dict[str, Any]:
-        inhabited = self._roots[root]
-        ended = self._end_processes(inhabited)
-        before = inhabited.root.state
-        state = self._layers.freeze(inhabited.root)
+        running = self._roots[root]
+        ended = self._end_processes(running)
+        before = running.root.state
+        state = self._layers.freeze(running.root)
         self._layers.hold(state)
-        self._layers.let_go(before)
+        self._layers.release(before)
         number = self._number()
         self._states[number] = state
         self._layers.hold(state)
         return {"state": number, "ended": ended}
 
     def _restore(self, root: int, state: int) -> dict[str, Any]:
-        inhabited = self._roots[root]
-        ended = self._end_processes(inhabited)
-        before, after = inhabited.root.state, self._states[state]
-        self._layers.unmount(inhabited.root)
-        inhabited.root.state = after
+        running = self._roots[root]
+        ended = self._end_processes(running)
+        before, after = running.root.state, self._states[state]
+        self._layers.unmount(running.root)
+        running.root.state = after
         self._layers.hold(after)
-        self._layers.let_go(before)
-        self._layers.mount(inhabited.root)
+        self._layers.release(before)
+        self._layers.mount(running.root)
         return {"ended": ended}
 
     def _diff(self, root: int, since: int) -> dict[str, Any]:
@@ -136,35 +136,35 @@ class Supervisor:
 
     def _drop(self, states: list[int], roots: list[int]) -> dict[str, Any]:
         for number in roots:
-            if inhabited := self._roots.pop(number, None):
-                self._end(inhabited)
+            if running := self._roots.pop(number, None):
+                self._end(running)
         for number in states:
             if (state := self._states.pop(number, None)) is not None:
-                self._layers.let_go(state)
+                self._layers.release(state)
         return {}
 
     def _open(self, state: State, descriptor: int, *, top: str = "") -> int:
-        """Mount a state, and give its cell the way to its user."""
-        cell = self._spare or self._new_cell()
+        """Mount a state, and pass the socket to the user on to its runner."""
+        runner = self._spare or self._new_runner()
         self._spare = None
         number = self._number()
-        root = Root(path=f"{OWN}/root{number}", proc=cell.proc, state=state)
+        root = Root(path=f"{OWN}/root{number}", proc=runner.proc, state=state)
         os.mkdir(root.path)
         self._layers.hold(state)
         self._layers.mount(root, top=top)
-        wire.send(cell.control, wire.Message({"root": root.path}, descriptors=(descriptor,)))
+        wire.send(runner.control, wire.Message({"root": root.path}, descriptors=(descriptor,)))
         os.close(descriptor)
-        self._roots[number] = Inhabited(root, cell)
+        self._roots[number] = RunningRoot(root, runner)
         return number
 
-    def _new_cell(self) -> Process:
+    def _new_runner(self) -> Process:
         proc = f"{OWN}/proc{self._number()}"
         mine, theirs = socket.socketpair()
         syscalls.unshare(CLONE_NEWPID)
         try:
             pid = os.fork()
             if pid == 0:
-                self._be_cell(theirs, proc)
+                self._become_runner(theirs, proc)
         finally:
             theirs.close()
             syscalls.setns(self._namespace, CLONE_NEWPID)
@@ -182,13 +182,13 @@ class Supervisor:
             raise
         return Process(pid, mine, proc)
 
-    def _be_cell(self, control: socket.socket, proc: str) -> NoReturn:
+    def _become_runner(self, control: socket.socket, proc: str) -> NoReturn:
         try:
             os.close(self._namespace)
             self._user.close()
-            for inhabited in self._roots.values():
-                inhabited.cell.control.close()
-            Cell(control, proc, self._limits).main()
+            for running in self._roots.values():
+                running.runner.control.close()
+            Runner(control, proc, self._limits).main()
         except BaseException as error:
             wire.send(control, wire.Message({"error": f"{type(error).__name__}: {error}"}))
         finally:
@@ -197,22 +197,22 @@ class Supervisor:
     def _expect(self, control: socket.socket) -> None:
         answer = wire.receive(control)
         if answer is None or "error" in answer.header:
-            raise OSError(f"a cell could not be made: {answer.header['error'] if answer else 'it ended'}")
+            raise OSError(f"a runner could not be made: {answer.header['error'] if answer else 'it ended'}")
 
-    def _end_processes(self, inhabited: Inhabited) -> int:
-        wire.send(inhabited.cell.control, wire.Message({}))
-        answer = wire.receive(inhabited.cell.control)
+    def _end_processes(self, running: RunningRoot) -> int:
+        wire.send(running.runner.control, wire.Message({}))
+        answer = wire.receive(running.runner.control)
         if answer is None:
-            raise OSError("the cell has ended")
+            raise OSError("the runner has ended")
         return int(answer.header["ended"])
 
-    def _end(self, inhabited: Inhabited) -> None:
-        """End a cell with everything in it, and unmount its root."""
-        os.kill(inhabited.cell.pid, signal.SIGKILL)
-        inhabited.cell.control.close()
-        os.waitpid(inhabited.cell.pid, 0)
-        self._layers.unmount(inhabited.root)
-        self._layers.let_go(inhabited.root.state)
-        os.rmdir(inhabited.root.path)
-        syscalls.unmount(inhabited.root.proc)
-        os.rmdir(inhabited.root.proc)
+    def _end(self, running: RunningRoot) -> None:
+        """End a runner with all its processes, and unmount its root."""
+        os.kill(running.runner.pid, signal.SIGKILL)
+        running.runner.control.close()
+        os.waitpid(running.runner.pid, 0)
+        self._layers.unmount(running.root)
+        self._layers.release(running.root.state)
+        os.rmdir(running.root.path)
+        syscalls.unmount(running.root.proc)
+        os.rmdir(running.root.proc)

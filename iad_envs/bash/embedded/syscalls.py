@@ -1,4 +1,4 @@
-"""The Linux calls that Python's standard library has no function for."""
+"""Linux system calls that are missing in Python's standard library."""
 
 import ctypes
 import os
@@ -35,7 +35,7 @@ def mount(source: str, target: str, *, fstype: str = "", flags: int = 0, options
 
 
 def bind(source: str, target: str, *, read_only: bool = False) -> None:
-    """Show a file or a folder, with everything mounted in it, at another place as well."""
+    """Bind-mount a file or a folder, with everything mounted in it, at another path."""
     mount(source, target, flags=MS_BIND | MS_REC)
     if read_only:
         attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, 0, 0)
@@ -46,12 +46,12 @@ def bind(source: str, target: str, *, read_only: bool = False) -> None:
 
 
 def unmount(target: str) -> None:
-    """Take a mount and everything under it out of the tree; what is still open goes when it is closed."""
+    """Detach a mount and everything under it. Open files keep it alive until they are closed."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount {target}")
 
 
 def pivot_root(new: str, old: str) -> None:
-    """Make `new` the root folder; the old root is then at `old`."""
+    """Make `new` the root folder. The old root is then at `old`."""
     number = {"x86_64": 155, "aarch64": 41}[os.uname().machine]
     _check(_libc.syscall(number, new.encode(), old.encode()), "pivot_root")
 
@@ -67,28 +67,28 @@ def setns(descriptor: int, kind: int) -> None:
 
 
 def prctl(option: int, first: int, second: int = 0) -> None:
-    """Set something about this process."""
+    """Set an attribute of this process."""
     _check(_libc.prctl(option, first, second, 0, 0), f"prctl {option}")
 
 
 def set_name(name: str) -> None:
-    """Name this process in the kernel's lists."""
+    """Set the name of this process in process lists."""
     buffer = ctypes.create_string_buffer(name.encode()[:15])
     prctl(PR_SET_NAME, ctypes.addressof(buffer))
 
 
 def drop_bounding_set(keep: int) -> None:
-    """No program started from here on can have a capability that is not in the bit set `keep`."""
+    """Remove all capabilities outside the bit set `keep` from the bounding set, for all programs started later."""
     for number in range(LAST_CAPABILITY + 1):
         if not keep >> number & 1:
             try:
                 prctl(PR_CAPBSET_DROP, number)
-            except OSError:  # the kernel has no more of them
+            except OSError:  # the kernel has no more capabilities
                 return
 
 
 def set_capabilities(keep: int) -> None:
-    """Give up every capability of this process that is not in the bit set `keep`."""
+    """Drop all capabilities of this process outside the bit set `keep`."""
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     low, high = keep & 0xFFFFFFFF, keep >> 32
     sets = (ctypes.c_uint32 * 6)(low, low, low, high, high, high)  # effective, permitted, inheritable
@@ -96,7 +96,7 @@ def set_capabilities(keep: int) -> None:
 
 
 def hide_command_line() -> None:
-    """Overwrite this process's arguments, which every process in its namespace may read, and which hold host paths."""
+    """Overwrite this process's arguments. They contain host paths, and all processes of the namespace can read them."""
     with open("/proc/self/stat", encoding="ascii") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     start, end = int(fields[45]), int(fields[46])

@@ -1,4 +1,4 @@
-"""Messages between the processes of a sandbox: a JSON object, bytes, and open descriptors, over a stream socket."""
+"""Message format between the processes of a sandbox: JSON object, bytes and open descriptors over a socket."""
 
 import array
 import json
@@ -16,9 +16,9 @@ class Message(NamedTuple):
     """One message.
 
     Attributes:
-        header: Plain data.
-        body: Bytes that go with it.
-        descriptors: Open descriptors that go with it; the receiver closes them.
+        header: JSON data.
+        body: Raw bytes of the message.
+        descriptors: Open file descriptors of the message. The receiver closes them.
     """
 
     header: dict[str, Any]
@@ -38,7 +38,7 @@ def send(stream: socket.socket, message: Message) -> None:
 
 
 def receive(stream: socket.socket) -> Message | None:
-    """The next message; None when the other side has gone."""
+    """Receive the next message, or None if the other side has ended."""
     descriptors: list[int] = []
     first = _first(stream, descriptors)
     if not first:

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from iad_policy.analysis.exports.packing import Pack, schema_of
 from iad_policy.analysis.exports.tables import Kind
-from iad_policy.errors import StorageError
+from iad_policy.recording.atomic import write_atomically
 
 PARQUET = ".parquet"
-PART = ".part"
 
 
 def write_packs(path: Path, packs: Iterator[Pack], kinds: Mapping[str, Kind]) -> int:
@@ -24,16 +23,11 @@ def write_packs(path: Path, packs: Iterator[Pack], kinds: Mapping[str, Kind]) ->
         StorageError: It can't be written.
     """
     write = _write_parquet if path.suffix == PARQUET else _write_lines
-    part = path.with_name(f"{path.name}{PART}")
-    try:
+    with write_atomically(path) as part:
         path.parent.mkdir(parents=True, exist_ok=True)
         n_rows = write(part, packs, kinds)
-        if n_rows:
-            part.replace(path)
-    except OSError as error:
-        raise StorageError(path, error) from error
-    finally:
-        part.unlink(missing_ok=True)
+        if not n_rows:
+            part.unlink()
     return n_rows
 
 

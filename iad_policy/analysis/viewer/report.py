@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
+from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.run_folder import REPORT
 from iad_policy.recording.trace import RunTraces
 
@@ -28,6 +29,7 @@ def write_report(folder: Path | str, *, max_episodes: int = MAX_EPISODES) -> Pat
 
     Raises:
         RunFolderError: It holds no run.
+        StorageError: The page can't be written.
     """
     run = RunTraces(folder)
     head = run_json(run)
@@ -37,9 +39,8 @@ def write_report(folder: Path | str, *, max_episodes: int = MAX_EPISODES) -> Pat
     places = {key: place // EPISODES_PER_CHUNK for place, key in enumerate(keys)}
     html = page("report", {"run": _packed(head), "chunks": chunks, "places": _packed(places)})
     path = run.folder / REPORT
-    part = path.with_name(f"{REPORT}.part")
-    part.write_text(html, encoding="utf-8")
-    part.replace(path)
+    with write_atomically(path) as part:
+        part.write_text(html, encoding="utf-8")
     return path
 
 

@@ -226,7 +226,10 @@ def _data_uri(png: bytes) -> str:
 
 
 def png_of(picture: np.ndarray) -> bytes:
-    """Return a picture (height, width, 3; uint8) as PNG, every k-th pixel of one that is larger than the page needs."""
+    """Return a picture (height, width, 3; uint8) as PNG, every k-th pixel of one that is larger than the page needs.
+
+    It is written by hand, as neither Pillow nor OpenCV is a dependency, and a report is the same with and without them.
+    """
     stride = max(1, math.ceil(max(picture.shape[:2]) / PICTURE_SIDE))
     small = np.ascontiguousarray(picture[::stride, ::stride])
     height, width = small.shape[:2]

@@ -1,7 +1,7 @@
 """Environments and the parts that they name: each part is looked at, and each environment begins an episode.
 
-What an environment needs it says itself: `NEEDS` and `OPTIONS` of its class are parts, each with a `name`, a `look` and
-what it is for (`use`); one that names none is only tried.
+An environment's class lists its requirements in `NEEDS` and `OPTIONS`, each with a `name`, a `check` and its purpose
+(`use`). An environment that lists none is only tried.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ class RequirementCheck(Protocol):
         """In a few letters."""
 
     @property
-    def look(self) -> Callable[[float], str]:
+    def check(self) -> Callable[[float], str]:
         """Tries it within some seconds; an error with `install` says what gives a part that is missing."""
 
     @property
@@ -63,7 +63,7 @@ class Requirements:
             if part.name not in self._parts:
                 self._parts[part.name] = part
                 limit_s = max(0.1, round(self._deadline.left_s - SPARE_S, 1))
-                self._coming[part.name] = begun(partial(part.look, limit_s))
+                self._coming[part.name] = begun(partial(part.check, limit_s))
 
     def looked(self, name: str) -> CheckedEnvironment:
         """Return what came of a part."""
@@ -150,6 +150,8 @@ def _tried(name: str, make: Callable[[str], Any], parts: Requirements, needs: Se
         finally:
             env.close()
     except Exception as error:  # whatever is wrong with it, the other checks go on
+        if getattr(error, "is_missing", False):  # the machine is not made for it
+            return Finding(name, "missing", shortened(error))
         return Finding(name, "broken", shortened(error), is_needed=True)
 
 

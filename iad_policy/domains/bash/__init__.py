@@ -1,1 +1,1 @@
-"""The shell: rule-based agent, its command patterns, proxy verifier, and how both read instructions."""
+"""The shell: rule-based agent, proxy verifier, and the code with which both read instructions."""

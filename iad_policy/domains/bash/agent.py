@@ -1,21 +1,24 @@
 """A rule-based agent for `IAD/InterCodeBash-v0`. It builds commands from the instruction's words alone, without gold.
 
 It has a set of command patterns, each with words that call for it. It fills a pattern with the instruction's paths,
-names and numbers, sometimes with a wrong part, as people in a hurry do. After a command that printed or changed
-something it submits, and after a failed one it tries another. The temperature makes wrong parts and unlikely patterns
-more likely. Without temperature it is greedy. Given best and worst, it tends to change one part of Best's command, and
-it avoids Worst. It never reads a score.
+names and numbers, sometimes with a wrong part, as people in a hurry do. Patterns that it can't fill are left out. After
+a command that printed or changed something it submits, and after a failed one it tries another. The temperature makes
+wrong parts and unlikely patterns more likely. Without temperature it is greedy. Given best and worst, it tends to
+change one part of Best's command, and it avoids Worst. It never reads a score.
 """
 
 import math
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, product
+from pathlib import Path
 from random import Random
-from typing import Any
+from string import Formatter
+from typing import NamedTuple
 
-import gymnasium as gym
-
-from iad_policy.domains.bash.patterns import Plan, plans_for
-from iad_policy.domains.bash.reading import read_instruction
+from iad_policy.domains.bash.reading import ShellInstruction, read_instruction
+from iad_policy.domains.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
 SUBMIT = "submit"
@@ -31,9 +34,55 @@ FROM_WORST = 2.0
 """Log of the factor by which a command with Worst's pattern is less likely, if Best has another pattern."""
 MAX_TRIES = 4
 LOOK_AROUND = "ls -la"
+MAX_PLANS_PER_PATTERN = 64
 
 
-class BashAgent:
+class Pattern(NamedTuple):
+    """A kind of command.
+
+    Attributes:
+        name: Name of the pattern, for thoughts.
+        calls: Words of an instruction that call for it.
+        clashes: Words of an instruction that speak against it.
+        parts: Alternatives for each part of the command. Parts are joined without blanks.
+    """
+
+    name: str
+    calls: frozenset[str]
+    clashes: frozenset[str]
+    parts: Sequence[Sequence[str]]
+
+
+class Plan(NamedTuple):
+    """A command, and how it was built.
+
+    Attributes:
+        command: The shell command.
+        pattern: Name of its pattern.
+        fit: How well the pattern's words fit the instruction. Larger is better.
+        choices: Index of the alternative of each part.
+        odds: For each part with alternatives, whether a wrong one was chosen, and the number of alternatives.
+    """
+
+    command: str
+    pattern: str
+    fit: float
+    choices: tuple[int, ...]
+    odds: tuple[tuple[bool, int], ...]
+
+    @property
+    def wrong_parts(self) -> Sequence[int]:
+        """The parts with a wrong alternative."""
+        return [place for place, choice in enumerate(self.choices) if choice]
+
+    def is_near(self, other: "Plan") -> bool:
+        """Return whether it has the same pattern with exactly one part changed."""
+        if self.pattern != other.pattern or len(self.choices) != len(other.choices):
+            return False
+        return sum(own != its for own, its in zip(self.choices, other.choices, strict=True)) == 1
+
+
+class BashAgent(RuleBasedAgent):
     """The rule-based agent of IAD/InterCodeBash-v0: it fills command patterns with words of the instruction.
 
     Args:
@@ -41,15 +90,11 @@ class BashAgent:
         temperature: Randomness of the choices. 0 is greedy, and 1 is the default.
     """
 
-    def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
-        self.temperature = float(temperature)
-        if not 0.0 <= self.temperature < math.inf:
-            raise ValueError(f"expected a temperature of 0 or more, got {temperature}")
-        self.identity = f"scripter:{self.temperature:g}"
+    name = "scripter"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the next command, or `submit`."""
-        heat = self.temperature if temperature is None else temperature
+        heat = self.heat(temperature)
         tried = {str(turn.action) for turn in state.history}
         plans = plans_for(read_instruction(state.info["instruction"]))
         if feedback is not None and feedback.best is not None:
@@ -107,3 +152,60 @@ def _refined(plans: Sequence[Plan], feedback: Feedback, tried: set[str], *, heat
         return bonus - (FROM_WORST if plan.pattern in avoided_patterns - best_patterns else 0.0)
 
     return _drawn(plans, avoid, heat=heat, rng=rng, bias=bias)
+
+
+@lru_cache(maxsize=1)
+def patterns() -> Sequence[Pattern]:
+    """Return the patterns in `patterns.toml`."""
+    tables = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8"))
+    return [
+        Pattern(name, frozenset(table["calls"].split()), frozenset(table.get("clashes", "").split()), table["parts"])
+        for name, table in tables.items()
+    ]
+
+
+@lru_cache(maxsize=1024)
+def plans_for(instruction: ShellInstruction) -> Sequence[Plan]:
+    """Return every command that the patterns give for an instruction, each once."""
+    blanks = _blanks(instruction)
+    plans: dict[str, Plan] = {}
+    for pattern in patterns():
+        fit = len(instruction.words & pattern.calls) - 2.0 * len(instruction.words & pattern.clashes)
+        for plan in islice(_plans_of(pattern, blanks, fit), MAX_PLANS_PER_PATTERN):
+            plans.setdefault(plan.command, plan)
+    return tuple(plans.values())
+
+
+def _plans_of(pattern: Pattern, blanks: Mapping[str, str], fit: float) -> Iterator[Plan]:
+    for choices in product(*(range(len(part)) for part in pattern.parts)):
+        text = "".join(part[choice] for part, choice in zip(pattern.parts, choices, strict=True))
+        if {name for _, name, _, _ in Formatter().parse(text) if name} <= blanks.keys():
+            pairs = zip(pattern.parts, choices, strict=True)
+            odds = tuple((choice > 0, len(part)) for part, choice in pairs if len(part) > 1)
+            yield Plan(text.format(**blanks), pattern.name, fit, choices, odds)
+
+
+def _blanks(instruction: ShellInstruction) -> dict[str, str]:
+    """Return the values for blanks in the instruction. They are assigned by the order of the words only."""
+    files = [path for path in instruction.paths if "." in path.rpartition("/")[2]]
+    folders = [path for path in instruction.paths if path not in files]
+    found = {
+        "dir": folders[:1],
+        "file": files[:1],
+        "folder": folders[-1:],
+        "new": _new_folder(instruction, folders),
+        "olddir": [folder for folder in folders if folder not in _new_folder(instruction, folders)][:1],
+        "target": [path for path in files[::-1] if "create" in instruction.words][-1:] or files[1:2],
+        "ext": instruction.endings[:1],
+        "word": instruction.quoted[:1],
+        "other": instruction.quoted[1:2],
+        "name": instruction.quoted[:1],
+        "n": instruction.numbers[:1],
+        "date": [instruction.date] if instruction.date else [],
+    }
+    return {name: values[0] for name, values in found.items() if values}
+
+
+def _new_folder(instruction: ShellInstruction, folders: Sequence[str]) -> Sequence[str]:
+    """Return the folder to create: the first if the sentence begins with creating it, else the last."""
+    return folders[:1] if instruction.words & {"create", "make"} else folders[-1:]

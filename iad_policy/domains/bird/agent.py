@@ -5,29 +5,27 @@ makes it choose other tables, columns and forms and forget conditions. Without t
 worst, it changes one part of Best's query and avoids Worst's. It never reads a score.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-import gymnasium as gym
-
 from iad_policy.domains.bird.forms import draft
 from iad_policy.domains.bird.grounding import Chooser
 from iad_policy.domains.bird.query import Query, joined, read_query
 from iad_policy.domains.bird.question import ParsedQuestion, ReadableSchema, read_question, schema_of
+from iad_policy.domains.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
 TRIES = 24
 LOOK_SHARE = 0.3
 """Probability of executing a query before it is submitted, at temperature 1."""
 PART_FITS = {"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0, "base": -1.0}
-"""Part of Best's query that an edit replaces -> its fit, as a chooser weighs it. `all` is a new draft."""
+"""Part of Best's query that an edit replaces -> its fit for the chooser. `all` is a new draft."""
 _ACTION = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
 
 
-class BirdAgent:
+class BirdAgent(RuleBasedAgent):
     """The rule-based agent of IAD/BIRD-v0: it links words to the schema and fills SQL templates.
 
     Args:
@@ -35,15 +33,11 @@ class BirdAgent:
         temperature: Randomness of the choices. 0 is greedy. At 1, the default, fits determine probabilities.
     """
 
-    def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
-        self.temperature = float(temperature)
-        if not 0.0 <= self.temperature < math.inf:
-            raise ValueError(f"expected a temperature of 0 or more, got {temperature}")
-        self.identity = f"linker:{self.temperature:g}"
+    name = "linker"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the next action."""
-        heat = self.temperature if temperature is None else temperature
+        heat = self.heat(temperature)
         schema = schema_of(state)
         if schema is None:
             return Candidate(

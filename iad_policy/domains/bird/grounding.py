@@ -60,7 +60,7 @@ def table_fit(table: str, question: ParsedQuestion, schema: ReadableSchema) -> f
 
 
 def join_fit(join: Join, question: ParsedQuestion) -> float:
-    """Return how likely this key is meant if two tables have several."""
+    """Return how likely it is that this key is meant, if two tables have several."""
     stems = set(stems_of(join.column)) - {"id"}
     clues = " ".join(clue.text for clue in question.clues)
     return 0.5 * len(stems & set(question.stems)) + 2.0 * (join.column in clues)
@@ -136,7 +136,7 @@ def _literal(text: str) -> str:
 
 
 def _column_of(name: str, scope: Scope) -> ReadableColumn:
-    """Draw the column that has a name in the question as a value."""
+    """Draw the column of which a name in the question is a value."""
     options = {}
     for column in scope.schema.columns:
         if column.type.upper() != "TEXT":

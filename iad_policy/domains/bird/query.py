@@ -74,7 +74,7 @@ def read_query(sql: str) -> Query | None:
 
 
 def joined(query: Query, schema: ReadableSchema, prefer: Iterable[Join] = ()) -> Query | None:
-    """Return a query with the joins that its parts need, using as few keys as possible, or None if there are none."""
+    """Return a query with the joins that its parts need, using as few keys as possible, or None if that fails."""
     preferred = list(prefer)
     keys = sorted(schema.joins, key=lambda join: preferred.index(join) if join in preferred else len(preferred))
     reached, joins = [query.base], list[Join]()

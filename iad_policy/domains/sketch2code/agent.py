@@ -8,10 +8,8 @@ it moves, stretches or renames them, or reads a part of the sketch again. It dro
 import math
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
 
-import gymnasium as gym
-
+from iad_policy.domains.rule_based import RuleBasedAgent
 from iad_policy.domains.sketch2code.html import blocks_of, near, snapped, without, written
 from iad_policy.domains.sketch2code.reading import SketchReading, read_sketch
 from iad_policy.domains.sketch2code.strokes import SketchParams, StrokeBlock
@@ -42,7 +40,7 @@ FRAMES = ("nav_bar", "form_table", "button")
 TITLE = "The page's title: "
 
 
-class Sketch2CodeAgent:
+class Sketch2CodeAgent(RuleBasedAgent):
     """The rule-based agent of IAD/Sketch2Code-v0: it finds frames and text in a sketch, and places blocks.
 
     Args:
@@ -50,15 +48,11 @@ class Sketch2CodeAgent:
         temperature: Randomness of the reading. 0 always reads a sketch the same way, and 1 is the default.
     """
 
-    def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
-        self.temperature = float(temperature)
-        if not 0.0 <= self.temperature < math.inf:
-            raise ValueError(f"expected a temperature of 0 or more, got {temperature}")
-        self.identity = f"tracer:{self.temperature:g}"
+    name = "tracer"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return a page."""
-        heat = self.temperature if temperature is None else temperature
+        heat = self.heat(temperature)
         best = None if feedback is None or feedback.best is None else blocks_of(str(feedback.best.action))
         if feedback is None or best is None:
             reading = _traced(state, heat, rng)

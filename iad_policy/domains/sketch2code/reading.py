@@ -27,11 +27,11 @@ WIDTH_PX = 1024
 CROSS_SHIFTS_PX = (-14, 14)
 """Offsets from a diagonal. There a cross has no ink, but a text has as much as on the diagonal."""
 COVERED_SHARE = 0.5
-"""Share of a frame covered by pictures from which it is only the space between them."""
+"""A frame of which pictures cover at least this share is only the space between them, so it is dropped."""
 OUTLINE_PX = 36
 """Minimum size of connected ink that may be a frame on its own."""
 BAND_PX = 9
-"""Width of the strips along the edges of such ink in which its sides are looked for."""
+"""Width of the strips along the edges of such ink, where its sides are looked for."""
 
 
 class SketchReading(NamedTuple):

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of
 from iad_policy.errors import UnknownName
 from iad_policy.information import Information
-from iad_policy.models import LanguageModel, identity_of, load_model
+from iad_policy.models import LanguageModel, identity_of
+from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_critique, read_score
 from iad_policy.prompts import Prompts
 from iad_policy.types import Candidate, State, Verdict
@@ -103,7 +104,7 @@ KINDS: Mapping[str, _Kind] = {
 }
 
 
-class PageJudge:
+class PageJudge(ModelComponent):
     """A language model that scores a page 0-10, scaled to 0-1, with a critique.
 
     Args:
@@ -128,18 +129,16 @@ class PageJudge:
     ) -> None:
         if sees not in KINDS:
             raise UnknownName("view of a judge", sees, KINDS)
-        self.model = load_model(model)
+        super().__init__(model, temperature=temperature, max_tokens=max_tokens)
         self.sees = sees
         self.information: Information = KINDS[sees].information
         self._screenshot = screenshot
-        self._temperature = temperature
-        self._max_tokens = max_tokens
 
     @property
     def identity(self) -> str:
         """Everything its verdicts depend on."""
-        sampling = f"temperature={self._temperature} max_tokens={self._max_tokens}"
-        return f"{identity_of(self.model)} page judge sees={self.sees} prompts={PROMPTS.digest(['score'])} {sampling}"
+        prompts = PROMPTS.digest(["score"])
+        return f"{identity_of(self.model)} page judge sees={self.sees} prompts={prompts} {self.sampling}"
 
     def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
         """Ask about each candidate separately."""
@@ -154,7 +153,7 @@ class PageJudge:
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": self._content(prompt.user, state, preview)},
         ]
-        text = self.model.complete(messages, temperature=self._temperature, max_tokens=self._max_tokens).text
+        text = self.complete(messages).text
         score = read_score(text)
         if score is None:
             critique = f'expected a line "Score: n" with a number from 0 to 10 from the judge, got {text[:200]!r}'

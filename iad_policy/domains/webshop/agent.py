@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-import gymnasium as gym
-
+from iad_policy.domains.rule_based import RuleBasedAgent
 from iad_policy.domains.webshop.reading import (
     ShopInstruction,
     lines_read,
@@ -31,7 +30,7 @@ STEPS_TO_START_AGAIN = 4
 """Number of actions needed to go back, open another product and buy it."""
 
 
-class WebShopAgent:
+class WebShopAgent(RuleBasedAgent):
     """The shop's rule-based agent: it reads pages and draws an action that fits.
 
     Args:
@@ -40,15 +39,11 @@ class WebShopAgent:
             a query, and an action's fit determines its probability.
     """
 
-    def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
-        self.temperature = float(temperature)
-        if not 0.0 <= self.temperature < math.inf:
-            raise ValueError(f"expected a temperature of 0 or more, got {temperature}")
-        self.identity = f"shopper:{self.temperature:g}"
+    name = "shopper"
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the next action."""
-        heat = self.temperature if temperature is None else temperature
+        heat = self.heat(temperature)
         instruction = read_instruction(state.info["instruction"])
         if feedback is not None and feedback.best is not None:
             return self._refine(state, feedback, instruction, heat=heat, rng=rng)

@@ -119,7 +119,9 @@ def load_feedback(name: str) -> FeedbackForm:
     truncations = list(inspect.signature(FORMS[kind]).parameters)[3:]
     if len(lengths) > len(truncations) or not all(length.isdecimal() and int(length) for length in lengths):
         form = ":".join([kind, *(f"<{truncation}>" for truncation in truncations)])
-        raise ValueError(f"expected the feedback form {form}, with whole numbers of 1 or more, got {name!r}")
+        raise ValueError(
+            f"expected the feedback form {form}, with whole numbers of 1 or more, got {name!r}; such as best-worst:300"
+        )
     given = {truncation: int(length) for truncation, length in zip(truncations, lengths, strict=False)}
     return partial(FORMS[kind], **given) if given else FORMS[kind]
 

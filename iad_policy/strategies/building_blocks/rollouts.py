@@ -111,7 +111,8 @@ def valued(rollout: Rollout) -> Asking[Rollout]:
 def best_of(rollouts: Sequence[Rollout | None]) -> Asking[Rollout]:
     """Ask the verifier about each rollout, as far as the budget goes, and return the best, the first among equals.
 
-    A finished rollout is preferred to an unfinished one. None, for a rollout cut before it began, is left out.
+    A finished rollout is preferred to an unfinished one. One that awaits the world counts as finished: it went as far
+    as a simulation can. None, for a rollout cut before it began, is left out.
     """
     begun = [rollout for rollout in rollouts if rollout is not None]
     answers = yield from All([valued(rollout) for rollout in begun])
@@ -120,7 +121,10 @@ def best_of(rollouts: Sequence[Rollout | None]) -> Asking[Rollout]:
 
 
 def follow(here: State, rollout: Rollout) -> Generator[Request, Any, State]:
-    """Commit a rollout's actions while the real environment answers as in the simulation, and return the last state."""
+    """Commit a rollout's actions while the real environment answers as in the simulation, and return the last state.
+
+    A rollout that awaits the world is followed up to the action that does.
+    """
     for candidate, expected in zip(rollout.candidates, rollout.states, strict=True):
         if here.done:
             return here
@@ -132,7 +136,18 @@ def follow(here: State, rollout: Rollout) -> Generator[Request, Any, State]:
     return here
 
 
-def finish(here: State, *, temperature: float | None = None, decide: Decide | None = None) -> Asking[None]:
-    """Continue to the end of the episode, step by step, by `decide` or with the agent's first answers."""
-    while not here.done:
-        here = yield from Commit((yield from (decide or first_answer(temperature))(here)))
+def carry_out(
+    here: State, rollout: Rollout, *, temperature: float | None = None, decide: Decide | None = None
+) -> Generator[Request, Any, State]:
+    """Follow a rollout, then continue step by step to the end of the episode, or until the world answers.
+
+    Steps are decided by `decide` or are the agent's first answers. At least one action is committed. No rollout knew
+    the answer of the world, so a method plans again after it.
+
+    Returns:
+        The last state.
+    """
+    there = yield from follow(here, rollout)
+    while there is here or not (there.done or there.is_answered):
+        there = yield from Commit((yield from (decide or first_answer(temperature))(there)))
+    return there

@@ -164,7 +164,7 @@ def selected(node: Node, selection_score: SelectionScore) -> Edge:
 
 
 def back_up(path: Iterable[Edge], value: float) -> None:
-    """Tell every action on a path what following it was worth."""
+    """Add a visit with this value to every action on a path."""
     for edge in path:
         edge.visited(value)
 

@@ -116,8 +116,8 @@ def test_outcomes_are_the_same_when_output_and_changes_are(env: BashEnv) -> None
 
 def test_a_simulated_submit_says_submitted_and_nothing_else(env: BashEnv) -> None:
     env.step("echo something")
-    assert env.irreversible(" submit\n")
-    assert not env.irreversible("submit now")
+    assert env.terminal(" submit\n")
+    assert not env.terminal("submit now")
     outcome = env.simulate(env.snapshot(), "submit")
     assert (outcome.observation, outcome.done) == ("submitted", True)
     assert outcome.info["page"]["output"] == ""

@@ -116,8 +116,8 @@ def test_actions_are_read(action: str, kind: str, sql: str) -> None:
 
 
 def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
-    assert env.irreversible("SELECT name FROM city")
-    assert not env.irreversible("execute[SELECT name FROM city]")
+    assert env.terminal("SELECT name FROM city")
+    assert not env.terminal("execute[SELECT name FROM city]")
     same = ["SELECT name FROM city", "submit[select  NAME\nfrom city ;]", "```sql\nSELECT name -- x\nFROM city\n```"]
     assert len({env.action_key(action) for action in same}) == 1
     assert env.action_key("SELECT 'A'") != env.action_key("SELECT 'a'")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from iad_envs.bird import official
 from iad_envs.bird import strict_match as sound
 from iad_envs.bird.data import load_data
-from iad_envs.bird.evaluation import evaluate, majority_right, pass_at, report
+from iad_envs.bird.evaluation import evaluate, majority_right, report
 from iad_envs.bird.scoring import GoldCache, QueryScorer
 from iad_envs.bird.sql import canonical, is_volatile, order_terms, refusal
 from iad_envs.bird.testsuite import GoldFailed, prepared, same_result, suite_match
@@ -244,15 +244,6 @@ def test_a_difficulty_without_questions_divides_by_nothing(tmp_path: Path) -> No
         ("challenging", 0, None),
         ("total", 1, 0.0),
     ]
-
-
-def test_pass_at_k_is_the_unbiased_estimate() -> None:
-    assert pass_at(1, 7, 3) == pytest.approx(3 / 7)
-    assert pass_at(7, 7, 1) == 1.0
-    assert pass_at(3, 7, 0) == 0.0
-    assert pass_at(2, 4, 2) == pytest.approx(1 - 1 / 6)
-    with pytest.raises(ValueError, match="k from 1 to the 3 samples"):
-        pass_at(4, 3, 1)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def program(folder: Path, name: str, script: str) -> str:
 
 def lacks(part: Requirement) -> Missing:
     with pytest.raises(Missing) as raised:
-        part.look(LIMIT_S)
+        part.check(LIMIT_S)
     return raised.value
 
 
@@ -73,7 +73,7 @@ def test_a_browser_and_a_driver_that_are_not_there_are_packages(programs: Path) 
 def test_a_variable_that_names_no_browser_is_to_be_unset(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHROMIUM_VARIABLE, "/nowhere/chromium")
     missing = lacks(BROWSER)
-    assert "IAD_CHROMIUM=/nowhere/chromium is no program" in str(missing)
+    assert "IAD_CHROMIUM=/nowhere/chromium is not a program" in str(missing)
     assert missing.install["command"] == "unset IAD_CHROMIUM"
     assert "apt-get" in missing.install
     program(programs, "chromium", "true")
@@ -84,7 +84,7 @@ def test_a_browser_that_can_not_start_says_why(programs: Path, monkeypatch: pyte
     broken = program(programs, "broken", "echo libnss3.so is missing >&2; exit 127")
     monkeypatch.setenv(CHROMIUM_VARIABLE, broken)
     with pytest.raises(BrowserGone, match=r"libnss3\.so is missing"):
-        BROWSER.look(LIMIT_S)
+        BROWSER.check(LIMIT_S)
 
 
 def test_a_browser_that_hangs_is_ended(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_a_browser_that_hangs_is_ended(programs: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv(CHROMIUM_VARIABLE, program(programs, name, f"{sleep} 60"))
     began = time.monotonic()
     with pytest.raises(TimeoutError, match=f"{name} does not answer within 1 s"):
-        BROWSER.look(LIMIT_S)
+        BROWSER.check(LIMIT_S)
     assert time.monotonic() - began < 10
     assert living(mentioning=name) == []
 
@@ -111,16 +111,16 @@ def test_a_driver_has_the_version_of_its_browser(programs: Path, driver: str, sa
     if said:
         assert said in str(lacks(DRIVER))
     else:
-        assert DRIVER.look(LIMIT_S) == f"156.0.7.7, {path}"
+        assert DRIVER.check(LIMIT_S) == f"156.0.7.7, {path}"
 
 
 def test_a_driver_that_fails_or_hangs_is_told(programs: Path) -> None:
     program(programs, "chromedriver", "echo no such file >&2; exit 3")
     with pytest.raises(RuntimeError, match="fails with status 3: no such file"):
-        DRIVER.look(LIMIT_S)
+        DRIVER.check(LIMIT_S)
     program(programs, "chromedriver", f"exec {shutil.which('sleep', path=os.defpath)} 60")
     with pytest.raises(TimeoutError, match=r"does not answer within 0\.5 s"):
-        DRIVER.look(LIMIT_S)
+        DRIVER.check(LIMIT_S)
 
 
 def test_a_program_that_can_not_be_run_is_told(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_an_engine_that_hangs_is_not_waited_for(listener: socket.socket, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"), [(b"HTTP/1.0 200 OK\r\n\r\nOK", "None"), (b"SSH-2.0-x\r\n", "is no engine")]
+    ("answer", "said"), [(b"HTTP/1.0 200 OK\r\n\r\nOK", "None"), (b"SSH-2.0-x\r\n", "is not an engine")]
 )
 def test_an_engine_says_that_it_is_one(
     listener: socket.socket, monkeypatch: pytest.MonkeyPatch, answer: bytes, said: str
@@ -182,7 +182,7 @@ def test_settings_of_the_kernel_that_forbid_namespaces_are_named(tmp_path: Path)
 
 
 def test_the_sandbox_runs_a_command() -> None:
-    assert "runs a command in" in SANDBOX.look(30.0)
+    assert "runs a command in" in SANDBOX.check(30.0)
 
 
 @pytest.mark.skipif(find_spec("pyserini") is not None, reason="pyserini is installed")

@@ -63,14 +63,9 @@ def together(env: WebShopBrowserEnv, seeds: range) -> None:
     assert env.visit.n_lost == 0
 
 
-def test_text_hosted_and_browser_environments_agree_on_20_random_episodes(env: WebShopBrowserEnv) -> None:
-    together(env, range(20))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_text_hosted_and_browser_environments_agree_on_200_random_episodes(env: WebShopBrowserEnv) -> None:
-    together(env, range(1000, 1200))
+@pytest.mark.parametrize("n", [6, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
+def test_text_hosted_and_browser_environments_agree_on_random_episodes(env: WebShopBrowserEnv, n: int) -> None:
+    together(env, range(n))
 
 
 def test_the_gold_purchase_scores_1_in_the_browser_and_shows_no_score(env: WebShopBrowserEnv) -> None:

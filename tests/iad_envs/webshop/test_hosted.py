@@ -168,6 +168,6 @@ def test_a_server_that_sells_something_else_by_now_is_refused() -> None:
         env = WebShopEnv(server=server.address, token=TOKEN)
         env.reset(seed=3)
     with opened(port=server.port, page_size=4):
-        with pytest.raises(ShopUnavailable, match="make the environment anew"):
+        with pytest.raises(ShopUnavailable, match="create the environment again"):
             env.step("search[something new]")
         env.close()

@@ -102,10 +102,10 @@ def test_by_name_an_instrument_solves_bundled_tasks_as_often_as_it_should(name: 
 
 def test_an_instrument_inside_another_agent_keeps_its_label() -> None:
     env = gym.make("IAD/BIRD-v0")
-    with IADPolicyWrapper("heeding:noisy-oracle:epsilon=0", env, strategy="single") as policy:
+    with IADPolicyWrapper("plan-following:noisy-oracle:epsilon=0", env, strategy="single") as policy:
         env.step(policy.act(*env.reset(seed=0)))
         assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
-    assert load_agent("heeding", env).information == ""
+    assert load_agent("plan-following", env).information == ""
     env.close()
 
 

@@ -13,7 +13,7 @@ from tests.iad_policy.evaluation_toy import runner
 @pytest.fixture
 def traces(tmp_path: Path) -> RunTraces:
     one = runner()
-    with RunFolder(tmp_path / "run", one.config(), free=FREE) as folder:
+    with RunFolder(tmp_path / "run", one.recorded_config(), free=FREE) as folder:
         for _ in one.episodes(folder):
             pass
     return RunTraces(tmp_path / "run")

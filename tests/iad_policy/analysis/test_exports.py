@@ -32,7 +32,7 @@ GOLD = ("progress", "success", "reward_parts")
 
 
 def kept(one: Runner, path: Path) -> Path:
-    with RunFolder(path, one.config(), free=FREE) as folder:
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
         for _ in one.episodes(folder):
             pass
     return path

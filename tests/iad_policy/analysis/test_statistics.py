@@ -64,9 +64,9 @@ def test_bootstrap_of_equal_values_is_a_point_and_of_none_an_error() -> None:
 
 
 def test_bootstrap_of_many_values_works_in_blocks() -> None:
-    values = [0.0, 1.0] * 5000
+    values = [0.0, 1.0] * (MANY // 2)
     low, high = bootstrap_mean(values, n_resamples=1200)
-    assert (low, high) == pytest.approx((0.4902, 0.5098), abs=2e-3)
+    assert (low, high) == pytest.approx((0.4781, 0.5219), abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,27 @@ def test_intervals_cover_the_truth_in_95_of_100_experiments() -> None:
 
 
 @pytest.mark.parametrize("kind", ["even", "few", "outliers"])
-def test_many_values_are_resampled_and_flipped_as_if_one_by_one(kind: str) -> None:
+@pytest.mark.parametrize("n_seeds", [1, 3])
+def test_many_values_are_as_if_resampled_and_flipped_one_by_one(kind: str, n_seeds: int) -> None:
     rng = np.random.default_rng(3)
     n = MANY + 100
     drawn = {"even": rng.random(n) - 0.495, "few": rng.integers(-1, 2, n) / 2, "outliers": rng.lognormal(0, 1, n) - 1.6}
-    values = drawn[kind]
-    means = np.array([values[rng.integers(n, size=n)].mean() for _ in range(4000)])
-    sums = np.array([values @ rng.choice([-1.0, 1.0], n) for _ in range(4000)])
+    of_value = np.sort(rng.integers(n, size=n_seeds * n)) if n_seeds > 1 else np.arange(n)  # clusters of many sizes
+    values = drawn[kind][of_value]
+    _, clusters = np.unique(of_value, return_inverse=True)
+    sums, sizes = np.bincount(clusters, weights=values), np.bincount(clusters)
+    picked = (rng.integers(sums.size, size=sums.size) for _ in range(4000))
+    means = np.array([sums[places].sum() / sizes[places].sum() for places in picked])
+    flipped = np.array([sums @ rng.choice([-1.0, 1.0], sums.size) for _ in range(4000)])
     low, high = np.quantile(means, [0.025, 0.975])
-    found = bootstrap_mean(list(values))
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.06 * (high - low))
-    assert sign_flip(list(values)) == pytest.approx(np.mean(np.abs(sums) >= abs(values.sum())), abs=0.03)
+    found = bootstrap_mean(values.tolist(), clusters=clusters.tolist())
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.04 * (high - low))
+    p = sign_flip(values.tolist(), clusters=clusters.tolist())
+    assert p == pytest.approx(np.mean(np.abs(flipped) >= abs(values.sum())), abs=0.03)
+
+
+def test_the_interval_of_many_values_holds_no_mean_that_they_can_not_have() -> None:
+    rare = [1.0] * 2 + [0.0] * MANY
+    assert bootstrap_mean(rare).low == 0.0 < bootstrap_mean(rare).high < 0.01
+    assert bootstrap_mean([-value for value in rare]).high == 0.0
+    assert bootstrap_mean([0.3] * (MANY + 1)) == (0.3, 0.3)

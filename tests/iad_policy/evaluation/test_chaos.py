@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.analysis.results import Results
+from iad_policy.analysis.results import Results, heading_of
 from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.runner import Runner
 from iad_policy.hashing import seed_of
@@ -71,8 +71,8 @@ def run(
     )
     here = Components(LanguageAgent(model), Liker(), TemplateRoles())
     runner = Runner(asked, lambda: DialsEnv(n_tasks), lambda *_: here)
-    results = Results(runner.heading)
-    with RunFolder(folder, runner.config(), free=FREE) as kept:
+    results = Results(heading_of(runner.config, runner.recorded_config(), len(runner.tasks)))
+    with RunFolder(folder, runner.recorded_config(), free=FREE) as kept:
         for record in runner.episodes(kept):
             results.add(record)
     rows = results.figures(100).summaries.values()

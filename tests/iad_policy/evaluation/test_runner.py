@@ -21,7 +21,7 @@ MEASURED = ("seconds", "wall_s")
 
 
 def run(one: Runner, path: Path) -> list[EpisodeRecord]:
-    with RunFolder(path, one.config(), free=FREE) as folder:
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
         return list(one.episodes(folder))
 
 
@@ -260,7 +260,8 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_run_killed_before_its_configuration_was_written_can_begin(tmp_path: Path) -> None:
     (tmp_path / ".lock").touch()
-    (tmp_path / "config.json.part").write_text('{"n"')
+    (tmp_path / "config.json.part").write_text('{"n"')  # as older versions named it
+    (tmp_path / "config.json.12.34.part").write_text('{"n"')
     assert len(run(runner(), tmp_path)) == 12
 
 

@@ -21,7 +21,7 @@ def run(path: Path, data_dir: str | None = None, **changes: Any) -> list[Episode
     runner = Runner(
         config, lambda: gym.make(SHOP, **({} if data_dir is None else {"data_dir": data_dir})), load_components
     )
-    with RunFolder(path, runner.config()) as folder:
+    with RunFolder(path, runner.recorded_config()) as folder:
         return list(runner.episodes(folder))
 
 

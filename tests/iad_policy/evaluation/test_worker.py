@@ -81,7 +81,7 @@ def test_a_budget_of_the_run_is_passed_by_one_call_of_each_worker_at_most(axis: 
     agent = Spender(n_workers)
     asked = config(workers=n_workers, strategies=("single",), budget={f"run.{axis}": limit})
     runner = Runner(asked, DialsEnv, lambda *_: cast(agent))
-    with RunFolder(tmp_path, runner.config()) as folder, pytest.raises(RunStopped, match=f"run.{axis}"):
+    with RunFolder(tmp_path, runner.recorded_config()) as folder, pytest.raises(RunStopped, match=f"run.{axis}"):
         list(runner.episodes(folder))
     assert 6 <= agent.n_calls <= (6 + n_workers if axis == "tokens" else 6)
 
@@ -126,7 +126,7 @@ def test_a_failure_while_the_run_is_coming_to_an_end_is_nobodys_error(tmp_path: 
             raise OSError("the connection was taken down with the rest")
 
     runner = Runner(config(), DialsEnv, lambda *_: cast(Failing()))
-    with RunFolder(tmp_path, runner.config()) as folder:
+    with RunFolder(tmp_path, runner.recorded_config()) as folder:
         with pytest.raises(KeyboardInterrupt):
             list(runner.episodes(folder))
         assert folder.episodes == {}
@@ -144,7 +144,7 @@ def test_workers_share_one_cache_and_wait_for_an_answer_that_another_one_asked_f
     here = Components(LanguageAgent(model), Liker(), TemplateRoles())
     for name in ("first", "second"):
         runner = Runner(config(workers=16), DialsEnv, lambda *_: here)
-        with RunFolder(tmp_path / name, runner.config()) as folder:
+        with RunFolder(tmp_path / name, runner.recorded_config()) as folder:
             assert len(list(runner.episodes(folder))) == 12
         if name == "first":
             n_first = asked.total()

@@ -169,6 +169,39 @@ def test_what_will_not_pass_fails_at_once(server: OpenAIServer, reply: Reply, ki
     assert (len(server.requests), waits) == (1, [])
 
 
+def classes_of(error: BaseException | None) -> set[str]:
+    """The names of the classes of an error and of its causes, with those they come from."""
+    found = set[str]()
+    while error is not None:
+        found |= {kind.__name__ for kind in type(error).__mro__}
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def test_a_kind_is_read_off_classes_that_litellm_still_raises(server: OpenAIServer) -> None:
+    """The client knows these classes by name, and one that litellm renames would be of the kind `other`."""
+    raised = {
+        "RateLimitError": ("rate_limit", Reply({"error": {"message": "slow down"}}, 429)),
+        "AuthenticationError": ("auth", Reply({"error": {"message": "bad key"}}, 401)),
+        "PermissionDeniedError": ("auth", Reply({"error": {"message": "not yours"}}, 403)),
+        "NotFoundError": ("not_found", Reply({"error": {"message": "no such model"}}, 404)),
+        "ContextWindowExceededError": ("context", Reply({"error": TOO_LONG}, 400)),
+        "ContentPolicyViolationError": ("refusal", Reply({"error": BANNED}, 400)),
+        "BadRequestError": ("other", Reply({"error": {"message": "bad parameter"}}, 400)),
+        "JSONDecodeError": ("malformed", Reply(b"{nope")),
+        "APITimeoutError": ("timeout", Reply({"error": {"message": "too slow"}}, 408)),
+        "APIConnectionError": ("connection", Reply(is_cut=True)),
+        "TimeoutError": ("timeout", Reply(hold=threading.Event())),
+    }
+    for name, (kind, reply) in raised.items():
+        server.script(reply)
+        error = failing(server, max_retries=0, timeout_s=0.5 if reply.hold else 10.0)
+        assert (error.kind, name in classes_of(error.__cause__)) == (kind, True), (name, classes_of(error.__cause__))
+    import litellm
+
+    assert issubclass(litellm.APIResponseValidationError, Exception)  # no reply of this server leads to it
+
+
 def test_a_held_back_answer_is_a_refusal_that_was_paid_for(server: OpenAIServer) -> None:
     message = {"role": "assistant", "content": None}
     filtered = [{"index": 0, "finish_reason": "content_filter", "message": message}]

@@ -41,11 +41,20 @@ def outcomes(folder: Path) -> dict[str, Any]:
     return {key: (one.actions, one.reward, one.success) for key, one in read_episodes(folder).items()}
 
 
+RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    assert iad(*RUN, folder).returncode == 0
+    return folder
+
+
 @pytest.mark.parametrize("n_bytes", [900, 20_000, 60_001])
-def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, tmp_path: Path) -> None:
-    run = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")
-    assert iad(*run, tmp_path / "whole").returncode == 0
-    full = iad(*run, tmp_path / "full", n_bytes=n_bytes)
+def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_path: Path) -> None:
+    full = iad(*RUN, tmp_path / "full", n_bytes=n_bytes)
     assert full.returncode == 2
     assert full.stderr.startswith("iad: expected to write ")
     assert "give the same command to go on" in full.stderr
@@ -53,14 +62,14 @@ def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, tmp_path: Path) -> 
     path = tmp_path / "full" / "answers.jsonl"
     if path.exists():
         assert all(json.loads(line) for line in path.read_text().splitlines())
-    again = iad(*run, tmp_path / "full")
+    again = iad(*RUN, tmp_path / "full")
     assert (again.returncode, again.stderr) == (0, "")
-    assert "cut off" not in again.stdout
-    assert outcomes(tmp_path / "full") == outcomes(tmp_path / "whole")
+    assert "incomplete" not in again.stdout
+    assert outcomes(tmp_path / "full") == outcomes(whole)
     if n_bytes > 1000:  # what was kept is not asked again
         lines = path.read_text().splitlines()
         items = [(line["episode"], line["item"]) for line in map(json.loads, lines)]
-        assert len(items) == len(set(items)) == len((tmp_path / "whole" / "answers.jsonl").read_text().splitlines())
+        assert len(items) == len(set(items)) == len((whole / "answers.jsonl").read_text().splitlines())
 
 
 class Brimful:
@@ -99,18 +108,18 @@ def test_a_torn_last_line_is_repaired_and_that_is_said(name: str, tmp_path: Path
         assert isinstance(console.file, StringIO)
         return console.file.getvalue()
 
-    assert "cut off" not in session()
+    assert "incomplete" not in session()
     whole = outcomes(tmp_path)
     path = tmp_path / name
     path.write_bytes(path.read_bytes()[:-9])
-    assert f"{name}: the last line was not written to its end, so it was cut off" in session()
+    assert f"{name}: the last line was incomplete, so it was removed" in session()
     assert outcomes(tmp_path) == whole
-    assert "cut off" not in session()
+    assert "incomplete" not in session()
 
 
 def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) -> None:
     one = runner()
-    with RunFolder(tmp_path / "run", one.config()):
+    with RunFolder(tmp_path / "run", one.recorded_config()):
         done = iad("run", SHOP, "--tasks", 1, "--out", tmp_path / "run")
     assert done.returncode == 2
     assert "no other process writes to" in done.stderr

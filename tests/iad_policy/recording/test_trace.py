@@ -12,7 +12,7 @@ from tests.iad_policy.evaluation_toy import Guesser, runner
 
 def run(path: Path, agent: Guesser | None = None) -> None:
     one = runner(agent)
-    with RunFolder(path, one.config(), free=FREE) as folder:
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
         for _ in one.episodes(folder):
             pass
 

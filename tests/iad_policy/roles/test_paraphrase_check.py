@@ -19,7 +19,7 @@ from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
 from iad_policy.types import PublicInfo, Turn
 from iad_policy.verifiers import load_verifier
 from tests.contract.keyless import KEYLESS, made
-from tests.contract.toy import Digger
+from tests.contract.toy import Digger, Task
 
 WORDS = st.sampled_from(
     [
@@ -191,9 +191,15 @@ def test_a_paraphrase_that_lost_a_number_gives_way_to_the_tasks_own_words_and_th
         def answer(self, role: str, state: State, subject: Any) -> str:
             return f"Find the {subject.split()[-1]}" if "3" in subject else "dig there"
 
+    class Holes(Task):
+        @property
+        def instruction(self) -> str:
+            return f"Dig 3 holes at the {self.landmark}"
+
     class Numbered(Digger):
-        def _instruction(self, task: Any) -> str:
-            return f"Dig 3 holes at the {task.landmark}"
+        def __init__(self) -> None:
+            super().__init__()
+            self._tasks = {landmark: Holes(landmark) for landmark in self._tasks}
 
     shown: list[str] = []
 

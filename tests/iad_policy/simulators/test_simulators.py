@@ -224,7 +224,7 @@ def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Si
 @pytest.mark.parametrize("simulator", ["perfect", "noisy:0.5", "retrieval"])
 def test_simulating_changes_nothing_that_is_really_seen(simulator: str) -> None:
     env, alone = gym.make("IAD/WebShop-v0"), gym.make("IAD/WebShop-v0")
-    with IADPolicyWrapper("heeding", env, strategy="artis", n=2, simulator=simulator) as policy:
+    with IADPolicyWrapper("plan-following", env, strategy="artis", n=2, simulator=simulator) as policy:
         for seed in range(3):
             (observation, info), still = env.reset(seed=seed), alone.reset(seed=seed)
             assert digest(observation, info) == digest(*still)

@@ -12,7 +12,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
-from iad_policy.errors import BudgetExhausted
+from iad_policy.agents import load_agent
+from iad_policy.errors import BudgetExhausted, UnknownName
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.attempts import REAL, evaluation_of, passes, plan_of, steps, summary_of
 from iad_policy.types import Move, Turn
@@ -287,7 +288,7 @@ def test_it_runs_with_the_keyless_agents(env_id: str, mode: str, simulator: str)
     if "Sketch" in env_id and not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
         pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
     env = gym.make(env_id)
-    with IADPolicyWrapper("heeding", env, strategy="artis", n=2, mode=mode, simulator=simulator) as policy:
+    with IADPolicyWrapper("plan-following", env, strategy="artis", n=2, mode=mode, simulator=simulator) as policy:
         for task_id in env.unwrapped.task_ids[: KEYLESS[env_id]]:  # type: ignore[attr-defined]
             observation, info = env.reset(options={"task_id": task_id})
             while not info["stop_reason"]:
@@ -298,7 +299,17 @@ def test_it_runs_with_the_keyless_agents(env_id: str, mode: str, simulator: str)
     env.close()
 
 
-def test_a_heeding_agent_does_what_the_plan_says_and_gives_it_up_where_it_was_refused() -> None:
+def test_the_former_name_of_an_agent_still_works() -> None:
+    env = gym.make("IAD/BIRD-v0")
+    former, present = load_agent("heeding:linker", env), load_agent("plan-following:linker", env)
+    assert type(former) is type(present)
+    assert former.identity == present.identity == "heeding linker:1"
+    with pytest.raises(UnknownName, match="plan-following"):
+        load_agent("heedin", env)
+    env.close()
+
+
+def test_a_plan_following_agent_does_what_the_plan_says_and_gives_it_up_where_it_was_refused() -> None:
     env = gym.make("IAD/WebShop-v0")
     observation, info = env.reset(options={"task_id": env.unwrapped.task_ids[0]})  # type: ignore[attr-defined]
     plan = f"{REAL}\n{steps('Plan, actions', ['search[tea]', 'click[no such thing]', 'search[never]'], 0)}"
@@ -307,7 +318,7 @@ def test_a_heeding_agent_does_what_the_plan_says_and_gives_it_up_where_it_was_re
         while not here.done:
             here = yield from Commit((yield from Propose(here.noted(plan), 1))[0])
 
-    with IADPolicyWrapper("heeding:shopper", env, strategy=planned) as policy:
+    with IADPolicyWrapper("plan-following:shopper", env, strategy=planned) as policy:
         actions = []
         for _ in range(4):
             actions.append(policy.act(observation, info))

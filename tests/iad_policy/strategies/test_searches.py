@@ -182,7 +182,7 @@ def test_where_outcomes_differ_an_action_keeps_some_and_visits_them_in_turn() ->
         assert len({end.state.observation for end in edge.children}) == len(edge.children)
 
 
-@pytest.mark.parametrize(("environment", "is_random"), [("digger", False), ("slippery", True), ("taxi", True)])
+@pytest.mark.parametrize(("environment", "is_random"), [("digger", False), ("slippery", True), ("dice", True)])
 def test_a_state_says_whether_outcomes_may_differ(environment: str, is_random: bool) -> None:
     seen: list[State] = []
 

@@ -70,10 +70,10 @@ def test_it_says_what_the_local_shop_says(client: FlaskClient, front: LocalStore
         expected = front.act(state, action, "text")
         assert (state_from_json(answer["state"]), answer["invalid"]) == expected
         state = expected.state
-        assert view_from_json(answer["sight"]) == front.look(state, "text")
+        assert view_from_json(answer["sight"]) == front.view(state, "text")
         for mode in ("text", "text_rich", "url"):
             seen = ask(client, "look", state=state_to_json(state), mode=mode).get_json()
-            assert view_from_json(seen) == front.look(state, mode)
+            assert view_from_json(seen) == front.view(state, mode)
         found = ask(
             client,
             "assess",

@@ -177,3 +177,13 @@ def test_the_home_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.delenv("IAD_INDEX")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert index_home() == tmp_path / "iad" / "indexes"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other places")
+def test_the_home_is_in_the_users_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("IAD_INDEX", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert index_home() == tmp_path / ".cache" / "iad" / "indexes"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert index_home() == tmp_path / ".cache" / "iad" / "indexes"

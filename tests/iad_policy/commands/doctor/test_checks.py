@@ -157,7 +157,7 @@ def test_an_extra_that_names_others_is_complete_with_them() -> None:
 
 class OwnPart(NamedTuple):
     name: str
-    look: Callable[[float], str]
+    check: Callable[[float], str]
     use: str = ""
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from iad_envs.bash.facts import NOTHING
-from iad_policy.domains.bash.agent import BashAgent
-from iad_policy.domains.bash.patterns import plans_for
+from iad_policy.domains.bash.agent import BashAgent, plans_for
 from iad_policy.domains.bash.reading import read_instruction
 from iad_policy.domains.bash.verifier import BashVerifier
 from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn

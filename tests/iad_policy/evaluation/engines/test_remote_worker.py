@@ -96,7 +96,7 @@ def test_what_is_handed_over_makes_the_folder_that_threads_make(tmp_path: Path) 
     with shop() as (there, runner):
         messages = [message for batch in there.run(requests(runner, 99)) for message in batch]
         records = written(messages, tmp_path / "relayed")
-        with RunFolder(tmp_path / "own", runner.config()) as folder:
+        with RunFolder(tmp_path / "own", runner.recorded_config()) as folder:
             own = list(runner.episodes(folder))
     assert [unmeasured(record) for record in records] == [unmeasured(record) for record in own]
     blobs = [{path.name: path.read_bytes() for path in (tmp_path / it).rglob("blobs/*")} for it in ("relayed", "own")]
@@ -180,7 +180,7 @@ def test_what_keeps_an_environment_from_being_made_is_raised_where_it_was_asked_
 def test_a_greeting_tells_what_a_run_records() -> None:
     with worker() as (there, runner):
         facts = there.handshake()
-        recorded = runner.config()
+        recorded = runner.recorded_config()
     assert {part: facts[part] for part in ("data", "identity", "iad_version")} == {
         part: recorded[part] for part in ("data", "identity", "iad_version")
     }

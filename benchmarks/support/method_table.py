@@ -1,7 +1,7 @@
 """Every strategy on the bundled tasks of every environment, at the same budget, as a table in Markdown.
 
-With keyless agents it checks the mechanism: it is no evidence about language models. Runs are kept in a folder, so that
-the table can be made in parts (`--env`, `--strategies`) and gone on with; the same command prints it again.
+With rule-based agents it checks the mechanism and is no evidence about language models. Runs are kept in a folder, so
+the table can be made in parts (`--env`, `--strategies`) and continued. The same command prints it again.
 """
 
 import argparse
@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import gymnasium as gym
-from figures import ROOT, figure
+from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
@@ -42,12 +42,12 @@ FOLDERS = {
 SILENT = "iad (feedback none)"
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     SILENT: ("iad", {"feedback": "none"}),
-    "artis (agent heeding)": ("artis", {"agent": "heeding"}),
+    "artis (agent plan-following)": ("artis", {"agent": "plan-following"}),
 }
-"""Rows that are a strategy with other settings: its name and they. Keyless agents read no summaries; `heeding` does."""
+"""Row -> strategy and its settings. Rule-based agents can't read summaries, but `plan-following` can."""
 EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
-"""What n counts for methods that take the n of the table, and how many more episodes they play when they commit; other
-methods that simulate ahead have their own n, and the cap ends them."""
+"""Unit of n -> number of further episodes at the commit, for methods that use the table's n. Other simulating
+methods have their own n, and the cap ends them."""
 ALL_TASKS = 1_000_000
 N_PILOT = 20
 MAX_PILOTS = 5
@@ -56,17 +56,17 @@ SLACK = 1.05
 
 @dataclass(frozen=True)
 class Asked:
-    """What to run in one environment.
+    """The runs to make in one environment.
 
     Attributes:
-        env: Its id.
-        agent: Who proposes.
+        env: The environment's id.
+        agent: The agent's name.
         data_dir: The environment's data.
-        strategies: Names, of variants too; the baseline is run in any case.
-        n: Proposals per decision.
-        n_tasks: From the start of the split; None for all.
-        verifier: For all that ask one.
-        runs: Where runs are kept.
+        strategies: Names of strategies and variants. The baseline is always run.
+        n: Number of proposals per decision.
+        n_tasks: Number of tasks from the start of the split. None takes all.
+        verifier: The verifier of all strategies that need one.
+        runs: The folder that keeps the runs.
     """
 
     env: str
@@ -81,7 +81,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """One strategy's part of a table."""
+    """One strategy's row of a table."""
 
     records: list[EpisodeRecord]
     information: str
@@ -98,7 +98,7 @@ class Table:
 
 
 def measured(asked: Asked) -> Table:
-    """Run what is missing in one environment, the baseline first: its episodes say how many decisions there are."""
+    """Run the missing parts of one environment. The baseline is first, as its episodes give the number of decisions."""
     baseline = _row(asked, BASELINE, asked.n)
     n_decisions = fmean(record.n_steps for record in baseline.records if record.is_scored)
     total = math.ceil(asked.n * n_decisions)
@@ -109,10 +109,10 @@ def measured(asked: Asked) -> Table:
 
 
 def _cap(asked: Asked, name: str, total: int) -> int:
-    """Return the proposals per decision with which an episode has no more than `total` on average.
+    """Return the proposals per decision with which an episode has at most `total` on average.
 
-    A method that simulates ahead may have them all in one decision. One that does so again and again has less: as much
-    as it takes on the first tasks for the total to come out.
+    A method that simulates ahead may spend all of them in one decision. One that does so repeatedly gets less: the
+    number that gives the total on the first tasks.
     """
     strategy, _ = VARIANTS.get(name, (name, {}))
     if declaration_of(strategy).n == PROPOSALS:
@@ -148,10 +148,10 @@ def _row(asked: Asked, name: str, cap: int) -> Row:
         **({"agent": asked.agent} | options),
     )
     runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_components)
-    with RunFolder(asked.runs / config.name(), runner.config(), free=FREE) as folder:
+    with RunFolder(asked.runs / config.name(), runner.recorded_config(), free=FREE) as folder:
         records = list(runner.episodes(folder))
     runner.close()
-    information = "" if needs == "nothing" else runner.information
+    information = "" if needs == "nothing" else runner.recorded_config()["identity"][config.agent[0]]["information"]
     print(f"{asked.env} {name}: {len(records)} episodes", file=sys.stderr, flush=True)
     return Row(records, information, cap)
 
@@ -209,7 +209,7 @@ def _with_interval(value: float | None, interval: Interval | None, sign: str = "
 
 
 def figures_of(table: Table) -> None:
-    """Print one figure per strategy: its success, beside the baseline's; and what IAD gains without feedback."""
+    """Print one figure per strategy: its success with the baseline's, and the gain of IAD without feedback."""
     base = summarise(table.rows[BASELINE].records)
     for name, row in table.rows.items():
         one = summarise(row.records)
@@ -234,7 +234,7 @@ def figures_of(table: Table) -> None:
 
 
 def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:
-    """Run environments side by side."""
+    """Run several environments in parallel."""
     if n_processes == 1:
         return [measured(one) for one in asked]
     with ProcessPoolExecutor(n_processes) as pool:
@@ -242,18 +242,18 @@ def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run, and write the table."""
+    """Run the benchmark, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--env", action="append", choices=FOLDERS, help="an environment; all by default")
     parser.add_argument("--strategies", help="names, separated by commas; all by default")
-    parser.add_argument("--agent", help="who proposes; the environment's keyless agent by default")
+    parser.add_argument("--agent", help="the agent that proposes; the environment's rule-based agent by default")
     parser.add_argument("--data-dir", type=Path, help="the environment's data; the bundled ones by default")
     parser.add_argument("--tasks", type=int, help="how many tasks; all by default")
     parser.add_argument("--n", type=int, default=N, help="proposals per decision")
     parser.add_argument("--verifier", default="proxy")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="where runs are kept, and gone on with")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="the folder in which runs are kept and continued")
     parser.add_argument("--out", type=Path, help="a file for the table")
-    parser.add_argument("--processes", type=int, default=1, help="environments side by side")
+    parser.add_argument("--processes", type=int, default=1, help="how many environments to run in parallel")
     given = parser.parse_args(arguments)
     strategies = (*STRATEGIES, *VARIANTS) if given.strategies is None else tuple(given.strategies.split(","))
     asked = [

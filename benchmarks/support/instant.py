@@ -1,4 +1,4 @@
-"""A world in which everything is answered at once, so that what is timed is the policy alone, by what it was asked."""
+"""An environment, agent and verifier that answer at once, so that the measured time is the policy's alone."""
 
 from collections.abc import Generator, Sequence
 from random import Random
@@ -21,7 +21,7 @@ N_EPISODES = 4
 
 
 class Instant(gym.Env[str, str]):
-    """A text environment that is stepped and simulated in no time; an episode has a fixed number of steps."""
+    """A text environment that steps and simulates in no time. An episode has a fixed number of steps."""
 
     observation_space: gym.Space[str] = UnicodeText(100)
     action_space: gym.Space[str] = UnicodeText(100)
@@ -36,7 +36,7 @@ class Instant(gym.Env[str, str]):
         return "a room", _info(0)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Go on."""
+        """Take one step."""
         self._n_steps += 1
         return "a room", 0.0, self._n_steps == MAX_STEPS, False, _info(self._n_steps)
 
@@ -45,11 +45,11 @@ class Instant(gym.Env[str, str]):
         return self._n_steps
 
     def simulate(self, token: int, action: str, draw: int = 0) -> Outcome:
-        """Return one step more."""
+        """Return the next step."""
         return Outcome(token + 1, "a room", _info(token + 1), token + 1 == MAX_STEPS, action)
 
     def oracle(self, token: int) -> dict[str, Any]:
-        """Return nothing that helps."""
+        """Return gold that does not help."""
         return {"reward": 0.0, "progress": 0.0, "reward_parts": {}, "reference": None}
 
 
@@ -58,7 +58,7 @@ def _info(step: int) -> dict[str, Any]:
 
 
 class InstantAgent:
-    """Goes anywhere."""
+    """Proposes a random direction."""
 
     def propose(self, state: State, *, rng: Random, **_: Any) -> Candidate:
         """Answer at once."""
@@ -66,7 +66,7 @@ class InstantAgent:
 
 
 class InstantVerifier:
-    """Scores 0.5, with whatever label is asked for."""
+    """Scores 0.5, with the given label."""
 
     needs_preview = False
 
@@ -79,7 +79,7 @@ class InstantVerifier:
 
 
 class InstantRoles:
-    """Says the same to everybody; a ranker's text is a place."""
+    """Answers every question with the same text. The ranker answers with index 0."""
 
     source = "template"
 
@@ -89,14 +89,14 @@ class InstantRoles:
 
 
 class Counted:
-    """A strategy whose requests are counted, those inside `All` too."""
+    """A strategy whose requests are counted, including those inside `All`."""
 
     def __init__(self, name: str) -> None:
         self._strategy = find_strategy(name)
         self.n_requests = 0
 
     def __call__(self, here: State, *, n: int = 3) -> Generator[Any, Any, Any]:
-        """Run it."""
+        """Run the strategy."""
         return self._passed(self._strategy(here, **({"n": n} if "n" in options_of(self._strategy) else {})))
 
     def _passed(self, generator: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -114,14 +114,14 @@ class Counted:
 
 
 class Spent(NamedTuple):
-    """What some episodes took of the policy, in CPU seconds, and how much it asked for."""
+    """The policy's CPU seconds in some episodes, and the number of answered items."""
 
     seconds: float
     n_items: float
 
 
 def episodes(strategy: Any, information: Information) -> Spent:
-    """Play some episodes, and time the policy's part: CPU seconds, as other work on the machine is none of ours."""
+    """Run some episodes, and return the policy's CPU seconds, which other work on the machine does not change."""
     env, seconds = Instant(), 0.0
     components: dict[str, Any] = {"verifier": InstantVerifier(information), "roles": InstantRoles()}
     with IADPolicyWrapper(InstantAgent(), env, strategy=strategy, n=3, **components) as policy:
@@ -141,8 +141,8 @@ class Overhead(NamedTuple):
     """Microseconds of one strategy.
 
     Attributes:
-        per_request: By what the strategy yields; one for three candidates is one.
-        per_item: By what is answered: candidates, verdicts, simulations and texts.
+        per_request: Time per yielded request. A request for three candidates is one.
+        per_item: Time per answered item: candidates, verdicts, simulations and texts.
     """
 
     per_request: float

@@ -1,13 +1,14 @@
-"""How the benchmarks measure in fresh processes, and print: one JSON line per figure, whatever it says."""
+"""Measures in new processes and prints figures: one JSON line per figure, whatever its value."""
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PRELUDE = """
 import json, resource, sys, time
 def cpu_s(): return time.process_time()
@@ -23,32 +24,39 @@ def figure(
     *,
     n: int = 1,
     target: float | None = None,
+    ratio_target: float | None = None,
     better: Literal["lower", "higher"] = "lower",
     baseline: float | str | None = None,
     ratio: float | None = None,
 ) -> None:
-    """Print one figure.
+    """Print one figure. A time with a target goes through `reference.Reference.figure`, as machines differ.
 
     Args:
         metric: Its name.
         value: As measured.
         unit: Of value, target and baseline.
         n: How many measurements the value is the median of, or how many cases it was measured on.
-        target: What it should reach; None for a figure that has no target.
+        target: What the value should reach; None for a figure that has no target.
+        ratio_target: What the ratio should reach, in place of the value.
         better: Which way is better.
         baseline: The same of what we compare with, measured in the same run; `"recorded"` where that can't run here.
         ratio: Value by baseline; needed only for a recorded one.
     """
-    meets = None if target is None else value <= target if better == "lower" else value >= target
     if ratio is None and isinstance(baseline, int | float) and baseline:
         ratio = value / baseline
+    reached = value
+    if ratio_target is not None:
+        if ratio is None:
+            raise ValueError(f"expected a baseline or a ratio for {metric} with ratio_target, got neither; give one")
+        reached, target = ratio, ratio_target
+    meets = None if target is None else reached <= target if better == "lower" else reached >= target
     line = {
         "metric": metric,
         "value": _rounded(value),
         "unit": unit,
         "baseline": baseline if baseline is None or isinstance(baseline, str) else _rounded(baseline),
         "ratio": None if ratio is None else _rounded(ratio),
-        "target": target,
+        "target": None if target is None else _rounded(target),
         "better": better,
         "meets": meets,
         "n": n,
@@ -60,15 +68,24 @@ def _rounded(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-def in_fresh_process(code: str, *arguments: Any, n: int = 5) -> dict[str, float]:
+def in_fresh_process(
+    code: str, *arguments: Any, n: int = 5, before_each: Callable[[], object] = lambda: None
+) -> dict[str, float]:
     """Run code in fresh interpreters and return the median of each figure that it prints as one JSON object.
 
     The code finds `cpu_s()` (CPU seconds since the interpreter started), `rss_mb()` (peak resident memory) and
     `held_mb()` (resident memory now) defined.
+
+    Args:
+        code: Python.
+        arguments: Of the program.
+        n: How many interpreters, one after the other.
+        before_each: Called here before each, such as `Reference.sample`.
     """
     command = [sys.executable, "-c", PRELUDE + code, *map(str, arguments)]
     runs = []
     for _ in range(n):
+        before_each()
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
         runs.append(json.loads(done.stdout))
     return {name: median(run[name] for run in runs) for name in runs[0]}

@@ -1,9 +1,9 @@
-"""What an environment's bundled tasks tell apart: its keyless agent, a random one, and the best of many episodes."""
+"""Compares agents on an environment's bundled tasks: rule-based, random, and the best of many episodes."""
 
 from typing import Any
 
 import gymnasium as gym
-from figures import ROOT, figure
+from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
@@ -13,14 +13,14 @@ GAINED_BY_MANY = 0.15
 
 
 def bundled_tasks(env_id: str, folder: str, agent: str, *, n_runs: int = 16, n_tasks: int | None = None) -> None:
-    """Print success of one episode, of a random agent, of any of n_runs episodes, and by difficulty.
+    """Print the success of one episode, of a random agent, of the best of n_runs episodes, and by difficulty.
 
     Args:
         env_id: The environment.
-        folder: Of its data, in `data/`.
-        agent: Its keyless agent.
-        n_runs: Episodes per task, each with another seed.
-        n_tasks: How many tasks, from the start of the environment's own split; all by default.
+        folder: Name of its data folder in `data/`.
+        agent: Its rule-based agent.
+        n_runs: Number of episodes per task, each with another seed.
+        n_tasks: Number of tasks, from the start of the environment's own split. None takes all.
     """
     env = gym.make(env_id, data_dir=ROOT / "data" / folder)
     runs = [_solved(env, agent, seed, n_tasks) for seed in range(n_runs)]
@@ -39,7 +39,7 @@ def bundled_tasks(env_id: str, folder: str, agent: str, *, n_runs: int = 16, n_t
 
 
 def _solved(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int | None) -> list[tuple[bool, str]]:
-    """Success and difficulty of each task, one episode each."""
+    """Return success and difficulty of each task, with one episode each."""
     inner: Any = env.unwrapped
     results = []
     with IADPolicyWrapper(agent, env, strategy="single", seed=seed) as policy:
@@ -49,7 +49,7 @@ def _solved(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int | None) 
             while not done:
                 observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
                 done = terminated or truncated
-            results.append((bool(info["success"]), inner.difficulty(task_id)))
+            results.append((bool(info["success"]), inner.tasks[task_id].difficulty))
     return results
 
 

@@ -1,7 +1,7 @@
-"""Process 1 of one file-system root: it runs commands there, one at a time, and ends what they leave behind.
+"""Process 1 of a file-system root. It runs commands one at a time and ends the processes they leave behind.
 
-It has no power over mounts: its user namespace lies below the one that they belong to. A command has even less: seven
-capabilities over files and processes of its own root, no way to gain more, and a filter of system calls.
+It can't change mounts, because its user namespace is below the one that owns them. A command has even fewer privileges:
+seven capabilities over files and processes of its own root, no way to gain more, and a system call filter.
 """
 
 import os
@@ -28,19 +28,19 @@ from iad_envs.bash.embedded.syscalls import (
 )
 
 KEPT_CAPABILITIES = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7))
-"""chown, dac_override, fowner, fsetid, kill, setgid, setuid."""
+"""Bit set of the capabilities chown, dac_override, fowner, fsetid, kill, setgid and setuid."""
 
 TICK_MS = 200
 MASKED_IN_PROC = ("cmdline", "keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug")
 
 
-class Cell:
-    """The loop of process 1.
+class Runner:
+    """The main loop of process 1.
 
     Args:
-        control: To the supervisor.
-        proc: Where this cell's processes are to be mounted.
-        limits: What commands may use, by name.
+        control: Socket to the supervisor.
+        proc: Mount point for this runner's process file system.
+        limits: Resource limits of commands, by name.
     """
 
     def __init__(self, control: socket.socket, proc: str, limits: dict[str, Any]) -> None:
@@ -49,10 +49,10 @@ class Cell:
         self._limits = limits
         self._filter = Filter()
         self._stragglers: set[int] = set()
-        self._inhabited = False
+        self._has_background = False
 
     def main(self) -> NoReturn:
-        """Confine this process, wait for a root, then serve until the supervisor or the user goes."""
+        """Confine this process, wait for a root, then serve until the supervisor or the user disconnects."""
         syscalls.unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
         socket.sethostname("sandbox")
         os.mkdir(self._proc)
@@ -62,7 +62,7 @@ class Cell:
             if os.path.exists(f"{self._proc}/{name}"):
                 syscalls.bind("/dev/null", f"{self._proc}/{name}")
         syscalls.unshare(CLONE_NEWUSER)
-        syscalls.prctl(PR_SET_DUMPABLE, 1)  # only so that the supervisor may write this namespace's map
+        syscalls.prctl(PR_SET_DUMPABLE, 1)  # the supervisor needs this to write this namespace's map
         wire.send(self._control, wire.Message({"ready": True}))
         if wire.receive(self._control) is None:
             os._exit(0)
@@ -83,7 +83,7 @@ class Cell:
             poll = select.poll()
             for descriptor in (self._control.fileno(), self._user.fileno(), *self._stragglers):
                 poll.register(descriptor, select.POLLIN)
-            ready = {descriptor for descriptor, _ in poll.poll(TICK_MS if self._inhabited else None)}
+            ready = {descriptor for descriptor, _ in poll.poll(TICK_MS if self._has_background else None)}
             if not ready and self._over(0):
                 self._kill_all()
             for descriptor in ready & self._stragglers:
@@ -96,11 +96,11 @@ class Cell:
     def _answer(self, stream: socket.socket, work: Any) -> None:
         message = wire.receive(stream)
         if message is None:
-            os._exit(0)  # the kernel then ends every process of the namespace
+            os._exit(0)  # the kernel then kills every process of the namespace
         wire.send(stream, work(message))
 
     def _discard(self, descriptor: int) -> None:
-        """Read on for a background process, so that it isn't stopped by a full or a closed pipe."""
+        """Read and discard the output of a background process, so that no full or closed pipe stops it."""
         try:
             if os.read(descriptor, 1 << 16):
                 return
@@ -113,7 +113,7 @@ class Cell:
         return wire.Message({"ended": self._kill_all()})
 
     def _kill_all(self) -> int:
-        """End every process of the namespace but this one; how many there were."""
+        """Kill all other processes of the namespace, and return their number."""
         count = self._reap(0)
         if count:
             os.kill(-1, signal.SIGKILL)
@@ -125,26 +125,26 @@ class Cell:
         for descriptor in self._stragglers:
             os.close(descriptor)
         self._stragglers.clear()
-        self._inhabited = False
+        self._has_background = False
         return count
 
-    def _reap(self, besides: int) -> int:
-        """Bury processes that have ended, but not the one that is watched; how many others are left."""
+    def _reap(self, watched: int) -> int:
+        """Reap ended processes except the watched one. Return the number of other processes still running."""
         while True:
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 break
-            if ended is None or ended.si_pid == besides:
+            if ended is None or ended.si_pid == watched:
                 break
             os.waitpid(ended.si_pid, 0)
-        return len(self._processes()) - bool(besides)
+        return len(self._processes()) - bool(watched)
 
     def _processes(self) -> list[str]:
         return [name for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
 
     def _over(self, watched: int) -> bool:
-        """Bury the dead; True if the living use more memory together than they may and no cgroup sees to it."""
+        """Reap ended processes. Return whether the rest exceed the memory limit, unless a cgroup enforces it."""
         self._reap(watched)
         if not self._limits["count_memory"]:
             return False
@@ -174,7 +174,7 @@ class Cell:
         if watch.open_output is not None:
             self._stragglers.add(watch.open_output)
         header["background"] = self._reap(0)
-        self._inhabited = header["background"] > 0
+        self._has_background = header["background"] > 0
         return wire.Message(header, watch.kept)
 
 

@@ -1,14 +1,15 @@
-"""What strategies reach with agents whose errors are known, beside what is worked out by hand.
+"""Results of strategies with agents whose error rates are known, compared with values computed by hand.
 
-Run with --full only: by itself it takes a minute or two. `tests/iad_policy/closed_forms.py` has the formulas.
+Run with --full only, as it takes a minute or two. `tests/iad_policy/closed_forms.py` has the formulas.
 """
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from figures import figure
+from support.figures import figure
 
 from tests.iad_policy.closed_forms import cells, fits
 

@@ -1,0 +1,37 @@
+"""The base class of components that ask a language model: agents, judges, roles and simulators."""
+
+from typing import Any
+
+from iad_policy.models import Completion, LanguageModel, Messages, load_model
+
+
+class ModelComponent:
+    """A component with a language model and its sampling options.
+
+    Args:
+        model: A litellm name or an object with `complete`.
+        temperature: Sampling temperature. None keeps the provider's default.
+        max_tokens: Maximum length of an answer. None keeps the provider's default.
+        sampling: Further options of a model given by name, such as `top_p`.
+    """
+
+    def __init__(
+        self, model: str | LanguageModel, *, temperature: float | None, max_tokens: int | None, **sampling: Any
+    ) -> None:
+        self.model = load_model(model, **sampling)
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+
+    @property
+    def sampling(self) -> str:
+        """The sampling options as text, for the component's identity."""
+        return f"temperature={self._temperature} max_tokens={self._max_tokens}"
+
+    def complete(self, messages: Messages, temperature: float | None = None) -> Completion:
+        """Return the model's answer. Without a temperature the component's own applies.
+
+        Raises:
+            ModelError: The model could not answer.
+        """
+        temperature = self._temperature if temperature is None else temperature
+        return self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)

@@ -1,0 +1,233 @@
+"""Systems without `fcntl` and `resource` (Windows), and installations without litellm.
+
+Each test runs a program in which modules and functions are hidden. So nothing that this process imported helps it.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HIDING = """
+import os, signal, sys
+
+class Hider:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in os.environ["HIDDEN"].split(","):
+            raise ImportError(f"No module named {name!r}", name=name)
+
+for name in os.environ["HIDDEN"].split(","):
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Hider())
+for module, names in ((os, os.environ["REMOVED"]), (signal, "SIGHUP SIGKILL" if os.environ["REMOVED"] else "")):
+    for name in names.split():
+        delattr(module, name)
+"""
+WINDOWS = {
+    "HIDDEN": "fcntl,resource",
+    "REMOVED": "fork forkpty killpg pread pwrite register_at_fork setsid O_DIRECTORY",
+}
+NO_LITELLM = {"HIDDEN": "litellm", "REMOVED": ""}
+SHOP = "IAD/WebShop-v0"
+DEMO = ("compare", SHOP, "--strategies", "single,bon-sc,iad", "--n", "3", "--tasks", "4", "--split", "test")
+HOLDER = """
+import sys
+from iad_policy.recording.run_folder import RunFolder
+folder = RunFolder(sys.argv[1], {})
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    (folder / "hiding").mkdir(exist_ok=True)
+    (folder / "hiding" / "sitecustomize.py").write_text(HIDING)
+    return {**os.environ, "PYTHONPATH": f"{folder / 'hiding'}{os.pathsep}{ROOT}", **variables}
+
+
+def python(variables: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], env=variables, capture_output=True, text=True, timeout=100, check=False
+    )
+
+
+def iad(variables: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
+    return python(variables, "-m", "iad_policy.cli", *arguments)
+
+
+@pytest.fixture
+def windows(tmp_path: Path) -> dict[str, str]:
+    return environment(tmp_path, **WINDOWS)
+
+
+@pytest.fixture
+def no_litellm(tmp_path: Path) -> dict[str, str]:
+    return environment(tmp_path, **NO_LITELLM)
+
+
+def answers(folder: Path) -> list[Any]:
+    lines = (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    return [{key: value for key, value in json.loads(line).items() if key != "usage"} for line in lines]
+
+
+@pytest.mark.parametrize("name", ["fcntl", "resource"])
+def test_hidden_modules_are_hidden(windows: dict[str, str], name: str) -> None:
+    done = python(windows, "-c", f"import {name}")
+    assert f"No module named '{name}'" in done.stderr
+
+
+def test_windows_imports_the_packages_and_shops(windows: dict[str, str]) -> None:
+    code = (
+        "import gymnasium as gym, iad_envs, iad_policy, webshop_server\n"
+        f"env = gym.make({SHOP!r})\n"
+        "policy = iad_policy.IADPolicyWrapper('shopper', env, strategy='iad', n=2)\n"
+        "observation, info = env.reset(seed=0)\n"
+        "done = False\n"
+        "while not done:\n"
+        "    observation, reward, done, _, info = env.step(policy.act(observation, info))\n"
+        "print(info['stop_reason'], reward > 0)\n"
+    )
+    done = python(windows, "-W", "error", "-c", code)
+    assert (done.stderr, done.stdout.split()) == ("", ["done", "True"])
+
+
+def test_windows_runs_the_demo_with_the_same_answers(windows: dict[str, str], tmp_path: Path) -> None:
+    for name, variables in (("here", dict(os.environ, PYTHONPATH=str(ROOT))), ("there", windows)):
+        done = iad(variables, *DEMO, "--out", tmp_path / name)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert answers(tmp_path / "there") == answers(tmp_path / "here")
+    assert iad(windows, *DEMO, "--out", tmp_path / "there").returncode == 0
+    assert answers(tmp_path / "there") == answers(tmp_path / "here")
+
+
+def test_windows_reports_exports_and_views(windows: dict[str, str], tmp_path: Path) -> None:
+    assert iad(windows, *DEMO, "--out", tmp_path / "run").returncode == 0
+    page = tmp_path / "run" / "report.html"
+    written = page.read_bytes()
+    page.unlink()
+    assert iad(windows, "report", tmp_path / "run").returncode == 0
+    assert page.read_bytes() == written
+    exported = tmp_path / "rows.jsonl"
+    assert iad(windows, "export", tmp_path / "run", "--out", exported, "--format", "sft").returncode == 0
+    assert len(exported.read_text(encoding="utf-8").splitlines()) > 4
+    viewing = [sys.executable, "-m", "iad_policy.cli", "view", str(tmp_path / "run"), "--port", "0"]
+    with subprocess.Popen(viewing, env=windows, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[-1]
+        with urllib.request.urlopen(address, timeout=20) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+def test_windows_doctor_says_which_environments_it_lacks(windows: dict[str, str]) -> None:
+    done = iad(windows, "doctor", "--json", "--seconds", "60")
+    rows = {row["name"]: row for group in json.loads(done.stdout).values() for row in group}
+    assert done.returncode == 0, rows
+    assert rows[SHOP]["status"] == "ok"
+    for name, said in ((SQL := "IAD/BIRD-v0", "Linux or macOS"), ("browser", "Linux or macOS")):
+        assert rows[name]["status"] == "missing"
+        assert said in rows[name]["said"]
+    done = iad(windows, "compare", SQL, "--tasks", "1")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "expected a system with fork and resource limits, such as Linux" in done.stderr
+
+
+def test_other_systems_hear_that_the_sandbox_needs_linux(windows: dict[str, str]) -> None:
+    code = (
+        "import gymnasium as gym, sys, iad_envs, iad_envs.bash.embedded.opening\n"
+        "sys.platform = 'win32'\n"
+        "gym.make('IAD/InterCodeBash-v0').reset(seed=0)\n"
+    )
+    last = python(windows, "-c", code).stderr.splitlines()[-1]
+    assert last.startswith("iad_envs.bash.sandbox.SandboxUnavailable: expected to isolate commands with Linux")
+
+
+@pytest.mark.parametrize("first", ["closed", "killed"])
+def test_windows_run_folder_is_locked_until_its_process_ends(
+    windows: dict[str, str], tmp_path: Path, first: str
+) -> None:
+    run = str(tmp_path / "run")
+    command = [sys.executable, "-c", HOLDER, run]
+    with subprocess.Popen(command, env=windows, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        refused = python(windows, "-c", HOLDER, run)
+        assert "expected a folder that no other process writes to" in refused.stderr
+        if first == "killed":
+            holder.kill()
+        holder.communicate()
+    taken = subprocess.run(command, env=windows, input="", capture_output=True, text=True, timeout=100, check=False)
+    assert (taken.returncode, taken.stdout) == (0, "held\n")
+    assert {path.name for path in Path(run).iterdir()} == {".lock", "config.json", "episodes.jsonl", "answers.jsonl"}
+
+
+def test_windows_run_folder_is_locked_within_a_process(windows: dict[str, str], tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from iad_policy.recording.run_folder import RunFolder, RunFolderError\n"
+        "folder = RunFolder(sys.argv[1], {})\n"
+        "try:\n"
+        "    RunFolder(sys.argv[1], {})\n"
+        "except RunFolderError as error:\n"
+        "    print('refused')\n"
+        "folder.close()\n"
+        "folder.close()\n"
+        "RunFolder(sys.argv[1], {}).close()\n"
+    )
+    done = python(windows, "-W", "error", "-c", code, tmp_path / "run")
+    assert (done.stdout, done.stderr) == ("refused\n", "")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--agent", "litellm:gpt-4o-mini"),
+        ("--agent", "react:gpt-4o-mini"),
+        ("--verifier", "judge:gpt-4o-mini"),
+        ("--role", "critic=litellm:gpt-4o-mini"),
+        ("--simulator", "llm:gpt-4o-mini"),
+    ],
+    ids=lambda asked: asked[1],
+)
+def test_missing_litellm_ends_a_run_before_its_first_episode(
+    no_litellm: dict[str, str], tmp_path: Path, asked: tuple[str, str]
+) -> None:
+    done = iad(no_litellm, *DEMO, *asked, "--out", tmp_path / "run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith(f"; {sys.executable} -m pip install litellm\n")
+    assert not (tmp_path / "run").exists()
+
+
+def test_missing_litellm_is_not_missed_without_a_model(no_litellm: dict[str, str], tmp_path: Path) -> None:
+    assert "No module named 'litellm'" in python(no_litellm, "-c", "import litellm").stderr
+    done = iad(no_litellm, *DEMO, "--out", tmp_path / "run")
+    assert (done.returncode, done.stderr) == (0, "")
+    code = (
+        "import gymnasium as gym, iad_envs\n"
+        "from iad_policy import IADPolicyWrapper\n"
+        "from iad_policy.agents.language import language_agent\n"
+        "from iad_policy.models.scripted import ScriptedModel\n"
+        f"env = gym.make({SHOP!r})\n"
+        "agent = language_agent(env, ScriptedModel(['Action: search[red shoe]']))\n"
+        "print(IADPolicyWrapper(agent, env, strategy='single').act(*env.reset(seed=0)))\n"
+    )
+    assert python(no_litellm, "-c", code).stdout == "search[red shoe]\n"
+
+
+def test_broken_litellm_ends_a_run_with_what_repairs_it(tmp_path: Path) -> None:
+    (tmp_path / "litellm.py").write_text("raise ImportError('no pydantic here')\n")
+    variables = dict(os.environ, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    done = iad(variables, *DEMO, "--agent", "litellm:gpt-4o-mini", "--no-cache", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert "no pydantic here" in done.stderr
+    assert f"{sys.executable} -m pip install litellm --upgrade" in done.stderr

@@ -1,0 +1,57 @@
+"""Files are written whole or not at all."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from webshop_server.storage.atomic import write_atomically
+
+
+def write_half(path: Path, error: BaseException) -> None:
+    with write_atomically(path) as part:
+        part.write_text("half")
+        raise error
+
+
+def test_a_file_is_replaced_when_the_block_ends(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    with write_atomically(path) as part:
+        part.write_text("new")
+        assert path.read_text() == "old"
+        assert part.parent == tmp_path
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_block_that_raises_or_writes_nothing_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_half(path, KeyboardInterrupt())
+    with write_atomically(path):
+        pass
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_readers_see_whole_files_while_several_threads_write(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    texts = [letter * 200_000 for letter in "abcd"]
+
+    def write(text: str) -> None:
+        for _ in range(20):
+            with write_atomically(path) as part:
+                part.write_text(text)
+
+    write(texts[0])
+    with ThreadPoolExecutor(len(texts)) as threads:
+        writing = [threads.submit(write, text) for text in texts]
+        seen = {path.read_text()}
+        while not all(one.done() for one in writing):
+            seen.add(path.read_text())
+        for one in writing:
+            one.result()
+    assert seen <= set(texts)
+    assert list(tmp_path.iterdir()) == [path]
