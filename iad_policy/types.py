@@ -4,6 +4,7 @@ All are immutable and know nothing of environments or I/O, so a strategy can be 
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import add
@@ -116,6 +117,7 @@ class State:
         is_answered: True for a real state that the world brought about with what no simulation could know, such as the
             user's next message. What was planned before may not fit it.
         gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
+        thumbnail: Of a recorded state, the path of a picture of it in the run folder; "" for none.
     """
 
     observation: Any
@@ -131,6 +133,7 @@ class State:
     is_random: bool = False
     is_answered: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    thumbnail: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         # A page, an info and a history in full are screens long, and each candidate has its own.
@@ -204,6 +207,7 @@ class Candidate:
         preview: The simulated state after it, if there was a simulation.
         verdict: The verifier's word, if it was verified.
         id: Given by the driver; unique in an episode.
+        at: The id of the state that it was proposed in, real or simulated; "" where the strategy made it itself.
         is_terminal: Whether the action may end the episode, as the environment says; set by the driver with `key`.
         is_irreversible: Whether the action can't be taken back while the episode goes on; set with `key`, too.
     """
@@ -219,6 +223,7 @@ class Candidate:
     preview: State | None = None
     verdict: Verdict | None = None
     id: str = ""
+    at: str = ""
     is_terminal: bool = False
     is_irreversible: bool = False
 
@@ -260,10 +265,19 @@ class Outcome(NamedTuple):
 
 
 class RoleAnswer(NamedTuple):
-    """A role and what it said."""
+    """A role's text.
+
+    Attributes:
+        role: The role.
+        text: What it answered.
+        source: Where the text is from: a model's name, or `template`.
+        at: The id of the state that it was asked in, real or simulated.
+    """
 
     role: str
     text: str
+    source: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +291,7 @@ class Decision:
         budget: What the decision spent, by role.
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
         notes: What a reader should know (feedback dropped, overdraft, no usable candidate).
-        asked: What the roles said, in order.
+        role_answers: The texts of the roles, in order.
     """
 
     state: State
@@ -286,7 +300,17 @@ class Decision:
     budget: Mapping[str, Usage]
     cut: str = ""
     notes: tuple[str, ...] = ()
-    asked: tuple[RoleAnswer, ...] = ()
+    role_answers: tuple[RoleAnswer, ...] = ()
+
+    @property
+    def asked(self) -> tuple[RoleAnswer, ...]:
+        """The former name of `role_answers`."""
+        warnings.warn(
+            "expected role_answers, got asked, its former name, which the next version doesn't have; rename it",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.role_answers
 
     @property
     def usage(self) -> Usage:

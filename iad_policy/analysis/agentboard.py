@@ -17,7 +17,7 @@ from typing import Any
 from iad_policy.analysis.metrics import StrategySummary, summarise
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.trace import RunTraces, Step, Trace
+from iad_policy.recording.trace import RecordedStep, RunTraces, Trace
 
 TASKS = {
     "IAD/WebShop-v0": ("webshop", "web"),
@@ -114,7 +114,7 @@ def _example(place: int, trace: Trace) -> dict[str, Any]:
     }
 
 
-def _turn(step: Step, record: EpisodeRecord) -> dict[str, Any]:
+def _turn(step: RecordedStep, record: EpisodeRecord) -> dict[str, Any]:
     after = step.index + 1
     known = record.progress_by_step
     return {

@@ -92,7 +92,7 @@ def _numbers(parts: Mapping[str, Any]) -> dict[str, float]:
 
 def _evaluations(decisions: Sequence[Decision]) -> dict[str, int]:
     """Return how many evaluations could be read, and how many of them passed what they evaluate."""
-    texts = [asked.text for decision in decisions for asked in decision.asked if asked.role == "evaluator"]
+    texts = [one.text for decision in decisions for one in decision.role_answers if one.role == "evaluator"]
     verdicts = [verdict for verdict in map(passes, texts) if verdict is not None]
     return {"n_evaluations": len(verdicts), "n_passed": sum(verdicts)}
 

@@ -5,7 +5,10 @@ from typing import Any
 
 from iad_policy.hashing import decode, encode
 from iad_policy.recording.answer_log import EpisodeLog
-from iad_policy.types import NOTHING, Candidate, Outcome, Part, Usage, Verdict
+from iad_policy.types import NOTHING, Candidate, Feedback, Outcome, Part, State, Usage, Verdict
+
+ONE_PROPOSAL = Usage(proposals=1)
+"""What a candidate costs beyond what its line says."""
 
 
 def candidate_record(candidate: Candidate) -> dict[str, Any]:
@@ -24,22 +27,41 @@ def candidate_record(candidate: Candidate) -> dict[str, Any]:
     return record
 
 
-def candidate_of(record: Mapping[str, Any]) -> Candidate:
-    """Return the candidate of a record (its feedback is the request's)."""
-    logprobs = record.get("logprobs")
+def candidate_of(record: Mapping[str, Any], verdict: Verdict | None = None, preview: State | None = None) -> Candidate:
+    """Return the candidate of a record; of its feedback only the text was kept.
+
+    Args:
+        record: A line of the log, or what `candidate_record` returned.
+        verdict: The last verdict on it, which has a line of its own.
+        preview: What it leads to in a simulation, which has a line of its own, too.
+    """
+    action, usage = record["action"], record.get("usage")
+    logprobs, feedback = record.get("logprobs"), record.get("feedback")
     return Candidate(
-        decode(record["action"]),
-        thought=record.get("thought", ""),
-        error=record.get("error", ""),
-        key=record["key"],
-        logprobs=None if logprobs is None else tuple(decode(logprobs)),
-        parts=parts_of(record),
+        action if type(action) is str else decode(action),
+        record.get("thought", ""),
+        record.get("error", ""),
+        record["key"],
+        _proposing(usage) if usage else ONE_PROPOSAL,
+        None if logprobs is None else tuple(decode(logprobs)),
+        tuple([Part(*decode(part)) for part in record["parts"]]) if "parts" in record else (),
+        None if feedback is None else Feedback(feedback),
+        preview,
+        verdict,
+        record.get("item", ""),
+        at=record.get("about", ""),
     )
 
 
-def parts_of(record: Mapping[str, Any]) -> tuple[Part, ...]:
-    """Return the parts of a recorded answer; none for one that is not composed."""
-    return tuple(Part(*decode(part)) for part in record.get("parts", ()))
+def _proposing(usage: Mapping[str, Any]) -> Usage:
+    """Return what a proposal cost, itself included."""
+    # Mostly the line has what was measured alone, and a sum takes longer than all else about a candidate.
+    return ONE_PROPOSAL + Usage(**usage) if "proposals" in usage else Usage(1, **usage)
+
+
+def place_of(record: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the state that a recorded candidate is for, and its action's key: what a simulation is known by."""
+    return record.get("about", ""), record["key"]
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:

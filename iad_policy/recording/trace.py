@@ -4,111 +4,85 @@ The reports, the viewer and the exports are drawn from these values and from not
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
+from iad_policy.budget import SIMULATOR, count
 from iad_policy.hashing import decode
 from iad_policy.recording.answer_log import ANSWERS, BLOBS
-from iad_policy.recording.codec import parts_of, usage_of, verdict_of
+from iad_policy.recording.codec import candidate_of, place_of, usage_of, verdict_of
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.index import LogIndex
 from iad_policy.recording.run_folder import CONFIG, RunFolderError
-from iad_policy.types import NOTHING, Part, Usage, Verdict
+from iad_policy.types import NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 
 N_BLOBS = 128
 """Long values that are kept in memory."""
+N_ITEMS = 4096
+"""Names of items whose order is kept: episodes have the same names."""
+_Lines: TypeAlias = defaultdict[str, list[Mapping[str, Any]]]
+"""A decision's lines by kind."""
 
-
-class Seen(NamedTuple):
-    """A state as it was observed.
-
-    Attributes:
-        observation: As the environment gave it.
-        info: Its info; of a committed step with the gold keys, of a preview without.
-        done: Whether the episode is over there.
-        state: The state's id.
-        thumbnail: Path of a picture in the run folder; "" for none.
-    """
-
-    observation: Any
-    info: Mapping[str, Any]
-    done: bool = False
-    state: str = ""
-    thumbnail: str = ""
-
-
-class Proposed(NamedTuple):
-    """A candidate with all that became known of it.
-
-    Attributes:
-        id: `decision.request.item`.
-        at: The id of the state that it is for: the decision's, or a simulated one.
-        action: The action.
-        key: Its canonical form.
-        thought: The agent's reasoning.
-        error: Why it is no action; "" for a usable one.
-        feedback: What the agent was told; "" for nothing.
-        verdict: The last verdict on it, if it was verified.
-        preview: What it leads to in a simulation, if there was one.
-        usage: What proposing it cost.
-        logprobs: Log-probabilities of the answer's tokens, if the model gave them.
-        parts: Of an answer that is composed of several.
-    """
-
-    id: str
-    at: str
-    action: Any
-    key: str
-    thought: str = ""
-    error: str = ""
-    feedback: str = ""
-    verdict: Verdict | None = None
-    preview: Seen | None = None
-    usage: Usage = NOTHING
-    logprobs: tuple[float, ...] | None = None
-    parts: tuple[Part, ...] = ()
+UNFINISHED = Candidate(None, error="the decision was not finished: nothing was committed")
+"""Stands for the committed candidate of a decision that the log breaks off in."""
+UNKNOWN = State(None, {})
+"""Stands for a state whose line is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A role's text."""
-
-    role: str
-    text: str
-    source: str
-    at: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
+class RecordedStep:
     """One decision and what it led to.
+
+    The decision is made of the log, which holds less than a policy in memory. What is recorded is equal; this differs:
+
+    - A state has its observation, info, id, `done` and thumbnail, without history and notes. The info of a committed
+      state has the gold keys, too.
+    - A candidate's feedback has its text only. Whether it is terminal or irreversible is not recorded. A candidate that
+      is no action has no verdict, as it is not verified. A preview is attached to every candidate whose action was
+      simulated.
+    - `committed` is the candidate with the committed action. Where that stood in for an answer that is no action, the
+      candidate keeps its error. Where the strategy made the candidate itself, it has the action alone, and its id is
+      that of no proposal: "" if it was not verified, either.
+    - `committed` is `UNFINISHED` where nothing was committed, and `state` is `UNKNOWN` where its line is damaged.
+    - Candidates are those that this decision proposed. One of an earlier decision is not listed again when it is
+      verified again; where it is committed, it is `committed` nevertheless.
+    - The notes are empty.
 
     Attributes:
         index: From 0.
-        before: What was observed when it was made.
-        candidates: All that were proposed, in order.
-        asked: Texts of the roles, in order.
-        committed: The id of the committed candidate; "" where the decision was not finished, or the strategy made the
-            candidate itself.
-        action: The committed action, as the episode's record has it.
-        cut: The limit that cut the decision.
+        decision: The state, the candidates with their verdicts, what was committed, and what it cost.
+        action: The committed action, as the episode's record has it; None where nothing was committed.
         after: What the real environment answered; None where the episode ended before.
         reward: Of the step.
     """
 
     index: int
-    before: Seen | None
-    candidates: tuple[Proposed, ...]
-    asked: tuple[Said, ...]
-    committed: str = ""
+    decision: Decision
     action: Any = None
-    cut: str = ""
-    after: Seen | None = None
+    after: State | None = None
     reward: float = 0.0
+
+    @property
+    def before(self) -> State | None:
+        """The state that the decision was made in; None where the log lost it."""
+        state = self.decision.state
+        return None if state.observation is None and not state.id else state
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the decision ended with a commit."""
+        return self.decision.committed.error != UNFINISHED.error
+
+    @property
+    def proposed(self) -> Candidate | None:
+        """The committed candidate as this decision proposed it; None where it did not."""
+        name = self.decision.committed.id
+        return next((one for one in self.decision.candidates if one.id == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +90,7 @@ class Trace:
     """An episode, step by step."""
 
     record: EpisodeRecord
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
 
 
 class RunTraces:
@@ -211,68 +185,133 @@ def _size(path: Path) -> int:
 
 def _steps(
     lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord, value: Callable[[Any], Any]
-) -> Iterator[Step]:
-    decisions: dict[str, dict[str, list[Mapping[str, Any]]]] = {}  # each one's lines by kind
+) -> Iterator[RecordedStep]:
+    decisions: defaultdict[str, _Lines] = defaultdict(lambda: defaultdict(list))
     for item, line in lines.items():
-        decisions.setdefault(item.partition(".")[0], {}).setdefault(line["kind"], []).append(line)
-    before = _seen(decisions.pop("reset")["step"][0], value) if "reset" in decisions else None
-    known: dict[str, Mapping[str, Any]] = {}
+        decisions[item.partition(".")[0]][line["kind"]].append(line)
+    before = _state(decisions.pop("reset")["step"][0], value) if "reset" in decisions else UNKNOWN
+    simulating = SIMULATOR if SIMULATOR in record.usage else "agent"
+    known: dict[str, Candidate] = {}
     for index in sorted(map(int, decisions)):
         own = decisions[str(index)]
-        known |= {line["item"]: line for line in own.get("candidate", ())}
-        commit, step = own.get("commit", [{}])[0], own.get("step", [None])[0]
-        chosen = commit.get("candidate", "")
-        after = None if step is None else _seen(step, value)
-        yield Step(
-            index,
+        candidates = _candidates(own, known, value)
+        for one in candidates:
+            known[one.id] = one
+        commit, step = own.get("commit", [None])[0], own.get("step", [None])[0]
+        committed = _committed(commit, known, record.actions[index : index + 1])
+        decision = Decision(
             before,
-            tuple(_candidates(own, known, value)),
-            tuple(
-                Said(line["role"], line["text"], line["source"], line.get("about", "")) for line in own.get("text", ())
-            ),
-            committed=chosen,
-            action=_committed_action(record, index, known.get(chosen)),
-            cut=commit.get("cut", ""),
-            after=after,
-            reward=0.0 if step is None else step.get("reward") or 0.0,
+            tuple(candidates),
+            committed,
+            _Budget(own, simulating),
+            cut="" if commit is None else commit.get("cut", ""),
+            role_answers=_role_answers(own["text"]) if "text" in own else (),
         )
-        before = after
+        after = None if step is None else _state(step, value)
+        reward = 0.0 if step is None else step.get("reward") or 0.0
+        yield RecordedStep(index, decision, committed.action, after, reward)
+        before = UNKNOWN if after is None else after
 
 
-def _committed_action(record: EpisodeRecord, index: int, chosen: Mapping[str, Any] | None) -> Any:
-    if index < len(record.actions):
-        return decode(record.actions[index])
-    return None if chosen is None else decode(chosen["action"])
+def _role_answers(lines: Sequence[Mapping[str, Any]]) -> tuple[RoleAnswer, ...]:
+    return tuple(
+        RoleAnswer(line["role"], line["text"], line["source"], line.get("about", ""))
+        for line in sorted(lines, key=_order)
+    )
 
 
-def _candidates(
-    own: Mapping[str, Sequence[Mapping[str, Any]]],
-    known: Mapping[str, Mapping[str, Any]],
-    value: Callable[[Any], Any],
-) -> Iterator[Proposed]:
-    """Yield a decision's candidates with its verdicts and previews of them; equal actions share a preview."""
-    verdicts = {line.get("about", ""): line for line in own.get("verdict", ())}
-    previews: dict[tuple[str, str], Seen] = {}
-    for line in own.get("outcome", ()):
-        about = known.get(line.get("about", ""))
-        if about is not None:  # else the strategy made the candidate itself: nobody proposed it
-            previews[about.get("about", ""), about["key"]] = _seen(line, value)
-    for line in own.get("candidate", ()):
-        item, at, key, logprobs = line["item"], line.get("about", ""), line["key"], line.get("logprobs")
-        yield Proposed(
-            item,
-            at,
-            decode(line["action"]),
-            key,
-            thought=line.get("thought", ""),
-            error=line.get("error", ""),
-            feedback=line.get("feedback", ""),
-            verdict=verdict_of(verdicts[item]) if item in verdicts else None,
-            preview=previews.get((at, key)),
-            usage=usage_of(line),
-            logprobs=None if logprobs is None else tuple(decode(logprobs)),
-            parts=parts_of(line),
-        )
+def _committed(commit: Mapping[str, Any] | None, known: Mapping[str, Candidate], recorded: Sequence[Any]) -> Candidate:
+    """Return what was committed.
+
+    Args:
+        commit: The line that says so, if there is one.
+        known: The candidates that were proposed so far, by id.
+        recorded: The action, as the episode's record has it; empty where the record ends before.
+    """
+    if commit is None and not recorded:
+        return UNFINISHED
+    name = "" if commit is None else commit["candidate"]
+    chosen = known.get(name)
+    if chosen is None:
+        return Candidate(decode(recorded[0]) if recorded else None, id=name)
+    return replace(chosen, action=decode(recorded[0])) if chosen.error and recorded else chosen
+
+
+def _candidates(own: _Lines, known: Mapping[str, Candidate], value: Callable[[Any], Any]) -> list[Candidate]:
+    """Return a decision's candidates with its verdicts and previews of them; equal actions share a preview."""
+    lines = own.get("candidate", [])
+    if len(lines) > 1:
+        lines.sort(key=_order)
+    verdicts = {line.get("about", ""): line for line in own["verdict"]} if "verdict" in own else {}
+    previews: dict[tuple[str, str], State] = {}
+    if "outcome" in own:
+        places = {line["item"]: place_of(line) for line in lines}
+        for line in own["outcome"]:
+            about = line.get("about", "")
+            if about in places:
+                previews[places[about]] = _state(line, value)
+            elif about in known:
+                previews[known[about].at, known[about].key] = _state(line, value)
+            # Else the strategy made the candidate itself, and no line describes it.
+    candidates = []
+    for line in lines:
+        judged = verdicts.get(line["item"])
+        preview = previews.get(place_of(line)) if previews else None
+        candidates.append(candidate_of(line, None if judged is None else verdict_of(judged), preview))
+    return candidates
+
+
+def _order(line: Mapping[str, Any]) -> tuple[int, ...]:
+    """Sort key: the order in which items were asked for. Threads write their answers as they arrive."""
+    return _numbers(line["item"])
+
+
+@lru_cache(N_ITEMS)
+def _numbers(item: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in item.split(".") if part.isdigit())
+
+
+class _Budget(Mapping[str, Usage]):
+    """What a decision spent by role: added up when it is asked for, as it mostly is not."""
+
+    __slots__ = ("_own", "_simulating", "_spent")
+
+    def __init__(self, own: _Lines, simulating: str) -> None:
+        self._own = own
+        self._simulating = simulating
+        self._spent: dict[str, Usage] | None = None
+
+    def __getitem__(self, role: str) -> Usage:
+        return self._by_role()[role]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_role())
+
+    def __len__(self) -> int:
+        return len(self._by_role())
+
+    def __repr__(self) -> str:
+        return repr(self._by_role())
+
+    def _by_role(self) -> dict[str, Usage]:
+        if self._spent is None:
+            self._spent = {}
+            for role, counted, line in self._charges():
+                self._spent[role] = self._spent.get(role, NOTHING) + counted
+                if "usage" in line:
+                    self._spent[role] += usage_of(line)
+        return self._spent
+
+    def _charges(self) -> Iterator[tuple[str, Usage, Mapping[str, Any]]]:
+        for kind, role, axis in (
+            ("outcome", self._simulating, "simulations"),
+            ("candidate", "agent", "proposals"),
+            ("verdict", "verifier", "verifications"),
+            ("text", "", "asks"),
+            ("commit", "agent", "env_steps"),
+        ):
+            for line in self._own.get(kind, ()):
+                yield role or line["role"], count(axis, 1), line
 
 
 class _Info(Mapping[str, Any]):
@@ -294,6 +333,11 @@ class _Info(Mapping[str, Any]):
         return len(self._recorded)
 
 
-def _seen(line: Mapping[str, Any], value: Callable[[Any], Any]) -> Seen:
-    info = _Info(line["info"], value)
-    return Seen(value(line["observation"]), info, bool(line["done"]), line.get("state", ""), line.get("thumbnail", ""))
+def _state(line: Mapping[str, Any], value: Callable[[Any], Any]) -> State:
+    return State(
+        value(line["observation"]),
+        _Info(line["info"], value),
+        done=bool(line["done"]),
+        id=line.get("state", ""),
+        thumbnail=line.get("thumbnail", ""),
+    )

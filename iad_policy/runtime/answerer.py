@@ -58,7 +58,7 @@ class Answerer:
         self._here: set[str] = set()
         self.candidates: dict[str, Candidate] = {}
         self.notes: dict[str, None] = {}
-        self.asked: list[RoleAnswer] = []
+        self.role_answers: list[RoleAnswer] = []
 
     def answer(self, request: Any) -> Answering:
         """Return the generator that answers a request."""
@@ -97,7 +97,9 @@ class Answerer:
             made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
             # Asked again for a recorded candidate, as the log holds the action and not what it risks.
             ends, lasts = self._risks(made.action, made.error)
-            candidate = replace(made, usage=usage, feedback=feedback, id=item, is_terminal=ends, is_irreversible=lasts)
+            candidate = replace(
+                made, usage=usage, feedback=feedback, id=item, at=at.id, is_terminal=ends, is_irreversible=lasts
+            )
             self.candidates[candidate.id] = candidate
             if not at.path:
                 self._here.add(candidate.id)
@@ -302,7 +304,7 @@ class Answerer:
         if isinstance(answer, Cut):
             self._spending.refund(request.role, "asks", limit=answer.axis)
             raise BudgetExhausted(answer.axis)
-        self.asked.append(RoleAnswer(request.role, answer.value))
+        self.role_answers.append(RoleAnswer(request.role, answer.value, roles.source, request.at.id))
         return usable_answer(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:

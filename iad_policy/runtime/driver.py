@@ -99,7 +99,7 @@ class Driver:
             budget=spending.by_role,
             cut=spending.cut,
             notes=tuple(answerer.notes),
-            asked=tuple(answerer.asked),
+            role_answers=tuple(answerer.role_answers),
         )
 
     def look(self, here: State, looking: Callable[[State], Asking[T]]) -> T:

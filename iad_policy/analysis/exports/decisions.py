@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from iad_policy.analysis.exports.pairs import score_of
+from iad_policy.analysis.exports.pairs import feedback_of, score_of
 from iad_policy.analysis.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.hashing import encode
 from iad_policy.prompts.rendering import shown
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.trace import Proposed, Seen, Step
+from iad_policy.types import Candidate, State
 
 EVERYTHING = 2**31
 """Characters of an observation that are kept: all."""
@@ -58,7 +58,7 @@ def _episode(source: Source, record: EpisodeRecord) -> Iterator[Row]:
 def _decisions(source: Source, record: EpisodeRecord) -> Iterator[Row]:
     head = source.head(record)
     for step in source.steps(record):
-        before, after = step.before, step.after
+        decision, before, after = step.decision, step.before, step.after
         info = {} if before is None else before.info
         yield {
             **head,
@@ -70,22 +70,22 @@ def _decisions(source: Source, record: EpisodeRecord) -> Iterator[Row]:
             "reward": step.reward,
             "done": after is not None and after.done,
             "next_observation": _text(after),
-            "cut": step.cut,
-            "candidates": [_candidate(step, one) for one in step.candidates],
-            "asked": [{"role": said.role, "text": said.text, "source": said.source} for said in step.asked],
+            "cut": decision.cut,
+            "candidates": [_candidate(one, before, decision.committed.id) for one in decision.candidates],
+            "asked": [{"role": one.role, "text": one.text, "source": one.source} for one in decision.role_answers],
         }
 
 
-def _candidate(step: Step, one: Proposed) -> Row:
+def _candidate(one: Candidate, before: State | None, committed: str) -> Row:
     verdict, preview = one.verdict, one.preview
     return {
         "id": one.id,
         "action": "" if one.action is None else _action(one.action),
         "thought": one.thought,
         "error": one.error,
-        "feedback": one.feedback,
-        "is_committed": one.id == step.committed,
-        "is_here": step.before is not None and one.at == step.before.state,
+        "feedback": feedback_of(one),
+        "is_committed": one.id == committed,
+        "is_here": before is not None and one.at == before.id,
         "score": score_of(one),
         "passed": None if verdict is None else verdict.passed,
         "critique": "" if verdict is None else verdict.critique,
@@ -101,10 +101,10 @@ def _action(action: Any) -> str:
     return action if isinstance(action, str) else json.dumps(encode(action))
 
 
-def _text(seen: Seen | None) -> str:
-    if seen is None:
+def _text(state: State | None) -> str:
+    if state is None:
         return ""
-    return seen.observation if isinstance(seen.observation, str) else shown(seen.observation, EVERYTHING)
+    return state.observation if isinstance(state.observation, str) else shown(state.observation, EVERYTHING)
 
 
 EPISODES = ExportTable(

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from iad_policy.analysis.exports.pairs import PreferenceExample, preferences, score_of
+from iad_policy.analysis.exports.pairs import PreferenceExample, feedback_of, preferences, score_of
 from iad_policy.analysis.exports.tables import MESSAGES, ExportTable, Row, Source
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.trace import Proposed
+from iad_policy.types import Candidate
 
 
 def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
@@ -21,12 +21,12 @@ def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
                 "preferred_by": pair.by,
                 "margin": pair.margin,
                 "score": score_of(candidate),
-                "feedback": candidate.feedback,
+                "feedback": feedback_of(candidate),
                 "logprob": None if candidate.logprobs is None else sum(candidate.logprobs),
             }
 
 
-def _labelled(pairs: list[PreferenceExample]) -> Iterator[tuple[Proposed, bool, PreferenceExample]]:
+def _labelled(pairs: list[PreferenceExample]) -> Iterator[tuple[Candidate, bool, PreferenceExample]]:
     """Yield the committed candidate once, with the clearest of its pairs, and what was rejected for it."""
     if pairs:
         clearest = max(pairs, key=lambda pair: (pair.by == "verifier", pair.margin or 0.0))

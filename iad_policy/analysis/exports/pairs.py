@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from iad_policy.recording.trace import Proposed, Step
+from iad_policy.recording.trace import RecordedStep
+from iad_policy.types import Candidate
 
 By = Literal["verifier", "strategy", "format"]
 
@@ -22,15 +23,15 @@ class PreferenceExample(NamedTuple):
         n_rejected: Likewise.
     """
 
-    chosen: Proposed
-    rejected: Proposed
+    chosen: Candidate
+    rejected: Candidate
     by: By
     margin: float | None
     n_chosen: int
     n_rejected: int
 
 
-def preferences(step: Step, min_margin: float = 0.0) -> Iterator[PreferenceExample]:
+def preferences(step: RecordedStep, min_margin: float = 0.0) -> Iterator[PreferenceExample]:
     """Yield what was preferred where a decision was made; each different action once, as it was proposed first.
 
     Candidates for simulated states are left out. Where both were verified it is the scores that count: a pair whose
@@ -40,8 +41,9 @@ def preferences(step: Step, min_margin: float = 0.0) -> Iterator[PreferenceExamp
         step: Of a trace.
         min_margin: Least margin of a verifier's preference (theta of Agent Q, arXiv 2408.07199, eq. 10).
     """
-    here = [one for one in step.candidates if step.before is not None and one.at == step.before.state]
-    chosen = next((one for one in here if one.id == step.committed and not one.error), None)
+    before, committed = step.before, step.decision.committed
+    here = [one for one in step.decision.candidates if before is not None and one.at == before.id]
+    chosen = next((one for one in here if one.id == committed.id and not one.error), None)
     if chosen is None:
         return
     votes = Counter(one.key for one in here if not one.error)
@@ -56,13 +58,18 @@ def preferences(step: Step, min_margin: float = 0.0) -> Iterator[PreferenceExamp
             yield PreferenceExample(chosen, one, by, margin, votes[chosen.key], votes[one.key])
 
 
-def score_of(candidate: Proposed) -> float | None:
+def score_of(candidate: Candidate) -> float | None:
     """Return a candidate's score; None where it was not verified, or the verifier failed."""
     score = math.nan if candidate.verdict is None else candidate.verdict.score
     return score if math.isfinite(score) else None
 
 
-def _said(chosen: Proposed, rejected: Proposed) -> tuple[By, float | None]:
+def feedback_of(candidate: Candidate) -> str:
+    """Return the text of a candidate's feedback; "" where it was proposed without."""
+    return "" if candidate.feedback is None else candidate.feedback.text
+
+
+def _said(chosen: Candidate, rejected: Candidate) -> tuple[By, float | None]:
     if rejected.error:
         return "format", None
     high, low = score_of(chosen), score_of(rejected)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from iad_policy.analysis.exports.pairs import preferences, score_of
+from iad_policy.analysis.exports.pairs import feedback_of, preferences, score_of
 from iad_policy.analysis.exports.tables import MESSAGES, ExportTable, Row, Source
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.trace import Proposed
+from iad_policy.types import Candidate
 
 
 def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
@@ -31,10 +31,10 @@ def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
             }
 
 
-def _told(name: str, candidate: Proposed) -> Row:
+def _told(name: str, candidate: Candidate) -> Row:
     return {
         f"{name}_score": score_of(candidate),
-        f"{name}_feedback": candidate.feedback,
+        f"{name}_feedback": feedback_of(candidate),
         f"{name}_logprob": None if candidate.logprobs is None else sum(candidate.logprobs),
     }
 

@@ -17,9 +17,9 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.env_defaults import DEFAULTS, Defaults
 from iad_policy.models import Completion, Messages
 from iad_policy.prompts import Prompts
-from iad_policy.recording.trace import Proposed, Step
+from iad_policy.recording.trace import RecordedStep
 from iad_policy.registry import load_object
-from iad_policy.types import State, Turn
+from iad_policy.types import Candidate, State, Turn
 
 LANGUAGE = "litellm"
 KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
@@ -55,7 +55,7 @@ class Prompter:
         self._space = Discrete(first_and_n[1], start=first_and_n[0]) if first_and_n else None
         self._agents: dict[str, LanguageAgent] = {}
 
-    def messages(self, agent: str, steps: Sequence[Step], index: int) -> list[Message]:
+    def messages(self, agent: str, steps: Sequence[RecordedStep], index: int) -> list[Message]:
         """Return what an agent was asked at a step, of pictures nothing.
 
         Args:
@@ -73,11 +73,11 @@ class Prompter:
         )
         return [{"role": one["role"], "content": _words(one["content"])} for one in self._agent(agent).messages(state)]
 
-    def completion(self, agent: str, candidate: Proposed) -> list[Message]:
+    def completion(self, agent: str, candidate: Candidate) -> list[Message]:
         """Return a candidate as the answer to that; what a model said before the action is part of it."""
         return [{"role": "assistant", "content": self._answer(agent, candidate)}]
 
-    def _answer(self, agent: str, candidate: Proposed) -> str:
+    def _answer(self, agent: str, candidate: Candidate) -> str:
         is_said = agent.partition(":")[0] in WHO_SAYS
         if is_said and candidate.error:
             return candidate.thought
@@ -99,8 +99,8 @@ class Prompter:
         return made(_Nobody(), Prompts(self._defaults.prompts), style, space=self._space)
 
 
-def _turn(step: Step) -> Turn:
-    committed = next((one for one in step.candidates if one.id == step.committed), None)
+def _turn(step: RecordedStep) -> Turn:
+    committed = step.proposed
     observation = None if step.before is None else step.before.observation
     if committed is None:
         return Turn(observation, step.action)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from iad_policy.analysis.exports.pairs import score_of
+from iad_policy.analysis.exports.pairs import feedback_of, score_of
 from iad_policy.analysis.exports.tables import MESSAGES, ExportTable, Row, Source
 from iad_policy.recording.episode_record import EpisodeRecord
 
@@ -10,7 +10,7 @@ from iad_policy.recording.episode_record import EpisodeRecord
 def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
     prompter, steps = source.prompter, source.steps(record)
     for place, step in enumerate(steps):
-        committed = next((one for one in step.candidates if one.id == step.committed), None)
+        committed = step.proposed
         if committed is None or committed.error or step.before is None:
             continue  # what stood in for an answer that is none was nobody's answer
         asked = prompter.messages(record.agent, steps, place)
@@ -20,7 +20,7 @@ def _rows(source: Source, record: EpisodeRecord) -> Iterator[Row]:
             "messages": [*asked, *prompter.completion(record.agent, committed)],
             "reward": step.reward,
             "score": score_of(committed),
-            "feedback": committed.feedback,
+            "feedback": feedback_of(committed),
             "logprob": None if committed.logprobs is None else sum(committed.logprobs),
         }
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from iad_policy.analysis.exports.prompting import Prompter
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.trace import RunTraces, Step
+from iad_policy.recording.trace import RecordedStep, RunTraces
 
 Kind: TypeAlias = Any
 """`str`, `int`, `float` or `bool`, which may be missing; `[kind]` for a list, `{name: kind}` for a structure."""
@@ -48,7 +48,7 @@ class Source:
     prompter: Prompter
     min_margin: float = 0.0
 
-    def steps(self, record: EpisodeRecord) -> tuple[Step, ...]:
+    def steps(self, record: EpisodeRecord) -> tuple[RecordedStep, ...]:
         """Return an episode, step by step."""
         return self.run.trace(record.key).steps
 

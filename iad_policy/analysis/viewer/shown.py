@@ -17,8 +17,8 @@ from iad_policy.analysis.results import Figures, results_of
 from iad_policy.analysis.statistics import N_RESAMPLES
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import SUMMARY
-from iad_policy.recording.trace import Proposed, RunTraces, Seen, Step
-from iad_policy.types import Usage
+from iad_policy.recording.trace import RecordedStep, RunTraces
+from iad_policy.types import Candidate, State, Usage
 
 N_RESAMPLES_LIVE = 2000
 """Of a run that goes on, whose page is drawn again and again; a complete one has the table's own figures."""
@@ -133,26 +133,30 @@ def episode_json(run: RunTraces, key: str, table: ShownTable) -> dict[str, Any]:
     return episode
 
 
-def _step(step: Step, run: RunTraces, table: ShownTable) -> dict[str, Any]:
+def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, Any]:
+    decision = step.decision
     return {
         "index": step.index,
-        "before": _seen(step.before, run, table),
-        "candidates": [_candidate(one, step, run, table) for one in step.candidates],
-        "asked": [{"role": one.role, "text": table.put(one.text), "source": one.source} for one in step.asked],
-        "committed": step.committed,
+        "before": _state(step.before, run, table),
+        "candidates": [_candidate(one, step, run, table) for one in decision.candidates],
+        "asked": [
+            {"role": one.role, "text": table.put(one.text), "source": one.source} for one in decision.role_answers
+        ],
+        "committed": decision.committed.id,
         "action": table.put(_text(step.action)),
-        "cut": step.cut,
+        "cut": decision.cut,
         "reward": step.reward,
-        "after": _seen(step.after, run, table),
+        "after": _state(step.after, run, table),
     }
 
 
-def _candidate(one: Proposed, step: Step, run: RunTraces, table: ShownTable) -> dict[str, Any]:
+def _candidate(one: Candidate, step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": one.id, "action": table.put(_text(one.action))}
-    here = "" if step.before is None else step.before.state
+    here = step.decision.state.id
     if one.at and here and one.at != here:
         shown["ahead"] = True
-    for name, text in (("thought", one.thought), ("error", one.error), ("feedback", one.feedback)):
+    feedback = "" if one.feedback is None else one.feedback.text
+    for name, text in (("thought", one.thought), ("error", one.error), ("feedback", feedback)):
         if text:
             shown[name] = table.put(text)
     if one.verdict is not None:
@@ -164,7 +168,7 @@ def _candidate(one: Proposed, step: Step, run: RunTraces, table: ShownTable) -> 
             "details": {str(name): _text(value) for name, value in verdict.details.items()},
         }
     if one.preview is not None:
-        shown["preview"] = _seen(one.preview, run, table)
+        shown["preview"] = _state(one.preview, run, table)
     spent = {axis: value for axis, value in one.usage.as_dict().items() if axis not in ("proposals", "seconds")}
     if spent:
         shown["spent"] = spent
@@ -175,21 +179,21 @@ def _says_nothing(value: Any) -> bool:
     return value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
 
 
-def _seen(seen: Seen | None, run: RunTraces, table: ShownTable) -> dict[str, Any] | None:
-    if seen is None:
+def _state(state: State | None, run: RunTraces, table: ShownTable) -> dict[str, Any] | None:
+    if state is None:
         return None
-    parts = seen.observation if isinstance(seen.observation, dict) else {"": seen.observation}
+    parts = state.observation if isinstance(state.observation, dict) else {"": state.observation}
     shown: dict[str, Any] = {
         "parts": {name: _part(value, table) for name, value in parts.items()},
         "info": {
             name: table.put(_text(value))
-            for name, value in seen.info.items()
+            for name, value in state.info.items()
             if name not in HIDDEN_INFO and not _says_nothing(value)
         },
-        "done": seen.done,
+        "done": state.done,
     }
-    path = run.folder / seen.thumbnail
-    if seen.thumbnail and path.is_file():
+    path = run.folder / state.thumbnail
+    if state.thumbnail and path.is_file():
         shown["picture"] = table.put(_data_uri(path.read_bytes()))
     return shown
 

@@ -21,10 +21,10 @@ from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.runner import Runner
 from iad_policy.models import Completion, Messages
 from iad_policy.recording.run_folder import RunFolder
-from iad_policy.recording.trace import Proposed, RunTraces, Seen, Step
+from iad_policy.recording.trace import UNFINISHED, RecordedStep, RunTraces
 from iad_policy.roles import TemplateRoles
 from iad_policy.runtime.components import Components
-from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types import Candidate, Decision, State, Verdict
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
 
 Rows = list[dict[str, Any]]
@@ -221,12 +221,12 @@ def test_numbers_as_actions_are_asked_for_with_their_range(tmp_path: Path) -> No
     assert "a whole number from 0 to 3" in rows[0]["messages"][0]["content"]
 
 
-HERE = Seen("seen", {}, state="here")
+HERE = State("seen", {}, id="here")
 
 
-def proposed(item: str, key: str, score: float = math.nan, **more: Any) -> Proposed:
+def proposed(item: str, key: str, score: float = math.nan, **more: Any) -> Candidate:
     verdict = None if math.isnan(score) else Verdict(score)
-    return Proposed(item, **({"at": "here", "action": key, "key": key, "verdict": verdict} | more))
+    return Candidate(**({"id": item, "at": "here", "action": key, "key": key, "verdict": verdict} | more))
 
 
 @pytest.mark.parametrize(
@@ -244,13 +244,15 @@ def proposed(item: str, key: str, score: float = math.nan, **more: Any) -> Propo
         pytest.param([proposed("b", "", action=None, error="empty")], [], id="nothing was said"),
     ],
 )
-def test_what_counts_as_a_preference(others: Sequence[Proposed], expected: list[Any]) -> None:
-    step = Step(0, HERE, (proposed("a", "same", 0.5), *others), (), committed="a")
+def test_what_counts_as_a_preference(others: Sequence[Candidate], expected: list[Any]) -> None:
+    first = proposed("a", "same", 0.5)
+    step = RecordedStep(0, Decision(HERE, (first, *others), first, {}))
     assert [(one.by, one.margin) for one in preferences(step)] == expected
 
 
 def test_what_the_strategy_made_itself_is_preferred_to_nothing() -> None:
-    assert not list(preferences(Step(0, HERE, (proposed("a", "same", 0.5), proposed("b", "other", 0.1)), ())))
+    both = proposed("a", "same", 0.5), proposed("b", "other", 0.1)
+    assert not list(preferences(RecordedStep(0, Decision(HERE, both, UNFINISHED, {}))))
 
 
 def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> None:

@@ -111,11 +111,11 @@ def test_an_episode_is_walked_by_keys_and_shows_every_candidate(driver: Any, run
     opened(driver, run, f"#episode=0.{chosen.key}&step=0")
     for place, step in enumerate(steps):
         wait(driver, f"document.querySelector('.steps [aria-current]')?.innerText.startsWith('{place + 1} ')")
-        assert texts(driver, ".card pre.action") == [one.action for one in step.candidates]
+        assert texts(driver, ".card pre.action") == [one.action for one in step.decision.candidates]
         (committed,) = texts(driver, ".card.committed pre.action")
         assert committed == step.action
         scores = [float(said) for said in texts(driver, ".card .score b")]
-        assert scores == [pytest.approx(one.verdict.score, abs=5e-4) for one in step.candidates if one.verdict]
+        assert scores == [pytest.approx(one.verdict.score, abs=5e-4) for one in step.decision.candidates if one.verdict]
         assert driver.execute_script("return location.hash").endswith(f"step={place}")
         assert overflow(driver) <= 0
         press(driver, "ARROW_RIGHT")

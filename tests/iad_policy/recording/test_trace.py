@@ -23,7 +23,7 @@ def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_pat
     assert len(traces.records) == 12
     for key, record in traces.records.items():
         steps = traces.trace(key).steps
-        candidates = [one for step in steps for one in step.candidates]
+        candidates = [one for step in steps for one in step.decision.candidates]
         assert tuple(step.action for step in steps) == record.actions
         assert len(candidates) == record.usage["agent"]["proposals"]
         verdicts = [one.verdict for one in candidates if one.verdict is not None]
@@ -33,11 +33,12 @@ def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_pat
         for step, following in pairwise(steps):
             assert step.after == following.before
         for step in steps:
-            (chosen,) = [one for one in step.candidates if one.id == step.committed]
+            (chosen,) = [one for one in step.decision.candidates if one.id == step.decision.committed.id]
+            assert chosen == step.decision.committed
             assert chosen.action == step.action
             if record.strategy == "iad":
-                assert chosen.verdict.score == max(one.verdict.score for one in step.candidates)
-                assert [bool(one.feedback) for one in step.candidates] == [False, True, True]
+                assert chosen.verdict.score == max(one.verdict.score for one in step.decision.candidates)
+                assert [bool(one.feedback) for one in step.decision.candidates] == [False, True, True]
 
 
 def test_what_was_left_in_a_changed_course_is_not_told(tmp_path: Path) -> None:
@@ -48,8 +49,8 @@ def test_what_was_left_in_a_changed_course_is_not_told(tmp_path: Path) -> None:
         log.write(json.dumps({"episode": key, "item": "2.4.0", "kind": "left", "dropped": ["2.4.0"]}) + "\n")
     traces = RunTraces(tmp_path)
     fewer = traces.trace(key)
-    assert [len(step.candidates) for step in whole.steps] == [3, 3, 3]
-    assert [len(step.candidates) for step in fewer.steps] == [3, 3, 2]
+    assert [len(step.decision.candidates) for step in whole.steps] == [3, 3, 3]
+    assert [len(step.decision.candidates) for step in fewer.steps] == [3, 3, 2]
 
 
 def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:

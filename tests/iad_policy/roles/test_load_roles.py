@@ -39,7 +39,7 @@ def test_every_role_is_answered_by_its_own_player_and_charged_by_itself() -> Non
     with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), strategy=ask_all, roles=players) as policy:
         policy.act(*env.reset(seed=0))
         decision = policy.decisions[0]
-        assert [one.role for one in decision.asked] == ["evaluator", "summariser", "reflector"]
+        assert [one.role for one in decision.role_answers] == ["evaluator", "summariser", "reflector"]
         assert [decision.budget[role].asks for role in ("evaluator", "summariser", "reflector")] == [1, 1, 1]
         assert decision.budget["evaluator"].tokens > 0 == decision.budget["reflector"].tokens
         assert {"evaluator answered by wise", "reflector answered by template"} <= set(decision.notes)
