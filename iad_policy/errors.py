@@ -51,7 +51,7 @@ class Interrupted(IADError):
     """The run was asked to stop, so no more requests are made."""
 
     def __init__(self) -> None:
-        super().__init__("the run was asked to stop; give the same command to resume it")
+        super().__init__("the run was asked to stop; give the same command to go on")
 
 
 class GoldError(IADError, KeyError):
@@ -81,7 +81,7 @@ class StorageError(IADError, OSError):
     def __init__(self, path: Path, cause: OSError) -> None:
         super().__init__(
             f"expected to write {path}, got: {cause.strerror or cause}; earlier results are kept. Free some space, "
-            "then give the same command to resume the run"
+            "then give the same command to go on"
         )
 
 
@@ -123,7 +123,8 @@ class ModelError(IADError):
     """A language model could not answer. This is an infrastructure failure, never a wrong answer.
 
     Attributes:
-        kind: Kind of failure, one of `rate_limit timeout connection server auth not_found context malformed refusal other`.
+        kind: Kind of failure: one of `rate_limit timeout connection server auth not_found context malformed refusal
+            other`.
     """
 
     def __init__(self, message: str, *, kind: str) -> None:

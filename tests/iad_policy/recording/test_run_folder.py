@@ -94,7 +94,7 @@ def test_a_line_that_does_not_fit_leaves_no_part_of_it(tmp_path: Path) -> None:
     file = LineFile(tmp_path / "lines", opened=lambda path: Brimful(path, 50))
     file.append(b'{"a": "0123456789"}\n')
     file.append(b'{"b": "0123456789"}\n')
-    with pytest.raises(StorageError, match="No space left on device; what was kept before is not lost"):
+    with pytest.raises(StorageError, match="No space left on device; earlier results are kept"):
         file.append(b'{"c": "0123456789"}\n')
     file.close()
     assert (tmp_path / "lines").read_bytes() == b'{"a": "0123456789"}\n{"b": "0123456789"}\n'
