@@ -187,7 +187,7 @@ def test_a_server_that_is_not_there_ends_a_run_at_once_but_not_one_that_was_answ
     with RunFolder(tmp_path, {}) as folder:
         meter = Meter({})
         with pytest.raises(RunStopped, match="nobody listens") as caught:
-            RunJournal(folder, meter).refuse_if_hopeless(lost)
+            RunJournal(folder, meter).refuse_if_fatal(lost)
         assert caught.value.is_failure
         meter.charge("agent", Usage(completion_tokens=1))
-        RunJournal(folder, meter).refuse_if_hopeless(lost)
+        RunJournal(folder, meter).refuse_if_fatal(lost)
