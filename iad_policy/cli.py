@@ -112,8 +112,8 @@ def serve(
         made = make_env("IAD/WebShop-v0", pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
         env: Any = made.unwrapped
         data = {"name": env.data.name, "digest": env.data.digest}
-        server, said = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
-    serve_until_stopped(server, partial(console.print, said, highlight=False, markup=False, soft_wrap=True))
+        server, message = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
+    serve_until_stopped(server, partial(console.print, message, highlight=False, markup=False, soft_wrap=True))
 
 
 @app.command()
@@ -172,7 +172,9 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
     configs = [resolve(entry, default=default) for entry in entries]
     folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
     if len(set(folders)) < len(folders):
-        raise ValueError("expected different runs, or runs with different names, got the same one twice; name them")
+        raise ValueError(
+            "expected different runs, or runs with different names, got the same one twice; give them names"
+        )
     if len(configs) == 1:
         return [(given["out"] or RUNS / folders[0], configs[0])]
     whole = given["out"] or RUNS / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
@@ -218,8 +220,8 @@ def _serve(application: Any, host: str, port: int) -> None:
 
     server = Server(application, host=host, port=port)
     taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} was taken."
-    said = f"The runs are shown at {server.address}{taken}\nCtrl-C closes it."
-    serve_until_stopped(server, partial(_console().print, said, highlight=False, markup=False, soft_wrap=True))
+    message = f"The runs are shown at {server.address}{taken}\nCtrl-C closes it."
+    serve_until_stopped(server, partial(_console().print, message, highlight=False, markup=False, soft_wrap=True))
 
 
 def _guard() -> AbstractContextManager[None]:

@@ -48,7 +48,7 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Simulate:
-    """Simulate a candidate's action; the real environment is not stepped.
+    """Simulate a candidate's action without stepping the real environment.
 
     The answer is the state after the action. In a random environment `draw` selects one of the outcomes.
     """

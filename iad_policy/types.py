@@ -347,7 +347,7 @@ class LoadedRoles(Roles, Protocol):
 
 
 class PublicInfo(dict[str, Any]):
-    """An environment's info without its gold. Reading a gold key raises `GoldError`, not `KeyError` alone."""
+    """An environment's info without its gold. Reading a gold key raises `GoldError`."""
 
     __slots__ = ("_gold",)
 

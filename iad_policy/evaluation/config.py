@@ -260,9 +260,9 @@ class RunConfig:
             if self.has_n(name):
                 means = declaration_of(self.strategy(name)).n_means(self.options(name))
                 counted.setdefault((means, ", ".join(map(str, self.ns_of(name)))), []).append(name)
-        said = self._counted(counted)
+        text = self._counted(counted)
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
-        return f"{said}; {limits}" if limits else said
+        return f"{text}; {limits}" if limits else text
 
     def _counted(self, counted: Mapping[tuple[str, str], Sequence[str]]) -> str:
         """Describe what `n` counts, from the strategies grouped by its meaning and its values."""
@@ -271,16 +271,16 @@ class RunConfig:
         others = [name for name in self.strategies if not self.has_n(name)]
         (means, n), *rest = counted
         if not rest:
-            said = f"equal on {means}: n = {n}"
+            text = f"equal on {means}: n = {n}"
         elif all(its == n for _, its in rest):
             meanings = "; ".join(f"{means} for {', '.join(names)}" for (means, _), names in counted.items())
-            said = f"not equal: n = {n} counts {meanings}"
+            text = f"not equal: n = {n} counts {meanings}"
         else:
             groups = (f"n = {its}, {means}, for {', '.join(names)}" for (means, its), names in counted.items())
-            said = f"not equal: {'; '.join(groups)}"
+            text = f"not equal: {'; '.join(groups)}"
         if others:
-            said += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
-        return said
+            text += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+        return text
 
     def _optional(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in PER_STRATEGY if name != "n" and getattr(self, name) is not None}

@@ -34,12 +34,12 @@ class Runner:
         self.config = config
         self._spec = WorkerSpec(config, make_env, load_components)
         self._make_engine = load_engine(config.engine)
-        self._front = WorkerContext(self._spec)  # tells what there is; nothing is run in it
-        self._names = {agent: self._front.names(agent) for agent in config.agent}
-        self._signatures = self._front.signatures()
-        self._environment = self._front.environment
+        self._context = WorkerContext(self._spec)  # describes the run; no episode runs in it
+        self._names = {agent: self._context.names(agent) for agent in config.agent}
+        self._signatures = self._context.signatures()
+        self._environment = self._context.environment
         self._meter = Meter(Budget(config.budget).of("run"))
-        self.tasks = _tasks(self._front.env, config)
+        self.tasks = _tasks(self._context.env, config)
 
     @property
     def information(self) -> str:
@@ -49,11 +49,11 @@ class Runner:
     @property
     def data(self) -> Mapping[str, str]:
         """The name and digest of the data; empty for an environment without data."""
-        return self._front.data
+        return self._context.data
 
     def recorded_config(self) -> dict[str, Any]:
         """Return the content of `config.json`: the configuration, and the versions of code, data and components."""
-        return {**self.config.as_json(), **described(self._front.env), **self._front.facts()}
+        return {**self.config.as_json(), **described(self._context.env), **self._context.facts()}
 
     def jobs(self) -> Iterator[EpisodeJob]:
         """Yield every episode of the run, task by task."""
@@ -99,7 +99,7 @@ class Runner:
 
     def close(self) -> None:
         """Close the environment. The caller closes the folder."""
-        self._front.env.close()
+        self._context.env.close()
 
     def _charge_what_is_kept(self, folder: RunFolder) -> None:
         """Charge recorded episodes that are not replayed to the run's budget. A replay charges itself."""

@@ -109,7 +109,7 @@ class _Dispatch:
             while self._streams or (self._waiting and not self._is_stopping):
                 self._assign()
                 if self._journal.meter.stopped.is_set() and not self._is_stopping:
-                    self._tell_to_stop()
+                    self._stop_workers()
                 for message_ref in self._ready():
                     if message_ref in self._handshakes:
                         self._shook_hands(message_ref)
@@ -280,9 +280,9 @@ class _Dispatch:
         if self._error is None:
             self._error = error
         self._journal.meter.stopped.set()
-        self._tell_to_stop()
+        self._stop_workers()
 
-    def _tell_to_stop(self) -> None:
+    def _stop_workers(self) -> None:
         self._is_stopping = True
         for worker in self._handles:
             worker.actor.stop.remote()

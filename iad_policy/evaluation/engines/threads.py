@@ -14,7 +14,7 @@ class Threads:
 
     Args:
         spec: Specification of the workers. Each has its own environment.
-        journal: The journal that takes their results.
+        journal: Journal that takes their results.
     """
 
     def __init__(self, spec: WorkerSpec, journal: RunJournal) -> None:

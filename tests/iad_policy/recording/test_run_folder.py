@@ -64,7 +64,7 @@ def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_pa
         assert all(json.loads(line) for line in path.read_text().splitlines())
     again = iad(*RUN, tmp_path / "full")
     assert (again.returncode, again.stderr) == (0, "")
-    assert "cut off" not in again.stdout
+    assert "incomplete" not in again.stdout
     assert outcomes(tmp_path / "full") == outcomes(whole)
     if n_bytes > 1000:  # what was kept is not asked again
         lines = path.read_text().splitlines()
@@ -108,13 +108,13 @@ def test_a_torn_last_line_is_repaired_and_that_is_said(name: str, tmp_path: Path
         assert isinstance(console.file, StringIO)
         return console.file.getvalue()
 
-    assert "cut off" not in session()
+    assert "incomplete" not in session()
     whole = outcomes(tmp_path)
     path = tmp_path / name
     path.write_bytes(path.read_bytes()[:-9])
-    assert f"{name}: the last line was not written to its end, so it was cut off" in session()
+    assert f"{name}: the last line was incomplete, so it was removed" in session()
     assert outcomes(tmp_path) == whole
-    assert "cut off" not in session()
+    assert "incomplete" not in session()
 
 
 def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) -> None:
