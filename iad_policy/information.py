@@ -1,38 +1,39 @@
-"""What an agent or verifier knows, how reports say it, and who may read gold (contract 3 in docs/design.md)."""
+"""Labels of what an agent or verifier knows. They decide who may read gold (contract 3 in docs/design.md)."""
 
 from typing import Any, Literal, get_args
 
 from iad_policy.errors import UnknownName
 
 Information = Literal["oracle", "proxy", "self", "learned"]
-"""What a verifier knows: gold; no gold, but execution or matching; a model's opinion; a trained model."""
+"""What a verifier's scores rest on: gold, rules without gold (such as execution or matching), a language model's
+judgement, or a trained model."""
 INFORMATION: tuple[Information, ...] = get_args(Information)
 VERIFIER_TEXTS = {
-    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
-    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
-    "self": "self verifier: a language model judges, seeing what the agent sees",
+    "oracle": "oracle verifier: reads the true score of each step; for diagnosis only, not a fair result",
+    "proxy": "proxy verifier: executes, parses or matches; never reads gold",
+    "self": "self verifier: a language model judges from the information that the agent has",
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
-"""Label -> how reports say it."""
-ORACLE_AGENT_TEXT = "oracle agent: knows the right action of each step; an instrument, not a result"
+"""Information label -> its text in tables and reports."""
+ORACLE_AGENT_TEXT = "oracle agent: knows the right action of each step; for diagnosis only, not a fair result"
 
 
 def information_of(component: Any) -> str:
-    """Return the label of an agent, a verifier or none; "" for one that declares no label, as most agents."""
+    """Return the information label of an agent or verifier, or "" if it declares none, like most agents."""
     return str(getattr(component, "information", ""))
 
 
 def may_read_gold(component: Any) -> bool:
-    """Say whether a component may read gold: only one that is labelled `oracle` may."""
+    """Return whether a component may read gold. Only components labelled `oracle` may."""
     return information_of(component) == "oracle"
 
 
 def require_label(verifier: Any) -> None:
-    """Refuse a verifier whose label is none of `INFORMATION`.
+    """Check that a verifier's label is one of `INFORMATION`.
 
     Raises:
-        UnknownName: It has another label.
+        UnknownName: The verifier has another label, or none.
     """
     if information_of(verifier) not in INFORMATION:
         raise UnknownName("verifier's information label", information_of(verifier), INFORMATION)

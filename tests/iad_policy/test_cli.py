@@ -25,7 +25,7 @@ def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
     out = tmp_path / "run"
     done = iad("compare", SHOP, "--tasks", 6, "--out", out)
     assert done.exit_code == 0, done.output
-    for text in ("success", "grounding", "easy/hard", "proposals", "Difference to bon-sc", "reads no answer", "n = 3"):
+    for text in ("success", "grounding", "easy/hard", "proposals", "Difference to bon-sc", "never reads gold", "n = 3"):
         assert text in done.stdout
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 100
     assert done.stdout.splitlines()[-1] == f"Run folder: {out}"
@@ -42,7 +42,7 @@ def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
 
 def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
     done = iad("compare", SHOP, "--tasks", 2, "--verifier", "oracle", "--out", tmp_path / "run")
-    assert "oracle verifier: reads the answer" in done.stdout
+    assert "oracle verifier: reads the true score" in done.stdout
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["information"] == "oracle"
 
 
