@@ -106,8 +106,8 @@ def fidelity(
     """Run tasks, and compare the simulator's outcome of each action with the real one.
 
     In every real state of an episode, up to two proposals of the agent are compared. The recall also uses versions of
-    the first proposal with typos, which mostly fail. The real outcome comes from a fork of the environment, so it equals
-    a step except for randomness.
+    the first proposal with typos, which mostly fail. The real outcome comes from a fork of the environment, so it
+    equals a step except for randomness.
 
     Args:
         env: The environment, on tasks that the simulator has not learned from.

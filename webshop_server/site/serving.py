@@ -181,7 +181,7 @@ def open_site(
         lines.append(f"Port {port} is in use, so {server.port} was taken.")
     if token and not known:
         lines.append(f"Environments get in with {TOKEN_VARIABLE}={token}")
-    return server, "\n".join([*lines, "Ctrl-C closes it."])
+    return server, "\n".join([*lines, "Press Ctrl-C to stop."])
 
 
 def serve_until_stopped(server: Server, say: Callable[[], None]) -> None:
