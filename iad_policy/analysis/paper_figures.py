@@ -113,7 +113,7 @@ def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
     if sweep.metric not in METRICS:
         raise UnknownName("metric", sweep.metric, METRICS)
     if "5" in names and not sweep.parts:
-        raise ValueError("expected parts of the reward, which figure 5 uses as verifiers, got none; pass --parts")
+        raise ValueError("expected parts of the reward for figure 5, as its verifiers, got none; pass --parts")
     for name in names:
         yield from write_figure(name, FIGURES[name](sweep), sweep)
 

@@ -85,7 +85,7 @@ def _print_end(console: Console, finished: Finished) -> None:
     _print_errors(console, results)
     if stopped is not None:
         is_interrupted = isinstance(stopped, KeyboardInterrupt)
-        reason = "interrupted; run the same command again to continue" if is_interrupted else str(stopped)
+        reason = "interrupted; repeat the command to continue" if is_interrupted else str(stopped)
         text = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {reason}"
         console.print(Text(text, style="bold yellow"))
 
@@ -137,7 +137,7 @@ def _interruptible(runner: Runner, console: Console) -> Iterator[None]:
     def first(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         runner.stop()
-        console.print("Waiting for the answers to pending calls, which are saved. Press Ctrl-C again to stop at once.")
+        console.print("Waiting for the answers to pending calls. Press Ctrl-C again to stop at once.")
 
     before = signal.signal(signal.SIGINT, first)
     try:

@@ -272,7 +272,7 @@ def test_several_environments_and_seeds_from_one_command(tmp_path: Path) -> None
         ('[run]\nenv = "IAD/WebShop-v0"', "double the brackets"),
         ('env = "IAD/WebShop-v0', "expected TOML"),
         ("tasks = 3", "expected an environment"),
-        ('[[run]]\nenv = "IAD/WebShop-v0"\n[[run]]\nenv = "IAD/WebShop-v0"', "give them names"),
+        ('[[run]]\nenv = "IAD/WebShop-v0"\n[[run]]\nenv = "IAD/WebShop-v0"', "give each a name"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused_with_what_is_near(content: str, said: str, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_a_file_that_makes_no_sense_is_refused_with_what_is_near(content: str, s
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = iad("compare", "--config", tmp_path / "none.toml")
     assert done.exit_code == 2
-    assert "none.toml, which is not there" in done.stderr
+    assert "none.toml, which does not exist" in done.stderr
 
 
 def test_data_are_made_indexed_and_shopped_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
