@@ -1,6 +1,6 @@
-"""Your own strategy, compared with iad on ten tasks at the same number of proposals.
+"""Compares a strategy of your own with iad on ten tasks, with at most three proposals per decision.
 
-It verifies only before actions that can't be taken back.
+The strategy verifies only before it buys, because that ends the episode.
 Run: python examples/own_strategy.py
 """
 
