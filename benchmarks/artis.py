@@ -1,7 +1,7 @@
-"""Gain of simulated attempts by simulator fidelity: the success of `artis` minus that of `single`.
+"""Measures the gain of `artis` over `single` in success, for simulators of different fidelity.
 
-The agents are rule-based and follow a plan, and the evaluator uses the proxy verifier's verdict. So this checks the
-mechanism and is no evidence about language models. Each gain is paired by task, with its bootstrap interval, and
+The agents are rule-based and follow a plan, and the evaluator uses the proxy verifier's verdict. So it checks the
+mechanism and says nothing about language models. Each gain is paired by task and has a bootstrap interval. It is
 printed with the simulator's measured fidelity. `--full` adds shell and SQL tasks, recorded outcomes, ablations, and
 other numbers of attempts.
 """

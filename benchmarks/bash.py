@@ -1,6 +1,6 @@
-"""Figures of IAD/InterCodeBash-v0: speed against the original's recorded figures, leftovers, and the bundled tasks.
+"""Measures IAD/InterCodeBash-v0: speed compared with the original, leftovers on the host, and the bundled tasks.
 
-The recorded baseline is the unmodified original, through the docker SDK on podman's socket, on a loaded machine.
+The original's times were recorded with its unmodified code, the docker SDK and podman's socket, on a loaded machine.
 """
 
 import os
@@ -21,7 +21,7 @@ from support.figures import figure, in_fresh_process
 import iad_envs
 from iad_envs.bash.sandbox import open_sandbox
 
-# Milliseconds of the original over containers, medians, on the machine where the targets were set.
+# Median milliseconds of the original with containers, on the machine where the targets were set.
 RECORDED_MS = {"create": 9700.0, "reset": 219.0, "step": 225.0, "submit": 1100.0}
 RECORDED_MS["episode"] = sum(RECORDED_MS[name] for name in ("reset", "step", "submit"))
 DATA = Path(iad_envs.__file__).parent.parent / "data" / "intercode"
@@ -87,7 +87,7 @@ def sandbox_figures(n: int, reference: Reference) -> None:
 
 
 def faster(name: str, ms: float, n: int, reference: Reference, *, target: float | None = None) -> None:
-    """How many times faster ours is than the original, as it would run on this machine."""
+    """Print how many times faster this environment is than the original would be on this machine."""
     ratio = RECORDED_MS[name] * reference.slowness() / ms
     figure(f"{name}_ratio", ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=n)
 
@@ -123,7 +123,7 @@ def episode_figures(n: int, reference: Reference) -> None:
 
 
 def traces() -> Counter[str]:
-    """Count what a sandbox could leave on the host, by kind: processes, mounts, cgroups and files."""
+    """Count what a sandbox may leave on the host: processes, mounts, cgroups and files."""
     pids = below(os.getpid())
     groups = [path.name for path in Path("/sys/fs/cgroup").glob("**/iad-sandbox-*")]
     return Counter(
@@ -145,7 +145,7 @@ def below(pid: int) -> list[int]:
 
 
 def layers_held() -> int:
-    """Count the mounts of the processes below this one: layers of states in use, and those around them."""
+    """Count the mounts of this process's descendants, most of which are layers of stored states."""
     total = 0
     for pid in below(os.getpid()):
         with suppress(OSError):
@@ -154,7 +154,7 @@ def layers_held() -> int:
 
 
 def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
-    """Return the smallest measurement within a time, as sandboxes created in advance come and go."""
+    """Return the smallest measurement within `wait_s`, because sandboxes are also created in advance."""
     found, end = measure(), time.monotonic() + wait_s
     while time.monotonic() < end:
         time.sleep(0.1)
@@ -163,7 +163,7 @@ def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
 
 
 def leftovers(n_episodes: int) -> None:
-    open_sandbox().close()  # creates what a process keeps once in any case
+    open_sandbox().close()  # creates what a process keeps in any case
     before = traces()
     env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
     task_ids = env.task_ids

@@ -1,6 +1,6 @@
-"""Figures of IAD/BIRD-v0: scoring against the official procedure, and votes and the verifier on real predictions.
+"""Measures IAD/BIRD-v0: scoring compared with the official procedure, and voting and verifying of real predictions.
 
-Reads `$IAD_REAL_DATA/bird`: the questions on one database, that database, and predictions of real systems.
+It reads `$IAD_REAL_DATA/bird`, which holds a database, its questions, and the predictions of real systems.
 """
 
 import argparse
@@ -164,7 +164,7 @@ def latencies(folder: Path, reference: Reference) -> None:
         official = 1e6 * median(
             _timed(lambda job=job: official_pair((job.predicted[0], job.gold, str(job.path)))) for job in jobs
         )
-        # Both results at hand, as when a previewed query is committed; and with the prediction still to be executed.
+        # With both results cached, as when a previewed query is committed, and with only the gold result cached.
         reference.figure("ex_cached_us", 1e6 * median(kept), "us", n=len(kept), target=100)
         figure("ex_cached_ratio", official / (1e6 * median(kept)), "x", n=len(kept), better="higher", baseline=1.0)
         figure("ex_gold_cached_us", 1e6 * median(executed), "us", n=len(executed), baseline=official)
@@ -208,11 +208,11 @@ def schema_prompts(reference: Reference) -> None:
             reference.figure(metric, 1e3 * median(took), "ms", n=len(took), target=target)
 
 
-# The value of the predictions: facts, votes, and the verifier's choice.
+# Quality on real predictions: facts, votes, and the verifier's choice.
 
 
 class Judged:
-    """A question's predictions, each previewed as in the environment, and which are right by the official EX."""
+    """A question's predictions with their previews, and whether each is right by the official EX."""
 
     def __init__(self, candidates: list[Candidate], is_right: list[bool]) -> None:
         self.candidates = candidates
@@ -298,7 +298,7 @@ def votes(questions: Sequence[Judged]) -> None:
 
 
 def _choice(verifier: BirdVerifier, question: Judged, group: Sequence[int]) -> float:
-    """Return the probability that the verifier's best is right, with random ties."""
+    """Return the probability that the verifier's best candidate is right, with ties broken at random."""
     candidates = [question.candidates[place] for place in group]
     state = State(None, {})
     scores = [verdict.score for verdict in verifier.verify(state, candidates, ())]
@@ -308,7 +308,7 @@ def _choice(verifier: BirdVerifier, question: Judged, group: Sequence[int]) -> f
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="more runs of each")
+    parser.add_argument("--full", action="store_true", help="more runs of each measurement")
     parser.add_argument("--speed", nargs=4, metavar=("FOLDER", "CORES", "COPIES", "RUNS"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.speed:

@@ -1,8 +1,8 @@
-"""Figures of the shop with many products: 100,000 synthetic ones, or with --full as many as the original has.
+"""Measures the shop with many products: 100,000 synthetic ones, or with --full as many as in the original.
 
-Everything is measured as a user gets it: `iad data synth` writes the data, `iad index build` indexes them, and
-`gym.make` opens them in new processes. Queries have the length and word frequencies of human ones, and no query is
-repeated. `--keep DIR` keeps data and indexes for the next run.
+It uses the same commands as a user. `iad data synth` writes the data, `iad index build` indexes them, and `gym.make`
+opens them in new processes. Queries have the length and word frequencies of human ones, and no query is repeated.
+`--keep DIR` keeps data and indexes for the next run.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Cost of running an evaluation: how much of a slow model's time is hidden, and what saving everything adds.
+"""Measures the cost of an evaluation: how well it hides a slow model's latency, and the overhead of saving everything.
 
-The environment is trivial, and the model is a fake that answers at once or after 0.5 s. Everything else is what a user
-gets: prompts, the call cache, the answer log, budgets, records and the summary.
+The environment is trivial, and the model is a fake that answers at once or after 0.5 s. Everything else is as in a real
+run: prompts, the call cache, the answer log, budgets, records and the summary.
 """
 
 import json
@@ -140,7 +140,7 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
 
 
 def seconds_of(folder: Path, model: Any, **config: Any) -> float:
-    """Wall seconds of a run, from an empty folder to its summary."""
+    """Return the wall seconds of a run, from an empty folder to its summary."""
     start = perf_counter()
     for _ in run(folder, model, **config):
         pass
@@ -148,14 +148,14 @@ def seconds_of(folder: Path, model: Any, **config: Any) -> float:
 
 
 def throughput(folder: Path) -> None:
-    """Print how much of the time is the model's."""
+    """Print the share of the run time that the model takes."""
     ideal_s = math.ceil(N_EPISODES / N_WORKERS) * N_STEPS * ANSWER_S
     wall_s = seconds_of(folder / "slow", FakeModel(ANSWER_S), tasks=N_EPISODES, workers=N_WORKERS)
     figure("throughput_of_ideal", ideal_s / wall_s, "share", target=0.95, better="higher", n=N_EPISODES * N_STEPS)
 
 
 def cost_of_a_candidate(folder: Path, reference: Reference) -> None:
-    """What proposing, verifying and keeping a candidate takes where the model takes no time; and not keeping it."""
+    """Print the time to propose and verify a candidate with an instant model, with and without saving it."""
     n = N_TASKS * N_CANDIDATES
     saved, unsaved = [], []
     for place in range(N_ROUNDS):
@@ -180,7 +180,7 @@ def seconds_unsaved() -> float:
 
 
 def overhead_of_a_step(folder: Path, reference: Reference) -> None:
-    """What a step of an episode takes where nobody takes any time."""
+    """Print the time of a step when agent, verifier and environment take no time."""
     n = 200
     times = []
     for place in range(3):
@@ -211,7 +211,7 @@ def killed(folder: Path, ledger: Path) -> None:
 
 
 def summarise_1e5(folder: Path, reference: Reference) -> None:
-    """Reading 10^5 episodes from disk and making the table's figures of them."""
+    """Print the time to read 10^5 episodes from disk and to compute their summary."""
     config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_SUMMARISED // 4)
     path = folder / "many"
     path.mkdir()
@@ -239,7 +239,7 @@ def summarise_1e5(folder: Path, reference: Reference) -> None:
 
 
 def hash_of(place: int, below: float) -> float:
-    """Return a number that looks random."""
+    """Return a pseudo-random number between 0 and `below`."""
     return below * (place * 2654435761 % 2**32) / 2**32
 
 

@@ -1,7 +1,7 @@
-"""Cost of exporting a run: 10^5 decisions as parquet, and fewer in the forms that have no target.
+"""Measures `iad export`: 10^5 decisions as Parquet, and fewer decisions in the other formats, which have no target.
 
-Parquet is written as `iad export` does it, with a process for each processor, and by one process.
-The run folder is a real one (the demo's comparison on 20 tasks) whose episodes are repeated under new keys.
+Parquet is written with one process per core, like `iad export`, and with a single process. The run folder repeats the
+episodes of a real run (the demo's comparison on 20 tasks) under new keys.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""A fixed piece of work that times are compared with, so that targets hold on slow and on fast machines.
+"""Times a fixed piece of work, so that targets hold on slow and on fast machines.
 
-The piece is 10,000 records of 1 kB: each is written as canonical JSON and hashed with SHA-256. Every benchmark times it
-between its own measurements. A target of so many microseconds then means: so many times as long as a record.
+The work is 10,000 records of 1 kB. Each is written as canonical JSON and hashed with SHA-256. Every benchmark times the
+work between its own measurements. A target in microseconds is compared as a multiple of the time of one record.
 """
 
 import hashlib
@@ -15,8 +15,8 @@ from support.figures import figure
 
 N_RECORDS = 10_000
 TARGETS_RECORD_US = 8.0
-"""Microseconds of a record on the machine where the targets were set: `request_overhead_us` was 26 there, and is 3.2
-records long on any machine."""
+"""Microseconds per record on the machine where the targets were set. `request_overhead_us` was 26 there, so it should
+take 3.2 records on any machine."""
 RECORD = {
     "episode": "6f1ed002ab5595859014ebf0951522d9",
     "item": "propose-3",
@@ -36,18 +36,18 @@ Clock = Literal["wall", "cpu"]
 
 
 def write_record() -> str:
-    """Do the work once: a record as canonical JSON, and its hash."""
+    """Do the work once: write a record as canonical JSON and hash it."""
     canonical = json.dumps(RECORD, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 class Reference:
-    """Times the piece of work in a run. Call `sample` between the measurements that it is compared with.
+    """Times the reference work during a benchmark. Call `sample` between the measurements to compare with it.
 
     Args:
-        wall_s: Returns seconds.
-        cpu_s: Returns CPU seconds of this process.
-        n_records: Records of a sample.
+        wall_s: Clock that returns wall seconds.
+        cpu_s: Clock that returns the CPU seconds of this process.
+        n_records: Number of records in a sample.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Reference:
         self._n_records = n_records
 
     def sample(self) -> None:
-        """Do the piece of work once, and time it."""
+        """Do the reference work once and time it."""
         starts = {name: clock() for name, clock in self._clocks.items()}
         for _ in range(self._n_records):
             write_record()
@@ -80,15 +80,15 @@ class Reference:
     def figure(
         self, metric: str, value: float, unit: str, *, n: int = 1, target: float | None = None, clock: Clock = "wall"
     ) -> None:
-        """Print a time, or a rate in `.../s`, with its ratio to a record; the ratio has the target.
+        """Print a time or a rate (`.../s`) and its ratio to a record. The target applies to the ratio.
 
         Args:
-            metric: Its name.
-            value: As measured.
-            unit: A unit of time, or a rate.
-            n: How many measurements the value is the median of.
-            target: What the value should reach on the machine where the targets were set.
-            clock: Which clock the value was measured with.
+            metric: Name of the figure.
+            value: Measured value.
+            unit: Unit of time, or of a rate.
+            n: Number of measurements whose median is the value.
+            target: Target of the value on the machine where the targets were set.
+            clock: Clock of the measurement.
         """
         is_rate = unit.endswith("/s")
 
@@ -106,7 +106,7 @@ class Reference:
         )
 
     def report(self) -> None:
-        """Print what a record took in this run: the baseline of the figures that were compared with it."""
+        """Print the time per record in this run, which is the baseline of the compared figures."""
         for metric, clock in (("reference_us", "wall"), ("reference_cpu_us", "cpu")):
             figure(metric, self.record_us(clock), "us", n=len(self._samples[clock]))
 

@@ -1,6 +1,6 @@
-"""Cost of reading a run: size of `report.html`, seconds to write and to open it, and to serve the first page.
+"""Measures the report: the size of `report.html`, and the time to write it, to open it and to serve the first page.
 
-The runs are the shop with bon-sc and iad, 100 tasks with five seeds, and 10,000 episodes copied from them.
+The run compares bon-sc and iad in the shop on 100 tasks with five seeds. A larger run of 10,000 episodes repeats it.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def _open_s(path: Path) -> float | None:
         from iad_envs.browser.selenium import SeleniumBrowser
 
         browser = SeleniumBrowser(size=(1400, 900))
-    except Exception as missing:  # the other figures are still printed, whatever the machine lacks
+    except Exception as missing:  # without a browser the other figures are still printed
         print(json.dumps({"metric": "report_open_s", "value": None, "why": str(missing)}), flush=True)
         return None
     try:
@@ -68,7 +68,7 @@ def _open_s(path: Path) -> float | None:
 
 
 def first_page(run: Path, many: Path, reference: Reference) -> None:
-    """Seconds until the server has answered with the page and the head of a run of 10,000 episodes."""
+    """Print the time to serve the page and the head of a run with 10,000 episodes."""
     many.mkdir()
     for name in ("config.json", "answers.jsonl"):
         (many / name).write_bytes((run / name).read_bytes())

@@ -1,7 +1,8 @@
-"""Processes of a Ray cluster against threads, measured in turn, and the cost of resuming a folder with many episodes.
+"""Compares Ray processes with threads, and measures the cost of resuming a folder with many episodes.
 
-Ray runs on this machine and is started once. The start of a run (its processes and environments) is measured
-separately. Needs `pip install -e '.[ray]'`. The large folder repeats the episodes of a small real run under new keys.
+Ray runs on this machine and is started once. The two engines are measured in turn. The start of a run (its processes
+and environments) is measured separately. Needs `pip install -e '.[ray]'`. The large folder repeats the
+episodes of a small real run under new keys.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Figures of the shop as a site: requests, sessions in memory, and a step in a real browser against one in text.
+"""Measures the shop's web site: requests per second, memory of sessions, and a step in a browser compared with text.
 
-`--full` runs longer. All traffic is on loopback, from bounded loops.
+`--full` runs longer. All traffic stays on the loopback interface, and the loops are bounded.
 """
 
 import json

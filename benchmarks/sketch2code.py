@@ -1,7 +1,7 @@
-"""Figures of IAD/Sketch2Code-v0: speed against the published scorer, memory, and the quality of the proxy verifier.
+"""Measures IAD/Sketch2Code-v0: speed compared with the published scorer, memory, and the proxy verifier's quality.
 
-The pages are the real ones (IAD_REAL_DATA, a folder that holds `sketch2code/`), or else the bundled ones. `--full` uses
-more pairs and pages.
+It uses the real pages if IAD_REAL_DATA names a folder with `sketch2code/`, and the bundled pages otherwise. `--full`
+uses more pairs and pages.
 """
 
 import os
@@ -55,7 +55,7 @@ HAS_OWN_TEXT = """function() {
 
 
 def published_boxes(html: str, assets: Mapping[str, bytes]) -> Mapping[str, Sequence[Box]]:
-    """Return a page's boxes as the published scorer gets them: with a new browser, and one question per element."""
+    """Return a page's boxes as the published scorer gets them: with a new browser and one call per element."""
     browser = Browser(find_chromium())
     try:
         tab = Tab(browser, scripts=True, assets=assets, limits=RenderLimits())
@@ -126,7 +126,7 @@ def speed(pages: list[str], assets: Mapping[str, bytes], reference: Reference) -
         for place, html in enumerate(pages):
             if place % max(1, len(pages) // 5) == 0:
                 reference.sample()
-            # A comment makes it a page that was not seen before.
+            # A comment makes the page a new one, so nothing is cached.
             candidate = f"{html}<!-- candidate -->"
             taken, _ = timed(lambda: score_pages(references[place - 1], renderer.page(candidate)))  # noqa: B023
             times.append(taken)
@@ -192,7 +192,7 @@ def distorted(boxes: Mapping[str, Sequence[Sequence[float]]], level: float, rng:
 
 
 def proxy(env: Any) -> None:
-    """Print how well the sketch alone separates good candidates from bad ones."""
+    """Print how well the proxy verifier ranks candidates from the sketch alone."""
     rng = random.Random(0)
     correlations, times = [], []
     task_ids = env.task_ids

@@ -1,6 +1,6 @@
-"""Cost of the strategies: the time that each adds to a request, and the strategy with the largest decisions.
+"""Measures the overhead of each strategy per request, and the time of a decision by `mcts`, the largest of all.
 
-`--full` also measures their results: closed forms, and every strategy on all bundled tasks (an hour or more).
+`--full` also measures results: closed forms, and every strategy on all bundled tasks (an hour or more).
 """
 
 import argparse
@@ -23,9 +23,9 @@ N_ITERATIONS = 30
 
 
 def request_overhead(reference: Reference) -> None:
-    """Microseconds per request of every strategy, and of the one that takes most, where all answers are instant.
+    """Print the microseconds per request of every strategy and of the slowest one, with instant answers.
 
-    A request may ask for several items, such as three candidates. The time per item is added to one call of a model.
+    A request may ask for several items, such as three candidates. The time per item is the overhead per model call.
     """
     found = {}
     for name in STRATEGIES:
@@ -39,7 +39,7 @@ def request_overhead(reference: Reference) -> None:
 
 
 def mcts_step(reference: Reference) -> None:
-    """Seconds of an episode's first decision by `mcts`: 30 iterations to the episode's end, in the shop, rule-based."""
+    """Print the seconds of the first decision by `mcts`: 30 rollouts to the episode's end in the shop, rule-based."""
     env = gym.make("IAD/WebShop-v0")
     inner: Any = env.unwrapped
     plain, logged = [], []
@@ -53,7 +53,7 @@ def mcts_step(reference: Reference) -> None:
 
 
 def first_decision_s(env: gym.Env[Any, Any], task_id: str, log: str | None = None) -> float:
-    """Return the seconds of a first decision in an environment that has simulated nothing of the episode yet."""
+    """Return the seconds of an episode's first decision, before anything is simulated."""
     with IADPolicyWrapper("shopper", env, strategy="mcts", n=N_ITERATIONS, log=log) as policy:
         observation, info = env.reset(options={"task_id": task_id})
         start = perf_counter()
@@ -64,7 +64,7 @@ def first_decision_s(env: gym.Env[Any, Any], task_id: str, log: str | None = Non
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="also what the strategies reach")
+    parser.add_argument("--full", action="store_true", help="also measure the strategies' results")
     given = parser.parse_args()
     reference = Reference()
     request_overhead(reference)

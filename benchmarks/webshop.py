@@ -1,7 +1,7 @@
-"""Figures of IAD/WebShop-v0: speed and memory against the original's recorded figures, and the bundled tasks.
+"""Measures IAD/WebShop-v0: speed and memory compared with recorded figures of the original, and the bundled tasks.
 
-Speed is measured on the official 1,000-product set (IAD_REAL_DATA, a folder that holds `webshop/`), or else on the
-bundled one, which has the same size.
+Speed is measured on the official set of 1,000 products if IAD_REAL_DATA names a folder with `webshop/`. Otherwise the
+bundled set is used, which has the same size.
 """
 
 import os
@@ -94,7 +94,7 @@ def speed(folder: str, n_episodes: int, reference: Reference) -> None:
 
 
 def faster(metric: str, operation: str, times: dict[str, list[float]], *, target: float, slowness: float) -> None:
-    """How many times faster the median of ours is than the original, as it would run on this machine."""
+    """Print how many times faster this environment's median is than the original's would be on this machine."""
     ratio = RECORDED_MS[operation] * slowness / (1000 * median(times[operation]))
     figure(
         metric, ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=len(times[operation])

@@ -1,4 +1,4 @@
-"""Cost of the policy wrapper: the time of its import, and the time that it adds to each decision and each request.
+"""Measures the policy wrapper: the time of its import, and its overhead per decision and per request.
 
 Agent and verifier answer at once and the environment is trivial, so the measured time is the wrapper's alone.
 """

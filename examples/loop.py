@@ -1,4 +1,4 @@
-"""The evaluation loop written by hand: one task, printing what each step proposed, scored and committed.
+"""Writes the evaluation loop by hand: runs one task and prints the proposals, scores and commit of each step.
 
 Run: python examples/loop.py [strategy]
 """

@@ -1,4 +1,4 @@
-"""Your own strategy, compared with iad on ten tasks at the same number of proposals.
+"""Compares a strategy of your own with iad on ten tasks, with at most three proposals per decision.
 
 It spends proposals and verification only where an action may end the episode, in any environment.
 Run: python examples/own_strategy.py

@@ -1,7 +1,7 @@
 """Train a policy on the shop with REINFORCE: a linear softmax over the actions of a page, in numpy.
 
 A wrapper turns text into numbers: every available action becomes a row of features, and the policy chooses a row. The
-result is like any other environment, and `gym.make_vec` makes vectors of it. Features come from what an agent may see,
+result is like any other environment, and `gym.make_vec` makes vectors of it. Features use only what an agent may see,
 and the reward is the environment's. docs/training.md explains it.
 Run: python examples/reinforce.py [--episodes 20000] [--seeds 0 1 2] [--mode async] [--picture curve.png] [--compare]
 """
@@ -51,7 +51,7 @@ def offers(info):
         leave = {"leave": 1} | {f"leave:{name}": value for name, value in fit.items()}
     for action in info["available_actions"]:
         target = action.partition("[")[2].removesuffix("]")
-        if target == "...":  # any text can be searched for: the first words of the instruction, or all
+        if target == "...":  # any text is a valid search: offer the first words of the instruction, and all of them
             for n_words in sorted({min(n, len(wanted.words)) for n in (2, 4, 6, 99)}):
                 query = " ".join(wanted.words[:n_words])
                 share = n_words / max(1, len(wanted.words)) if page["kind"] == "index" else 0
@@ -202,7 +202,9 @@ def main():
     parser.add_argument("--num-envs", type=int, default=16)
     parser.add_argument("--mode", choices=("sync", "async"), default="sync")
     parser.add_argument("--picture", help="a PNG for the learning curve; needs matplotlib")
-    parser.add_argument("--compare", action="store_true", help="put best-of-n and iad around the first seed's policy")
+    parser.add_argument(
+        "--compare", action="store_true", help="also run best-of-n and iad with the first seed's policy as their agent"
+    )
     asked = parser.parse_args()
     began = time.perf_counter()
     runs = [train(seed, asked.episodes, num_envs=asked.num_envs, mode=asked.mode) for seed in asked.seeds]

@@ -20,7 +20,7 @@ def legal_move(observation, info, rng):
 
 
 class Shorter:
-    """A proxy verifier: fewer blocks left to drive are better. Walls are ignored."""
+    """A proxy verifier: the fewer blocks are left to drive, the better. It ignores walls."""
 
     information = "proxy"
     needs_preview = True

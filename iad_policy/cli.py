@@ -75,13 +75,13 @@ def run(**given: Any) -> None:
 @app.command()
 def play(
     env: EnvId,
-    task: Annotated[str | None, typer.Option(help="Id of the task; by default the seed selects one.")] = None,
+    task: Annotated[str | None, typer.Option(help="Task id; by default the seed chooses one.")] = None,
     split: Split = None,
     seed: Seed = 0,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Act in an environment yourself."""
+    """Act in an environment yourself, in the terminal."""
     console = _console()
     with _clear_errors(BAD_INPUT):
         env_args = pairs(env_arg, "--env-arg")
@@ -94,9 +94,9 @@ def play(
 @app.command()
 def serve(
     host: Annotated[
-        str, typer.Option(help="Address to listen on. The default is reachable from this machine only.")
+        str, typer.Option(help="Address to listen on; the default is reachable from this machine only.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on. If it is in use, the next free one is taken.")] = 3000,
+    port: Annotated[int, typer.Option(help="Port to listen on; if it is in use, the next free one.")] = 3000,
     api: Annotated[
         bool, typer.Option("--api", help="Also serve environments on other machines, with a token.")
     ] = False,
@@ -104,7 +104,7 @@ def serve(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Host the shop of IAD/WebShop-v0 as a site, until Ctrl-C."""
+    """Serve the shop of IAD/WebShop-v0 as a web site. Ctrl-C stops it."""
     from webshop_server.site.serving import open_site, serve_until_stopped
 
     console = _console()
@@ -119,10 +119,10 @@ def serve(
 @app.command()
 def doctor(
     env: EnvIds = None,
-    seconds: Annotated[float, typer.Option(help="Seconds to wait for each check.")] = LIMIT_S,
+    seconds: Annotated[float, typer.Option(help="Seconds to wait for all checks together.")] = LIMIT_S,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check the installation, and print the command that installs each missing part."""
+    """Check the installation and show how to install missing parts."""
     with _clear_errors(BAD_INPUT):
         entries = entry_points(env or iad_envs.ENVIRONMENTS)
     groups = examine(
@@ -145,7 +145,7 @@ def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
     try:
         for folder, config, runner in runs:
             if config.tasks is not None and len(runner.tasks) < config.tasks:
-                console.print(f"{config.tasks} tasks were requested, but there are {len(runner.tasks)}. All are run.")
+                console.print(f"Only {len(runner.tasks)} of the {config.tasks} requested tasks exist. All of them run.")
             with _clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):
                 status = run_session(runner, folder, console, is_fresh=given["fresh"], trackers=trackers)
             if status:
@@ -173,7 +173,7 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
     folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
     if len(set(folders)) < len(folders):
         raise ValueError(
-            "expected different runs, or runs with different names, got the same one twice; give them names"
+            "expected different runs, or runs with different names, got the same run twice; give each a name"
         )
     if len(configs) == 1:
         return [(given["out"] or RUNS / folders[0], configs[0])]
@@ -219,8 +219,8 @@ def _serve(application: Any, host: str, port: int) -> None:
     from webshop_server.site.serving import Server, serve_until_stopped
 
     server = Server(application, host=host, port=port)
-    taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} was taken."
-    message = f"The runs are shown at {server.address}{taken}\nCtrl-C closes it."
+    taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} is used."
+    message = f"The runs are shown at {server.address}{taken}\nPress Ctrl-C to stop."
     serve_until_stopped(server, partial(_console().print, message, highlight=False, markup=False, soft_wrap=True))
 
 

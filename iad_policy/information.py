@@ -1,38 +1,39 @@
-"""Defines the information labels of agents and verifiers, and who may read gold (contract 3 in docs/design.md)."""
+"""Labels of what an agent or verifier knows. They decide who may read gold (contract 3 in docs/design.md)."""
 
 from typing import Any, Literal, get_args
 
 from iad_policy.errors import UnknownName
 
 Information = Literal["oracle", "proxy", "self", "learned"]
-"""Source of a verifier's scores: gold; execution or matching without gold; a language model; a trained model."""
+"""What a verifier's scores rest on: gold, rules without gold (such as execution or matching), a language model's
+judgement, or a trained model."""
 INFORMATION: tuple[Information, ...] = get_args(Information)
 VERIFIER_TEXTS = {
-    "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
-    "proxy": "proxy verifier: executes, parses or matches; reads no answer",
-    "self": "self verifier: a language model judges, seeing what the agent sees",
+    "oracle": "oracle verifier: reads the true score of each step; for diagnosis only, not a fair result",
+    "proxy": "proxy verifier: executes, parses or matches; never reads gold",
+    "self": "self verifier: a language model judges from the information that the agent has",
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
-"""Text of each label in reports, by label."""
-ORACLE_AGENT_TEXT = "oracle agent: knows the right action of each step; an instrument, not a result"
+"""Information label -> its text in tables and reports."""
+ORACLE_AGENT_TEXT = "oracle agent: knows the right action of each step; for diagnosis only, not a fair result"
 
 
 def information_of(component: Any) -> str:
-    """Return the label of an agent or a verifier. It is "" without a label (most agents) and for None."""
+    """Return the information label of an agent or verifier, or "" if it declares none, like most agents."""
     return str(getattr(component, "information", ""))
 
 
 def may_read_gold(component: Any) -> bool:
-    """Say whether a component may read gold. Only components that are labelled `oracle` may."""
+    """Return whether a component may read gold. Only components labelled `oracle` may."""
     return information_of(component) == "oracle"
 
 
 def require_label(verifier: Any) -> None:
-    """Reject a verifier whose label is not in `INFORMATION`.
+    """Check that a verifier's label is one of `INFORMATION`.
 
     Raises:
-        UnknownName: The verifier has another label.
+        UnknownName: The verifier has another label, or none.
     """
     if information_of(verifier) not in INFORMATION:
         raise UnknownName("verifier's information label", information_of(verifier), INFORMATION)

@@ -150,7 +150,7 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
     if command.startswith(NEVER_ENDS):
         process = subprocess.Popen(words, cwd=official, env=environment, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
-        said = "".join(iter(process.stdout.readline, "Ctrl-C closes it.\n"))
+        said = "".join(iter(process.stdout.readline, "Press Ctrl-C to stop.\n"))
         process.terminate()
         assert (process.communicate(timeout=30)[0], process.returncode) == ("", 0)
         assert "http://127.0.0.1:" in said

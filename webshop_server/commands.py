@@ -1,4 +1,4 @@
-"""The shop's commands: `iad index` builds and lists indexes, `iad data synth` generates data."""
+"""The shop's commands: `iad index` builds and lists search indexes, and `iad data synth` generates data."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ __all__ = ["add_commands"]
 
 CALLS_FOR_HELP = {"no_args_is_help": True, "rich_markup_mode": None}
 
-DataDir = Annotated[str | None, typer.Option(help="Folder with the shop's data (default: the environment's).")]
+DataDir = Annotated[str | None, typer.Option(help="Folder with the shop's data; by default the environment's own.")]
 Search = Annotated[str, typer.Option(help="Search engine: bm25, lucene, dense or hybrid.")]
 Guard = Callable[[], AbstractContextManager[None]]
 
@@ -27,20 +27,20 @@ def add_commands(app: typer.Typer, find: Callable[[str | None], Path], guard: Gu
 
     Args:
         app: The Typer application.
-        find: Returns the data folder for the given option value, or for None.
-        guard: Turns an error that the user can fix into a message.
+        find: Function that returns the data folder for an option's value or for None.
+        guard: Context manager that turns errors the user can fix into messages.
     """
-    index = typer.Typer(help="Indexes of large catalogues.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
-    data = typer.Typer(help="Generate data for experiments.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
+    index = typer.Typer(help="Build and list search indexes of large catalogues.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
+    data = typer.Typer(help="Generate synthetic data.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
 
     @index.command()
     def build(
         data_dir: DataDir = None,
         search: Search = "bm25",
         rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild indexes that exist.")] = False,
-        workers: Annotated[int, typer.Option(help="Processes that count words (0: one per core).")] = 0,
+        workers: Annotated[int, typer.Option(help="Number of processes; 0 takes one per core.")] = 0,
     ) -> None:
-        """Build a catalogue and its search index on disk, where environments find them."""
+        """Build a catalogue and its search index in the place where environments look."""
         with guard():
             folder, n_workers = find(data_dir), workers or os.cpu_count() or 1
             with _bar() as report:
@@ -50,7 +50,7 @@ def add_commands(app: typer.Typer, find: Callable[[str | None], Path], guard: Gu
 
     @index.command()
     def info() -> None:
-        """List the indexes that were built, with their data and size."""
+        """List the built indexes with their data and size."""
         with guard():
             _show(Indexes())
 
@@ -60,7 +60,7 @@ def add_commands(app: typer.Typer, find: Callable[[str | None], Path], guard: Gu
         products: Annotated[int, typer.Option(help="Number of products.")] = FULL_SIZE,
         seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     ) -> None:
-        """Generate a synthetic catalogue of any size in the official file format."""
+        """Generate a synthetic catalogue of any size, in the official file format."""
         with guard(), _bar() as report:
             write_catalog(out, products, seed=seed, wrote=lambda n: report("writing products", n, products))
         typer.echo(out)
@@ -71,7 +71,7 @@ def add_commands(app: typer.Typer, find: Callable[[str | None], Path], guard: Gu
 
 def _show(indexes: Indexes) -> None:
     found = indexes.all()
-    typer.echo(f"{len(found)} in {indexes.home}")
+    typer.echo(f"{len(found)} indexes in {indexes.home}")
     for index in found:
         what = index.part if index.is_current else f"{index.part} (of another version)"
         typer.echo(

@@ -1,4 +1,4 @@
-"""Compares agents on an environment's bundled tasks: rule-based, random, and the best of many episodes."""
+"""Compares success on an environment's bundled tasks: rule-based agent, random agent, and best of many episodes."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ def bundled_tasks(env_id: str, folder: str, agent: str, *, n_runs: int = 16, n_t
     """Print the success of one episode, of a random agent, of the best of n_runs episodes, and by difficulty.
 
     Args:
-        env_id: The environment.
+        env_id: Environment id.
         folder: Name of its data folder in `data/`.
-        agent: Its rule-based agent.
+        agent: Name of its rule-based agent.
         n_runs: Number of episodes per task, each with another seed.
         n_tasks: Number of tasks, from the start of the environment's own split. None takes all.
     """

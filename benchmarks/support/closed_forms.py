@@ -1,6 +1,6 @@
-"""Results of strategies with agents whose error rates are known, compared with values computed by hand.
+"""Compares the success of strategies with closed-form values, for synthetic agents with known error rates.
 
-Run with --full only, as it takes a minute or two. `tests/iad_policy/closed_forms.py` has the formulas.
+It runs only with --full, because it takes a minute or two. `tests/iad_policy/closed_forms.py` has the formulas.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Measures in new processes and prints figures: one JSON line per figure, whatever its value."""
+"""Measures code in new processes, and prints each figure as a JSON line."""
 
 import json
 import subprocess
@@ -32,15 +32,15 @@ def figure(
     """Print one figure. A time with a target goes through `reference.Reference.figure`, as machines differ.
 
     Args:
-        metric: Its name.
-        value: As measured.
-        unit: Of value, target and baseline.
-        n: How many measurements the value is the median of, or how many cases it was measured on.
-        target: What the value should reach; None for a figure that has no target.
-        ratio_target: What the ratio should reach, in place of the value.
-        better: Which way is better.
-        baseline: The same of what we compare with, measured in the same run; `"recorded"` where that can't run here.
-        ratio: Value by baseline; needed only for a recorded one.
+        metric: Name of the figure.
+        value: Measured value.
+        unit: Unit of value, target and baseline.
+        n: Number of measurements whose median is the value, or number of cases.
+        target: Target of the value, or None if it has none.
+        ratio_target: Target of the ratio, instead of one of the value.
+        better: Whether lower or higher values are better.
+        baseline: The other system's value in the same run, or `"recorded"` if that system can't run here.
+        ratio: Value divided by baseline. It is only needed with a recorded baseline.
     """
     if ratio is None and isinstance(baseline, int | float) and baseline:
         ratio = value / baseline
@@ -77,10 +77,10 @@ def in_fresh_process(
     `held_mb()` (resident memory now) defined.
 
     Args:
-        code: Python.
-        arguments: Of the program.
-        n: How many interpreters, one after the other.
-        before_each: Called here before each, such as `Reference.sample`.
+        code: Python code.
+        arguments: Command-line arguments of the code.
+        n: Number of interpreters, which run one after the other.
+        before_each: Function to call in this process before each run, such as `Reference.sample`.
     """
     command = [sys.executable, "-c", PRELUDE + code, *map(str, arguments)]
     runs = []

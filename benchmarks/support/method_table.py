@@ -1,6 +1,6 @@
-"""Every strategy on the bundled tasks of every environment, at the same budget, as a table in Markdown.
+"""Compares every strategy on the bundled tasks of every environment at the same budget, and prints a Markdown table.
 
-With rule-based agents it checks the mechanism and is no evidence about language models. Runs are kept in a folder, so
+With rule-based agents it checks the mechanism and says nothing about language models. Runs are stored in a folder, so
 the table can be made in parts (`--env`, `--strategies`) and continued. The same command prints it again.
 """
 
@@ -39,9 +39,9 @@ FOLDERS = {
     "IAD/BIRD-v0": "bird",
     "IAD/Sketch2Code-v0": "sketch2code",
 }
-SILENT = "iad (feedback none)"
+WITHOUT_FEEDBACK = "iad (feedback none)"
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    SILENT: ("iad", {"feedback": "none"}),
+    WITHOUT_FEEDBACK: ("iad", {"feedback": "none"}),
     "artis (agent plan-following)": ("artis", {"agent": "plan-following"}),
 }
 """Row -> strategy and its settings. Rule-based agents can't read summaries, but `plan-following` can."""
@@ -223,9 +223,9 @@ def figures_of(table: Table) -> None:
             metric = f"{FOLDERS[table.asked.env]}_{row_name}_success"
             figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
 
-    if SILENT in table.rows:
-        records = {name: table.rows[name].records for name in (SILENT, BASELINE)}
-        gain = differences(records, {SILENT: BASELINE})[SILENT]
+    if WITHOUT_FEEDBACK in table.rows:
+        records = {name: table.rows[name].records for name in (WITHOUT_FEEDBACK, BASELINE)}
+        gain = differences(records, {WITHOUT_FEEDBACK: BASELINE})[WITHOUT_FEEDBACK]
         if gain.success is not None and gain.success_95 is not None:
             name = f"{FOLDERS[table.asked.env]}_gain_without_feedback"
             figure(name, gain.success, "share", n=gain.n_pairs, better="higher")

@@ -1,6 +1,6 @@
-"""What is reached against what is spent: curves over a setting such as n, the area under them, and where two cross.
+"""Draws a metric against spending as a curve over a setting such as n, and compares curves by area and crossings.
 
-Between two points a curve is the straight line, and it is never continued beyond its ends.
+Between two points a curve is a straight line. It is never extrapolated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from iad_policy.analysis.statistics import N_RESAMPLES, Interval, bootstrap_mean
 from iad_policy.recording.episode_record import EpisodeRecord
 
 AXES = ("proposals", "calls", "tokens", "simulations", "seconds")
-"""What a curve may be drawn against, each the mean per scored episode; a call is a proposal, a verdict or an asked
-text, which with a language model in every part is a model call."""
+"""Axes of spending, each as the mean per scored episode. A call is a proposal, a verdict or a text from a role. If all
+components are language models, that is the number of model calls."""
 METRICS = ("success", "progress", "reward")
 
 
@@ -22,11 +22,11 @@ class Point(NamedTuple):
     """One setting of a strategy.
 
     Attributes:
-        setting: What was varied, such as n.
-        spent: Mean per episode on the curve's axis.
+        setting: Value of the setting that varies, such as n.
+        spent: Mean spending per episode on the curve's axis.
         value: Mean of the metric.
-        interval: Its 95 % bootstrap interval over tasks.
-        n_episodes: Scored episodes.
+        interval: 95 % bootstrap interval of the mean, over tasks.
+        n_episodes: Number of scored episodes.
     """
 
     setting: float
@@ -37,7 +37,7 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A strategy's points, by what they spent."""
+    """A strategy's points, in order of spending."""
 
     name: str
     metric: str
@@ -45,20 +45,20 @@ class Curve(NamedTuple):
     points: tuple[Point, ...]
 
     def at(self, spent: float) -> float:
-        """Return the height at a budget between the first and the last point.
+        """Return the interpolated metric at a budget between the first and the last point.
 
         Raises:
-            ValueError: It lies outside, or there is no point.
+            ValueError: The budget is outside the curve, or the curve has no point.
         """
         xs = [point.spent for point in self.points]
         if not xs or not xs[0] <= spent <= xs[-1]:
-            known = f"{xs[0]:g} to {xs[-1]:g}" if xs else "no point at all"
+            known = f"{xs[0]:g} to {xs[-1]:g}" if xs else "no point"
             raise ValueError(f"expected {self.axis} within the curve of {self.name}, {known}, got {spent:g}")
         return float(np.interp(spent, xs, [point.value for point in self.points]))
 
 
 def spent_on(record: EpisodeRecord, axis: str) -> float:
-    """Return what an episode spent on one of `AXES`."""
+    """Return an episode's spending on one of `AXES`."""
     spent = record.spent
     if axis == "calls":
         return float(spent.proposals + spent.verifications + spent.asks)
@@ -73,14 +73,14 @@ def curves(
     seed: int = 0,
     n_resamples: int = N_RESAMPLES,
 ) -> list[Curve]:
-    """Return a strategy's curve against each of `AXES`.
+    """Return a strategy's curve on each of `AXES`.
 
     Args:
-        name: The strategy's.
-        records: Setting -> the episodes that were run with it; those that are not scored are left out.
-        metric: One of `METRICS`.
-        seed: Of the bootstrap.
-        n_resamples: Of the bootstrap.
+        name: Name of the strategy.
+        records: Setting -> the episodes that ran with it. Episodes that are not scored are left out.
+        metric: Name of the metric, one of `METRICS`.
+        seed: Seed of the bootstrap.
+        n_resamples: Number of bootstrap resamples.
     """
     if metric not in METRICS:
         raise ValueError(f"expected a metric of {', '.join(METRICS)}, got {metric!r}")
@@ -100,7 +100,7 @@ def curves(
 
 
 def common_range(curves: Sequence[Curve]) -> tuple[float, float] | None:
-    """Return the budgets that all curves reach, or None where there is no stretch of them."""
+    """Return the lowest and highest budget that all curves cover, or None if their ranges do not overlap."""
     if not curves or not all(one.points for one in curves):
         return None
     low = max(one.points[0].spent for one in curves)
@@ -109,7 +109,7 @@ def common_range(curves: Sequence[Curve]) -> tuple[float, float] | None:
 
 
 def area(one: Curve, low: float, high: float) -> float:
-    """Return the mean height between two budgets: the area under the curve by the length of the stretch."""
+    """Return the mean of the metric between two budgets: the area under the curve divided by the width."""
     inner = [point.spent for point in one.points if low < point.spent < high]
     xs = [low, *inner, high]
     ys = [one.at(x) for x in xs]
@@ -117,16 +117,16 @@ def area(one: Curve, low: float, high: float) -> float:
 
 
 def crossings(a: Curve, b: Curve) -> list[float]:
-    """Return the budgets at which the better of two curves becomes the worse one, in order."""
+    """Return the budgets at which two curves cross, in order."""
     both = common_range([a, b])
     if both is None:
         return []
     low, high = both
     xs = sorted({low, high, *(point.spent for one in (a, b) for point in one.points if low < point.spent < high)})
     heights = [(x, a.at(x) - b.at(x)) for x in xs]
-    apart = [(x, height) for x, height in heights if height != 0]  # curves that touch and part again do not cross
+    nonzero = [(x, height) for x, height in heights if height != 0]  # curves that only touch do not cross
     found = []
-    for (x, height), (next_x, next_height) in pairwise(apart):
+    for (x, height), (next_x, next_height) in pairwise(nonzero):
         if height * next_height < 0:
             between = [at for at, difference in heights if x < at < next_x and difference == 0]
             found.append(between[0] if between else x + (next_x - x) * height / (height - next_height))
@@ -134,14 +134,15 @@ def crossings(a: Curve, b: Curve) -> list[float]:
 
 
 class CurveDifference(NamedTuple):
-    """Curves over the budgets that all of them reach.
+    """A comparison of curves over the budgets that all of them cover.
 
     Attributes:
-        metric: What is reached.
-        axis: What is spent.
-        low: The least budget that all reach, per episode; `high` the largest.
-        areas: Name -> mean height in between.
-        crossings: Two names and the budget at which the better one becomes the worse one.
+        metric: Name of the metric.
+        axis: Name of the spending axis.
+        low: Lowest budget per episode that all curves cover.
+        high: Highest budget per episode that all curves cover.
+        areas: Name of a curve -> its mean between `low` and `high`.
+        crossings: Names of two curves and a budget at which they cross.
     """
 
     metric: str
@@ -153,9 +154,9 @@ class CurveDifference(NamedTuple):
 
 
 def compared(curves: Sequence[Curve]) -> CurveDifference | None:
-    """Return what curves of one metric and axis come to; None where they share no stretch of budgets.
+    """Compare curves of one metric and axis, or return None if they share no range of budgets.
 
-    A strategy that has a single point, as one without n has, is no curve and is left out.
+    A strategy with a single point, such as one without n, has no curve and is left out.
     """
     drawn = [one for one in curves if len({point.spent for point in one.points}) > 1]
     both = common_range(drawn)

@@ -1,4 +1,4 @@
-"""How true a simulator is: what it shows beside what really happens, action by action and over several steps."""
+"""Measures a simulator's fidelity: compares its outcomes with real ones, per action and over several steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,16 +22,16 @@ from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.world import World, adapt
 
 HIGH_FIDELITY = 0.95
-"""An outcome more similar than this to the real one counts as true (ARTIS, HF ratio)."""
+"""An outcome counts as faithful if its similarity to the real one is above this (ARTIS, HF ratio)."""
 N_PROPOSALS = 2
 
 
 class FidelityCheck(NamedTuple):
-    """One action's real outcome and the one that was shown.
+    """One action's real outcome and the one that the simulator showed.
 
     Attributes:
-        real: Its type.
-        shown: The type shown.
+        real: Type of the real outcome.
+        shown: Type of the simulated outcome.
         texts: Both observations as text, the real one first.
     """
 
@@ -42,7 +42,14 @@ class FidelityCheck(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Of one outcome type: how many real outcomes were shown as that type, and how many that were shown were real."""
+    """Recall and precision of one outcome type.
+
+    Attributes:
+        n: Number of real outcomes of the type.
+        recall: Share of them that the simulator shows with this type.
+        recall_95: Wilson's 95 % interval of the recall.
+        precision: Share of outcomes shown with this type that really have it, or None if none is shown.
+    """
 
     n: int
     recall: float
@@ -52,19 +59,21 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """A simulator's report.
+    """The measured fidelity of a simulator.
 
     Attributes:
-        simulator: Which one.
-        encoder: What similarity was measured with.
-        n_tasks: Tasks played.
-        n: Actions compared, of the agent's proposals alone.
-        similarity: Mean cosine of the observations shown and real; with a bootstrap interval.
-        high_fidelity: Share above 0.95 (ARTIS: HF ratio); with Wilson's interval.
-        recall: By real outcome type; here garbled proposals count too, or failures would hardly occur.
-        failure_recall: Share of all real failures that are shown as their own class of failure.
-        same_after: By number of steps: the share of states whose key and end are those of the real one, when the
-            simulator was begun that many steps before and given the same actions.
+        simulator: Identity of the simulator.
+        encoder: Name of the text encoder that measures similarity.
+        n_tasks: Number of tasks.
+        n: Number of compared actions. Only the agent's own proposals count.
+        similarity: Mean cosine similarity of shown and real observations.
+        similarity_95: Bootstrap interval of the similarity.
+        high_fidelity: Share of outcomes with a similarity above 0.95 (ARTIS: HF ratio).
+        high_fidelity_95: Wilson's interval of that share.
+        recall: Real outcome type -> its recall. Proposals with typos count here, because failures are rare otherwise.
+        failure_recall: Share of real failures that are shown with their own type, or None without failures.
+        same_after: Number of simulated steps -> share of states that match the real one in key and end, if the
+            simulator starts that many steps earlier and takes the same actions.
     """
 
     simulator: str
@@ -80,7 +89,7 @@ class Fidelity:
     same_after: Mapping[int, float]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON has it."""
+        """Return the report as JSON."""
         return asdict(self)
 
 
@@ -94,42 +103,43 @@ def fidelity(
     encoder: TextEmbedder | None = None,
     seed: int = 0,
 ) -> Fidelity:
-    """Play tasks, and compare what the simulator shows of each action with what really happens.
+    """Run tasks, and compare the simulator's outcome of each action with the real one.
 
-    In every real state of an episode that the agent plays, up to two proposals of the agent are compared, and, for the
-    recall alone, the first one garbled so that it mostly fails. "Real" is the environment's own fork, which is what a
-    step gives but for its randomness.
+    In every real state of an episode, up to two proposals of the agent are compared. The recall also uses versions of
+    the first proposal with typos, which mostly fail. The real outcome comes from a fork of the environment, so it
+    equals a step except for randomness.
 
     Args:
         env: The environment, on tasks that the simulator has not learned from.
-        simulator: As for `IADPolicyWrapper`.
-        agent: Plays; by default the environment's rule-based agent.
-        tasks: Task ids, or how many from the start of the split (of an environment without ids: how many seeds).
-        steps: After how many simulated steps states are compared.
-        encoder: Says how alike two observations are; hashed character n-grams by default.
-        seed: Of the agent.
+        simulator: A simulator or its name, as for `IADPolicyWrapper`.
+        agent: An agent or its name. The default is the environment's rule-based agent.
+        tasks: Task ids, or the number of tasks from the start of the split. For an environment without task ids it is
+            the number of seeds.
+        steps: Numbers of simulated steps after which states are compared.
+        encoder: Text encoder that measures similarity. The default is hashed character n-grams.
+        seed: Seed of the agent.
 
     Raises:
-        ValueError: Nothing was compared.
+        ValueError: There was no outcome to compare.
     """
-    world, tried, coder = adapt(env), load_simulator(simulator, env), encoder or HashedNgrams()
-    player = load_agent(agent if agent is not None else defaults_of(env).agent, env)
+    world, simulator, embedder = adapt(env), load_simulator(simulator, env), encoder or HashedNgrams()
+    agent = load_agent(agent if agent is not None else defaults_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if not isinstance(tasks, int) else known[:tasks] if known else range(tasks)
-    found = _Found([], [], {step: [] for step in steps})
+    found = _Comparisons([], [], {step: [] for step in steps})
     for task in chosen:
-        play = _Play(env, world, task if known else None, seed_of("fidelity", str(task), seed))
+        episode = _Replay(env, world, task if known else None, seed_of("fidelity", str(task), seed))
         proposals: list[list[Any]] = []
-        for state in play.states(proposals):
-            proposals.append(play.proposed(player, state))
-        # Once more from the same start: now it is known in every state what will be done next.
-        for at, state in enumerate(play.states(proposals)):
-            found.take(world, tried, state, proposals[at:])
-    return _report(tried, coder, found, n_tasks=len(chosen))
+        for state in episode.states(proposals):
+            proposals.append(episode.proposed(agent, state))
+        # Replay the episode, now with the later actions of every state known.
+        for at, state in enumerate(episode.states(proposals)):
+            found.take(world, simulator, state, proposals[at:])
+    return _report(simulator, embedder, found, n_tasks=len(chosen))
 
 
-class _Play:
-    """One episode that can be played twice alike."""
+class _Replay:
+    """One episode that can be replayed with the same actions."""
 
     def __init__(self, env: gym.Env[Any, Any], world: World, task: Any, seed: int) -> None:
         self._env = env
@@ -138,7 +148,7 @@ class _Play:
         self._seed = seed
 
     def states(self, proposals: Sequence[Sequence[Any]]) -> Iterator[State]:
-        """Yield every real state; the first proposal for it is done when the next one is asked for."""
+        """Yield every real state. The state's first proposal is executed before the next state is yielded."""
         options = None if self._task is None else {"task_id": self._task}
         observation, info = self._env.reset(seed=self._seed % 2**31, options=options)
         self._world.begin(observation)
@@ -158,61 +168,63 @@ class _Play:
                 id=digest(self._seed, len(state.history) + 1),
             )
 
-    def proposed(self, player: Agent, state: State) -> list[Any]:
-        """Return the agent's different proposals; where none is an action, the first legal one."""
+    def proposed(self, agent: Agent, state: State) -> list[Any]:
+        """Return the agent's distinct valid proposals, or a legal action if there are none."""
         rng = Random(seed_of(self._seed, len(state.history)))
         actions = []
         for place in range(N_PROPOSALS):
             with use_call(Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))):
                 own = Random(rng.getrandbits(64))
-                actions.append(player.propose(state, feedback=None, temperature=None, rng=own).action)
+                actions.append(agent.propose(state, feedback=None, temperature=None, rng=own).action)
         usable = {self._world.key(action): action for action in actions if not self._world.complaint(action)}
         return list(usable.values()) or [self._world.legal_action(state.info, rng.getrandbits(32))]
 
 
-class _Found(NamedTuple):
-    """What was compared."""
+class _Comparisons(NamedTuple):
+    """The outcomes compared so far."""
 
     proposed: list[FidelityCheck]
-    garbled: list[FidelityCheck]
+    mistyped: list[FidelityCheck]
     same_after: dict[int, list[bool]]
 
-    def take(self, world: World, tried: Simulator, state: State, ahead: Sequence[Sequence[Any]]) -> None:
-        """Compare in a real state: its proposals, the first one garbled, and the steps that are taken from it."""
-        tokens = world.snapshot(), tried.begin(world, state)
-        self.proposed.extend(_compared(world, tried, tokens, action) for action in ahead[0])
-        self.garbled.extend(_compared(world, tried, tokens, action) for action in with_typos(ahead[0][0]))
+    def take(self, world: World, simulator: Simulator, state: State, ahead: Sequence[Sequence[Any]]) -> None:
+        """Compare the outcomes in a real state: of its proposals, of typos in the first one, and of the next steps."""
+        tokens = world.snapshot(), simulator.begin(world, state)
+        self.proposed.extend(_compared(world, simulator, tokens, action) for action in ahead[0])
+        self.mistyped.extend(_compared(world, simulator, tokens, action) for action in with_typos(ahead[0][0]))
         real, shown = tokens
         for step in range(1, min(len(ahead), max(self.same_after, default=0)) + 1):
             action = ahead[step - 1][0]
-            truly, imagined = world.simulate(real, action, 0), tried.simulate(world, shown, action, 0)
-            real, shown = truly.token, imagined.token
+            real_outcome, shown_outcome = world.simulate(real, action, 0), simulator.simulate(world, shown, action, 0)
+            real, shown = real_outcome.token, shown_outcome.token
             if step in self.same_after:
-                self.same_after[step].append(truly.key == imagined.key and truly.done == imagined.done)
+                self.same_after[step].append(
+                    real_outcome.key == shown_outcome.key and real_outcome.done == shown_outcome.done
+                )
 
 
-def _compared(world: World, tried: Simulator, tokens: tuple[Any, Any], action: Any) -> FidelityCheck:
-    real, imagined = world.simulate(tokens[0], action, 0), tried.simulate(world, tokens[1], action, 0)
-    texts = shown(real.observation), shown(imagined.observation)
-    return FidelityCheck(type_of(real.info, real.done), type_of(imagined.info, imagined.done), texts)
+def _compared(world: World, simulator: Simulator, tokens: tuple[Any, Any], action: Any) -> FidelityCheck:
+    real, shown_outcome = world.simulate(tokens[0], action, 0), simulator.simulate(world, tokens[1], action, 0)
+    texts = shown(real.observation), shown(shown_outcome.observation)
+    return FidelityCheck(type_of(real.info, real.done), type_of(shown_outcome.info, shown_outcome.done), texts)
 
 
-def _report(tried: Simulator, coder: TextEmbedder, found: _Found, *, n_tasks: int) -> Fidelity:
-    proposed, every = found.proposed, [*found.proposed, *found.garbled]
+def _report(simulator: Simulator, embedder: TextEmbedder, found: _Comparisons, *, n_tasks: int) -> Fidelity:
+    proposed, every = found.proposed, [*found.proposed, *found.mistyped]
     if not proposed:
         raise ValueError("expected at least one task to compare outcomes on, got none; name tasks")
-    alike = [_similarity(coder, *one.texts) for one in proposed]
-    n_high = sum(value > HIGH_FIDELITY for value in alike)
+    similarities = [_similarity(embedder, *one.texts) for one in proposed]
+    n_high = sum(value > HIGH_FIDELITY for value in similarities)
     failures = [one for one in every if is_failure(one.real)]
     return Fidelity(
-        simulator=tried.identity,
-        encoder=coder.name,
+        simulator=simulator.identity,
+        encoder=embedder.name,
         n_tasks=n_tasks,
         n=len(proposed),
-        similarity=float(np.mean(alike)),
-        similarity_95=bootstrap_mean(alike),
-        high_fidelity=n_high / len(alike),
-        high_fidelity_95=wilson(n_high, len(alike)),
+        similarity=float(np.mean(similarities)),
+        similarity_95=bootstrap_mean(similarities),
+        high_fidelity=n_high / len(similarities),
+        high_fidelity_95=wilson(n_high, len(similarities)),
         recall={kind: _recall(kind, every) for kind in sorted({one.real for one in every})},
         failure_recall=sum(one.real == one.shown for one in failures) / len(failures) if failures else None,
         same_after={step: float(np.mean(same)) for step, same in found.same_after.items() if same},
@@ -225,8 +237,8 @@ def _recall(kind: str, compared: Sequence[FidelityCheck]) -> Recall:
     return Recall(len(real), n_right / len(real), wilson(n_right, len(real)), n_right / n_shown if n_shown else None)
 
 
-def _similarity(coder: TextEmbedder, one: str, other: str) -> float:
+def _similarity(embedder: TextEmbedder, one: str, other: str) -> float:
     if one == other:
         return 1.0
-    rows = coder.encode([one, other])
+    rows = embedder.encode([one, other])
     return float(min(rows[0] @ rows[1], 1.0))

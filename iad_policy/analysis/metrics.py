@@ -1,7 +1,7 @@
-"""From episodes to a summary: means with intervals per strategy, and paired differences to a baseline.
+"""Summarises episodes: means with intervals per strategy, and paired differences to a baseline.
 
-Episodes that failed, or that the budget of the whole run ended, are counted beside the score and left out of every
-mean. An episode that its own budget ended counts, with the progress it made.
+Episodes that failed, or that the budget of the whole run ended, are counted separately and are left out of every mean.
+An episode that its own budget ended counts, with the progress it made.
 """
 
 from collections import Counter
@@ -28,33 +28,38 @@ from iad_policy.recording.episode_record import EpisodeRecord
 
 EASY = ("easy", "simple")
 HARD = ("hard", "challenging")
-"""What environments call their easiest and hardest tasks."""
+"""Names that environments give their easiest and hardest tasks."""
 SPENT = ("proposals", "verifications", "simulations", "asks", "tokens", "usd", "n_unpriced")
 
 
 @dataclass(frozen=True, slots=True)
 class StrategySummary:
-    """One strategy's row: means over its scored episodes; intervals are 95 %; None where there is nothing to average.
+    """One strategy's row: means over its scored episodes, with 95 % intervals. None if there is nothing to average.
 
     Attributes:
-        n_episodes: Scored episodes.
-        n_errored: Episodes that failed; left out of the means.
-        errors: How many of each kind of error.
-        n_budget: Episodes that a budget ended.
-        success: Rate, with Wilson's interval; a bootstrap over tasks where tasks were run with several seeds.
-        progress: Mean, with a bootstrap interval over tasks.
-        reward: Likewise.
+        n_episodes: Number of scored episodes.
+        n_errored: Number of episodes that failed. They are left out of the means.
+        errors: Kind of error -> number of episodes.
+        n_budget: Number of episodes that a budget ended.
+        success: Success rate, with Wilson's interval, or a bootstrap interval over tasks if tasks have several seeds.
+        progress: Mean progress, with a bootstrap interval over tasks.
+        reward: Mean reward, with a bootstrap interval over tasks.
         grounding: Mean share of accepted steps (AgentBoard).
-        success_easy: Rate over easy tasks; so `success_hard`, `progress_easy`, `progress_hard`.
-        spent: Means per episode of proposals, verifications, simulations, asks, tokens, dollars (of calls whose price
-            is known) and calls whose price is not.
-        by_role: Means per episode of what each role spent, by axis.
-        evaluation_pass_rate: Share of evaluations of simulated attempts that say `pass`; None without any.
-        n_steps: Mean of committed actions.
-        seconds: Mean time inside calls, replayed ones at their recorded time.
-        wall_s: Mean time from reset to end as it was run.
-        n_failed_verdicts: In all, over scored episodes.
-        progress_by_step: Mean curve, each episode's last value carried forward.
+        n_easy: Number of scored episodes of easy tasks.
+        n_hard: Number of scored episodes of hard tasks.
+        success_easy: Success rate over easy tasks.
+        success_hard: Success rate over hard tasks.
+        progress_easy: Mean progress over easy tasks.
+        progress_hard: Mean progress over hard tasks.
+        spent: Mean spending per episode: proposals, verifications, simulations, asks, tokens, dollars (of calls with a
+            known price) and the number of calls with an unknown price.
+        by_role: Role -> its mean spending per episode, by axis.
+        evaluation_pass_rate: Share of evaluations of simulated attempts that say `pass`, or None if there are none.
+        n_steps: Mean number of committed actions.
+        seconds: Mean time inside calls. Replayed calls count with their recorded time.
+        wall_s: Mean time from reset to the end of the episode.
+        n_failed_verdicts: Total number of failed verdicts in scored episodes.
+        progress_by_step: Mean progress after each step, with each episode's last value carried forward.
     """
 
     n_episodes: int
@@ -84,7 +89,7 @@ class StrategySummary:
     progress_by_step: tuple[float, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the summary with what was spent on the same level as the scores."""
+        """Return the summary as JSON, with the spending on the same level as the scores."""
         plain = asdict(self)
         spent = plain.pop("spent")
         return {**plain, **spent}
@@ -92,23 +97,23 @@ class StrategySummary:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A strategy minus the baseline, over the tasks that both have a scored episode of.
+    """A strategy minus the baseline, over the tasks for which both have a scored episode.
 
     Attributes:
-        baseline: What is subtracted.
-        n_pairs: Common tasks.
+        baseline: Name of the row that is subtracted.
+        n_pairs: Number of pairs of a task and a seed.
         success: Difference of success rates, with a paired bootstrap interval over tasks.
-        progress: Likewise of progress.
-        reward: Likewise of reward.
+        progress: Difference of mean progress, with a paired bootstrap interval over tasks.
+        reward: Difference of mean reward, with a paired bootstrap interval over tasks.
         won: Tasks that only the strategy solved, once per seed.
-        lost: Tasks that only the baseline solved.
-        p_mcnemar: Exact McNemar test on success; None where tasks were run with several seeds, whose outcomes are no
-            independent pairs.
-        p_sign_flip: Sign-flip test on success, tasks as wholes.
-        p_progress: Sign-flip test on progress.
-        p_holm: `p_mcnemar`, or where there is none `p_sign_flip`, adjusted for the number of strategies compared.
-        detectable_success: Smallest true difference that n_pairs tasks would show with 80 % power.
-        detectable_progress: Likewise.
+        lost: Tasks that only the baseline solved, once per seed.
+        p_mcnemar: p-value of the exact McNemar test on success. None if tasks have several seeds, because their
+            outcomes are not independent pairs.
+        p_sign_flip: p-value of the sign-flip test on success, which flips all seeds of a task together.
+        p_progress: p-value of the sign-flip test on progress.
+        p_holm: `p_mcnemar`, or `p_sign_flip` if that is None, adjusted for the number of compared strategies.
+        detectable_success: Smallest true difference in success that these tasks detect with 80 % power.
+        detectable_progress: Smallest true difference in progress that these tasks detect with 80 % power.
     """
 
     baseline: str
@@ -130,21 +135,21 @@ class Difference:
 
     @property
     def n_better(self) -> int:
-        """Pairs that only the strategy solved."""
+        """Number of pairs that only the strategy solved."""
         return len(self.won)
 
     @property
     def n_worse(self) -> int:
-        """Pairs that only the baseline solved."""
+        """Number of pairs that only the baseline solved."""
         return len(self.lost)
 
     @property
     def p_success(self) -> float | None:
-        """The test on success that suits the pairs."""
+        """p-value of the test on success: McNemar with one seed per task, else sign-flip."""
         return self.p_sign_flip if self.p_mcnemar is None else self.p_mcnemar
 
     def as_json(self) -> dict[str, Any]:
-        """Return the difference as it stands in `summary.json`."""
+        """Return the difference as `summary.json` holds it."""
         return {**asdict(self), "n_better": self.n_better, "n_worse": self.n_worse}
 
 
@@ -154,10 +159,10 @@ def summarise(
     """Return one strategy's summary.
 
     Args:
-        records: Its episodes.
-        seed: Of the bootstrap.
-        n_resamples: Of the bootstrap.
-        n_steps: Length to which progress curves are carried forward; at least the longest episode's.
+        records: The strategy's episodes.
+        seed: Seed of the bootstrap.
+        n_resamples: Number of bootstrap resamples.
+        n_steps: Step to which progress curves are carried forward, if it is after the longest episode's last step.
     """
     every = list(records)
     scored = [record for record in every if record.is_scored]
@@ -222,7 +227,7 @@ def _of_all_roles(by_role: Mapping[str, Mapping[str, float]], axis: str) -> floa
 
 
 def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[float, ...]:
-    """Return mean progress after the reset and after each step, each episode's last value carried forward."""
+    """Return the mean progress after the reset and after each step, with each episode's last value carried forward."""
     curves = [[value for value in record.progress_by_step if value is not None] for record in records]
     curves = [curve for curve in curves if curve]
     if not curves:
@@ -230,9 +235,9 @@ def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[
     length = max(n_steps + 1, *map(len, curves))
     total = np.zeros(length)
     for size in set(map(len, curves)):
-        alike = np.sum([curve for curve in curves if len(curve) == size], axis=0)
-        total[:size] += alike
-        total[size:] += alike[-1]
+        of_one_length = np.sum([curve for curve in curves if len(curve) == size], axis=0)
+        total[:size] += of_one_length
+        total[size:] += of_one_length[-1]
     return tuple(float(value) for value in total / len(curves))
 
 
@@ -246,10 +251,10 @@ def differences(
     """Return the difference of each row to its baseline, with p-values adjusted over all of them.
 
     Args:
-        records: Episodes by row.
-        baselines: Row -> row that it is compared with.
-        seed: Of the bootstrap.
-        n_resamples: Of the bootstrap.
+        records: Row of the table -> its episodes.
+        baselines: Row -> the row to compare it with.
+        seed: Seed of the bootstrap.
+        n_resamples: Number of bootstrap resamples.
     """
     found = {
         name: _difference(baseline, _pairs(records[name], records[baseline]), seed=seed, n_resamples=n_resamples)
@@ -275,24 +280,24 @@ def _difference(
     baseline: str, pairs: list[tuple[EpisodeRecord, EpisodeRecord]], *, seed: int, n_resamples: int
 ) -> Difference:
     values: dict[str, Any] = {"baseline": baseline, "n_pairs": len(pairs)}
-    apart: dict[str, list[float]] = {}
+    changes: dict[str, list[float]] = {}
     for name in ("success", "progress", "reward"):
         known = _known_pairs(pairs, name)
         if not known:
             continue
         value = attrgetter(name)
         tasks = [a.task_id for a, _ in known]
-        own = apart[name] = [value(a) - value(b) for a, b in known]
+        own = changes[name] = [value(a) - value(b) for a, b in known]
         values[name] = _mean(own)
         values[f"{name}_95"] = bootstrap_mean(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
         if name != "reward":
             p_name = "p_sign_flip" if name == "success" else "p_progress"
             values[p_name] = sign_flip(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
-    if "success" in apart:
+    if "success" in changes:
         values |= _won_and_lost(pairs)
-    if "progress" in apart:
+    if "progress" in changes:
         tasks = [a.task_id for a, _ in _known_pairs(pairs, "progress")]
-        values["detectable_progress"] = _detectable(apart["progress"], tasks)
+        values["detectable_progress"] = _detectable(changes["progress"], tasks)
     return Difference(**values)
 
 
@@ -304,7 +309,7 @@ def _known_pairs(
 
 
 def _detectable(differences: Sequence[float], tasks: Sequence[str]) -> float | None:
-    """Return the smallest true mean that so many tasks show; None for one task, which says nothing of its variance."""
+    """Return the smallest true mean that this number of tasks detects, or None for one task (no variance)."""
     sums, sizes = by_cluster(differences, tasks)
     if sums.size < 2:
         return None
@@ -321,8 +326,8 @@ def _won_and_lost(pairs: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str,
         found["p_mcnemar"] = mcnemar_exact(len(won), len(lost))
         found["detectable_success"] = minimum_detectable_effect(variance, len(known))
     else:
-        apart = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
-        found["detectable_success"] = _detectable(apart, [a.task_id for a, _ in known])
+        changes = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
+        found["detectable_success"] = _detectable(changes, [a.task_id for a, _ in known])
     return found
 
 

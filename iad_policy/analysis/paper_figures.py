@@ -1,8 +1,8 @@
-"""The figures of *On the Role of Feedback in Test-Time Scaling* (arXiv 2504.01931 v2), drawn for our runs.
+"""Draws the figures of *On the Role of Feedback in Test-Time Scaling* (arXiv 2504.01931 v2) for our own runs.
 
-A figure is a few panels of lines. Each point is a run of `evaluate`, kept in a folder of its own below the sweep's, so
-a sweep that was stopped goes on. What selects sees a corrupted score where a panel says so; what is drawn is always the
-environment's own score.
+A figure has one or more panels with lines. Each point comes from a run of `evaluate` with its own folder below the
+sweep's folder, so a stopped sweep can continue. In panels that say so, the strategy selects by a corrupted score. The
+drawn value is always the environment's own score.
 """
 
 import json
@@ -28,11 +28,11 @@ SDS = (0.0, 0.1, 0.2, 0.4, 0.8)
 FORMS = ("none", "scalar", "best-worst", "judge", "best-worst-judge")
 N_OF_FIGURE_7 = 2
 SUBSET = 0.2
-"""Of the tasks, for the weak agent of figure 8."""
+"""Share of the tasks that the weak agent of figure 8 runs."""
 
 
 class Mark(NamedTuple):
-    """A point: where, the mean of the metric, its 95 % bootstrap interval over tasks, and of how many episodes."""
+    """One point: x, the mean of the metric, its 95 % bootstrap interval over tasks, and the number of episodes."""
 
     x: float
     value: float
@@ -45,12 +45,12 @@ class Panel:
     """One set of axes.
 
     Attributes:
-        title: What is drawn.
-        x: The horizontal axis.
-        y: The metric.
-        lines: Name -> points.
-        information: The verifier's label, "" without one.
-        ticks: Names for places on the horizontal axis, where they are no numbers.
+        title: Title above the panel.
+        x: Label of the horizontal axis.
+        y: Name of the metric.
+        lines: Name of a line -> its points.
+        information: The verifier's information label, or "" without a verifier.
+        ticks: Position on the horizontal axis -> its name, for settings that are not numbers.
     """
 
     title: str
@@ -63,19 +63,19 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a figure is drawn for.
+    """The environment, components and tasks that the figures are drawn for.
 
     Attributes:
         env: The environment's id.
-        out: The folder.
-        tasks: How many.
-        metric: `success`, `progress` or `reward`.
-        agent: The agent's name; None for the environment's own.
-        weak: A weaker one, for figures 3, 5 and 8; None leaves their panels out.
-        verifier: The verifier's name; None for the environment's proxy.
-        ns: Proposals per decision.
-        parts: Parts of the reward: drawn in figure 3 beside the metric, and the verifiers of figure 5.
-        options: Further options of `evaluate`.
+        out: Folder for runs and figures.
+        tasks: Number of tasks.
+        metric: Name of the metric: `success`, `progress` or `reward`.
+        agent: Name of the agent, or None for the environment's own.
+        weak: Name of a weaker agent for figures 3, 5 and 8. None leaves out its panels.
+        verifier: Name of the verifier, or None for the environment's proxy.
+        ns: Numbers of proposals per decision.
+        parts: Parts of the reward. Figure 3 draws them in addition to the metric, and figure 5 uses them as verifiers.
+        options: Other options of `evaluate`.
     """
 
     env: str
@@ -90,7 +90,7 @@ class Sweep:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, strategies: Sequence[str], **changes: Any) -> Results:
-        """Return the results of strategies, with what a figure changes."""
+        """Run strategies with the sweep's options, overridden by `changes`, and return the results."""
         asked: dict[str, Any] = {"n": self.ns, "agent": self.agent, "verifier": self.verifier, "tasks": self.tasks}
         asked |= {**self.options, **changes}
         folder = self.out / f"{'-'.join(strategies)}-{digest(self.env, strategies, asked)[:8]}"
@@ -101,11 +101,11 @@ Draw = Callable[[Sweep], list[Panel]]
 
 
 def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
-    """Run, draw and write figures, and yield the files as they are there.
+    """Run, draw and write figures, and yield each file once it is written.
 
     Raises:
-        UnknownName: No such figure or metric; nothing was run.
-        ValueError: Figure 5 without parts of the reward, likewise.
+        UnknownName: There is no such figure or metric. Nothing has run yet.
+        ValueError: Figure 5 is requested without parts of the reward. Nothing has run yet.
     """
     for name in names:
         if name not in FIGURES:
@@ -113,13 +113,13 @@ def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
     if sweep.metric not in METRICS:
         raise UnknownName("metric", sweep.metric, METRICS)
     if "5" in names and not sweep.parts:
-        raise ValueError("expected parts of the reward for figure 5, whose verifiers they are, got none; pass --parts")
+        raise ValueError("expected parts of the reward for figure 5, as its verifiers, got none; pass --parts")
     for name in names:
         yield from write_figure(name, FIGURES[name](sweep), sweep)
 
 
 def figure_3(sweep: Sweep) -> list[Panel]:
-    """Score against n, for the metric and each part of the reward; then again with the weaker agent."""
+    """Draw the score by n, for the metric and each part of the reward, and for the weaker agent."""
     results = sweep.run(["single", "bon", "iad"])
     panels = [_by_n(sweep, results, metric) for metric in (sweep.metric, *sweep.parts)]
     if sweep.weak is not None:
@@ -129,7 +129,7 @@ def figure_3(sweep: Sweep) -> list[Panel]:
 
 
 def figure_5(sweep: Sweep) -> list[Panel]:
-    """As figure 3, with the (weaker) agent, and a part of the reward as the verifier: an oracle, said in the title."""
+    """Draw figure 3 for the (weaker) agent with a part of the reward as the verifier. The title labels it an oracle."""
     agent = {} if sweep.weak is None else {"agent": sweep.weak}
     panels = []
     for part in sweep.parts:
@@ -141,7 +141,7 @@ def figure_5(sweep: Sweep) -> list[Panel]:
 
 
 def figure_6(sweep: Sweep) -> list[Panel]:
-    """Score against n at low temperatures, where independent proposals are hardly different."""
+    """Draw the score by n at low temperatures, where independent proposals hardly differ."""
     panels = []
     for temperature in LOW_TEMPERATURES:
         results = sweep.run(["single", "bon", "iad"], temperature=temperature)
@@ -150,7 +150,7 @@ def figure_6(sweep: Sweep) -> list[Panel]:
 
 
 def figure_7(sweep: Sweep) -> list[Panel]:
-    """At n = 2 against sparsity and against noise; self-refine over its rounds; iad told the scalar score."""
+    """Draw four panels: sparse and noisy scores at n = 2, self-refine by rounds, and iad with the scalar score."""
     inner = sweep.verifier or "proxy"
     sparse, noisy = (
         {
@@ -160,17 +160,17 @@ def figure_7(sweep: Sweep) -> list[Panel]:
         for kind, places in (("sparse", list(enumerate(LEVELS))), ("noisy", [(sd, f"{sd:g}") for sd in SDS]))
     )
     refined = sweep.run(["self-refine"])
-    told = sweep.run(["iad"], feedback="scalar")
+    informed = sweep.run(["iad"], feedback="scalar")
     return [
         _by_setting(sweep, sparse, f"n = {N_OF_FIGURE_7}, sparse scores", "sparsity", dict(enumerate(LEVELS))),
         _by_setting(sweep, noisy, f"n = {N_OF_FIGURE_7}, noise on scores", "noise sd"),
         _by_n(sweep, refined, sweep.metric, "no verifier", x="rounds"),
-        _by_n(sweep, told, sweep.metric, "told the scalar score"),
+        _by_n(sweep, informed, sweep.metric, "scalar score as feedback"),
     ]
 
 
 def figure_8(sweep: Sweep) -> list[Panel]:
-    """Success against the proposals that were made; progress against n, with the weak agent on a fifth of the tasks."""
+    """Draw success by proposals spent, and progress by n for the weak agent on a fifth of the tasks."""
     results = sweep.run(["single", "bon", "iad"])
     panels = [_by_spending(results, "success")]
     if sweep.weak is not None:
@@ -181,7 +181,7 @@ def figure_8(sweep: Sweep) -> list[Panel]:
 
 
 def figure_14(sweep: Sweep) -> list[Panel]:
-    """Score against n, a line for each level of sparsity."""
+    """Draw the score by n, with one line per level of sparsity."""
     inner = sweep.verifier or "proxy"
     by_level = {level: sweep.run(["bon", "iad"], verifier=f"sparse:{level}:{inner}") for level in LEVELS}
     return [
@@ -197,7 +197,7 @@ def figure_14(sweep: Sweep) -> list[Panel]:
 
 
 def feedback_forms(sweep: Sweep) -> list[Panel]:
-    """Score of iad against n, a line for each form of feedback; not a figure of the paper."""
+    """Draw the score of iad by n, with one line per form of feedback. The paper has no such figure."""
     by_form = {form: sweep.run(["iad"], feedback=form) for form in FORMS}
     lines = {form: _line(results, "iad", sweep.metric) for form, results in by_form.items()}
     information = by_form["none"].heading.information
@@ -213,7 +213,7 @@ FIGURES: Mapping[str, Draw] = {
     "14": figure_14,
     "feedback": feedback_forms,
 }
-"""The paper's number, or a name of our own -> what draws it."""
+"""The figure's number in the paper, or our own name -> the function that draws it."""
 
 
 def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> Mark | None:
@@ -235,7 +235,7 @@ def _value(record: EpisodeRecord, metric: str) -> float | None:
 
 
 def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
-    """Return a strategy's points by n; one without n is drawn level over all of them."""
+    """Return a strategy's points by n. A strategy without n gets the same value at each n."""
     config, records = results.heading.config, results.records
     arms = [arm for arm in config.arms if arm.strategy == strategy]
     if config.has_n(strategy):
@@ -245,9 +245,9 @@ def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
     return [mark for mark in marks if mark is not None]
 
 
-def _by_n(sweep: Sweep, results: Results, metric: str, said: str = "", *, x: str = "n") -> Panel:
+def _by_n(sweep: Sweep, results: Results, metric: str, title: str = "", *, x: str = "n") -> Panel:
     config = results.heading.config
-    title = said or f"verifier {config.verifier or 'none'}"
+    title = title or f"verifier {config.verifier or 'none'}"
     lines = {name: _line(results, name, metric) for name in config.strategies}
     return Panel(title, x, metric, lines, results.heading.information)
 
@@ -273,11 +273,11 @@ def _by_spending(results: Results, metric: str) -> Panel:
         mark = _mark(sum(scored) / len(scored), own, metric) if scored else None
         if mark is not None:
             lines.setdefault(arm.strategy, []).append(mark)
-    return Panel("against the proposals made", "proposals per episode", metric, lines, results.heading.information)
+    return Panel("success by proposals spent", "proposals per episode", metric, lines, results.heading.information)
 
 
 def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:
-    """Write a figure as PNG, SVG and JSON; returns the files."""
+    """Write a figure as PNG, SVG and JSON, and return the files."""
     from iad_policy.analysis.plots import draw
 
     stem = f"figure-{name}"

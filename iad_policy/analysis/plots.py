@@ -1,4 +1,4 @@
-"""Panels of lines as PNG and SVG, by matplotlib (the extra `plots`)."""
+"""Draws line charts as PNG and SVG with matplotlib (the extra `plots`)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from iad_policy.analysis.paper_figures import Panel
 
 WIDTH, HEIGHT = 4.4, 3.4
-"""Of a panel, in inches."""
+"""Size of a panel in inches."""
 COLUMNS = 3
 MARKERS = "osD^vP*X"
 
 
 def draw(panels: "Sequence[Panel]", title: str, stem: Path) -> list[Path]:
-    """Write the panels side by side, each point with its interval, and return the two files.
+    """Draw the panels in one picture, each point with its interval, and return the two files written.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -34,7 +34,7 @@ def draw(panels: "Sequence[Panel]", title: str, stem: Path) -> list[Path]:
     figure.suptitle(title, fontsize=9, wrap=True)
     axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
     for panel, ax in zip(panels, axes, strict=False):
-        _panel(ax, panel)
+        _draw_panel(ax, panel)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     stem.parent.mkdir(parents=True, exist_ok=True)
@@ -45,15 +45,22 @@ def draw(panels: "Sequence[Panel]", title: str, stem: Path) -> list[Path]:
     return written
 
 
-def _panel(ax: Any, panel: "Panel") -> None:
+def _draw_panel(ax: Any, panel: "Panel") -> None:
     for place, (name, marks) in enumerate(panel.lines.items()):
         xs, ys = [mark.x for mark in marks], [mark.value for mark in marks]
-        apart = [
+        error_bars = [
             [max(0.0, mark.value - mark.interval.low) for mark in marks],
             [max(0.0, mark.interval.high - mark.value) for mark in marks],
         ]
         ax.errorbar(
-            xs, ys, yerr=apart, label=name, marker=MARKERS[place % len(MARKERS)], capsize=2, linewidth=1.4, markersize=4
+            xs,
+            ys,
+            yerr=error_bars,
+            label=name,
+            marker=MARKERS[place % len(MARKERS)],
+            capsize=2,
+            linewidth=1.4,
+            markersize=4,
         )
     ax.set_title(panel.title, fontsize=9)
     ax.set_xlabel(panel.x, fontsize=8)

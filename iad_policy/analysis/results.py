@@ -1,4 +1,4 @@
-"""What the episodes of a run come to."""
+"""Collects the episodes of a run and computes its summaries, differences and curves."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from iad_policy.recording.run_folder import CONFIG
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What stands above the table.
+    """The facts shown above the table.
 
     Attributes:
         config: The run's configuration.
-        information: The verifier's label, "" without one.
-        n_tasks: Tasks that are run.
-        data: Name and digest of the data, if the environment has any.
-        oracle_agents: Agents that know gold.
+        information: The verifier's information label, or "" without a verifier.
+        n_tasks: Number of tasks in the run.
+        data: Name and digest of the data, or empty if the environment has none.
+        oracle_agents: Names of the agents that know gold.
     """
 
     config: RunConfig
@@ -38,23 +38,23 @@ class Heading:
 
 
 class Figures(NamedTuple):
-    """What the episodes come to."""
+    """The summaries, differences and curves of a run."""
 
     summaries: dict[str, StrategySummary]
     differences: dict[str, Difference]
     curves: tuple[Curve, ...] = ()
 
     def comparisons(self, metric: str) -> list[CurveDifference]:
-        """Return what the curves of a metric come to, for each axis on which they can be compared."""
+        """Compare the curves of a metric on each axis where they share a range of budgets."""
         found = [compared([one for one in self.curves if (one.metric, one.axis) == (metric, axis)]) for axis in AXES]
         return [one for one in found if one is not None]
 
 
 class Results:
-    """The episodes so far, and their figures.
+    """The episodes of a run so far, and the figures computed from them.
 
     Args:
-        heading: What the run is.
+        heading: The facts shown above the table.
     """
 
     def __init__(self, heading: Heading) -> None:
@@ -69,27 +69,27 @@ class Results:
         self._records: dict[str, list[EpisodeRecord]] = {label: [] for label in self._labels.values()}
 
     def add(self, record: EpisodeRecord) -> None:
-        """Take in an episode."""
+        """Add an episode."""
         self._records[self._labels[record.arm]].append(record)
 
     @property
     def records(self) -> dict[str, list[EpisodeRecord]]:
-        """The episodes by row, in an order that does not depend on which ended first."""
+        """Row of the table -> its episodes. The order does not depend on which episode ended first."""
         return {label: sorted(own, key=lambda one: (one.seed, one.task_id)) for label, own in self._records.items()}
 
     @property
     def n_episodes(self) -> int:
-        """Episodes so far."""
+        """Number of episodes so far."""
         return sum(map(len, self._records.values()))
 
     @property
     def n_expected(self) -> int:
-        """Episodes of the whole run."""
+        """Number of episodes of the whole run."""
         return self.heading.n_tasks * len(self._records) * len(self.heading.config.seed)
 
     @without_collector()
     def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
-        """Return every strategy's row, and every other one's difference to the baseline."""
+        """Return every row's summary, its difference to the baseline, and the curves over n."""
         records, seed = self.records, self.heading.config.seed[0]
         return Figures(
             {label: summarise(own, seed=seed, n_resamples=n_resamples) for label, own in records.items()},
@@ -100,7 +100,7 @@ class Results:
     def _curves(
         self, records: Mapping[str, Sequence[EpisodeRecord]], *, seed: int, n_resamples: int
     ) -> Iterator[Curve]:
-        """Yield a curve per strategy and agent for each metric and axis, where n was varied."""
+        """Yield a curve per strategy and agent for each metric and axis, if the run has several n."""
         config = self.heading.config
         by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
         for arm in config.arms:
@@ -113,14 +113,14 @@ class Results:
                 yield from curves(name, own, metric=metric, seed=seed, n_resamples=n_resamples)
 
     def compare(self, one: str, other: str) -> Difference:
-        """Return one row minus another, over the tasks and seeds that both have a scored episode of.
+        """Return one row minus another, over the tasks and seeds for which both have a scored episode.
 
         Args:
-            one: A row's name as in the table, such as `iad`, or `iad n=3` where several n were run.
-            other: Likewise.
+            one: Name of a row as in the table, such as `iad`, or `iad n=3` if the run has several n.
+            other: Name of the row to subtract.
 
         Raises:
-            UnknownName: No such row.
+            UnknownName: The table has no such row.
         """
         records = self.records
         for name in (one, other):
@@ -139,7 +139,7 @@ class Results:
         return console.export_text()
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` with a line per episode: its record, its row, and what it spent on each axis.
+        """Return a `pandas.DataFrame` with one line per episode: its record, its row, and its spending on each axis.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -165,7 +165,7 @@ class Results:
             "n_tasks": self.heading.n_tasks,
             "data": dict(self.heading.data),
             "agent": one_or_all(config.agent),
-            "instruments": self.heading.oracle_agents,
+            "instruments": self.heading.oracle_agents,  # the name of the key in stored runs
             "instrument_label": ORACLE_AGENT_TEXT,
             "verifier": config.verifier,
             "roles": dict(config.roles),
@@ -181,10 +181,10 @@ class Results:
 
 
 def read_results(folder: Path | str) -> Results:
-    """Return the results that a run folder holds.
+    """Return the results stored in a run folder.
 
     Raises:
-        FileNotFoundError: There is no run.
+        FileNotFoundError: The folder holds no run.
     """
     path = Path(folder) / CONFIG
     if not path.exists():
@@ -194,7 +194,7 @@ def read_results(folder: Path | str) -> Results:
 
 
 def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
-    """Return the results of a run, given the content of its `config.json` and its episodes so far."""
+    """Return the results of a run from the content of its `config.json` and its episodes so far."""
     n_tasks = len({record.task_id for record in records})
     results = Results(heading_of(RunConfig.of(recorded), recorded, n_tasks))
     for record in records:
@@ -206,7 +206,7 @@ def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> 
     """Return the heading of a run.
 
     Args:
-        config: The run's configuration, with strategies of the user's own where they are known.
+        config: The run's configuration, including the user's own strategies if they are known.
         recorded: The content of its `config.json`.
         n_tasks: Number of tasks.
     """

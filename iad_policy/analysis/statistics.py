@@ -1,6 +1,6 @@
-"""Intervals and tests for paired comparisons; values between 0 and 1 unless said otherwise.
+"""Intervals and tests for paired comparisons. Values are between 0 and 1 unless stated otherwise.
 
-Exact tests and intervals are SciPy's, imported when a table is first drawn: that takes half a second of CPU.
+Exact tests and intervals come from SciPy. Importing it takes half a second of CPU, so it is imported late.
 """
 
 import math
@@ -14,9 +14,9 @@ CONFIDENCE = 0.95
 POWER = 0.8
 N_RESAMPLES = 10_000
 MANY = 2_000
-"""Clusters from which on a mean or a sum of them counts as normal; resampling them would only add noise."""
-_BLOCK = 100_000  # values drawn at once, which fit in the processor's cache
-_MAX_CELLS = 5_000_000  # of one block of sign patterns: 40 MB
+"""Number of clusters above which a mean or sum is treated as normal. Resampling would only add noise."""
+_BLOCK = 100_000  # number of values drawn at once: they fit in the processor's cache
+_MAX_CELLS = 5_000_000  # size of one block of sign patterns: 40 MB
 
 
 _Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
 
 
 def wilson(n_successes: int, n: int, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return Wilson's score interval of a rate (Wilson 1927; no continuity correction)."""
+    """Return Wilson's score interval of a rate (Wilson 1927, without continuity correction)."""
     if not 0 <= n_successes <= n or n == 0:
         raise ValueError(f"expected 0 <= n_successes <= n and n > 0, got {n_successes} of {n}")
     from scipy.stats import binomtest
@@ -47,19 +47,19 @@ def bootstrap_mean(
     n_resamples: int = N_RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Return the percentile bootstrap interval of a mean; for paired data pass the differences.
+    """Return the percentile bootstrap interval of a mean. For paired data, pass the differences.
 
-    Whole clusters are resampled. The tails are widened for their number as Hesterberg (2015, "What teachers should know
-    about the bootstrap", 5.3) does, since plain percentiles are too narrow for few. The mean of more than `MANY`
-    clusters is normal, and its interval needs no resampling.
+    Whole clusters are resampled. Plain percentiles are too narrow for few clusters, so the tails are widened by their
+    number, as in Hesterberg (2015, "What teachers should know about the bootstrap", 5.3). With more than `MANY`
+    clusters the mean is treated as normal and nothing is resampled.
 
     Args:
-        values: One per episode.
-        clusters: What each value belongs to, such as its task where a task was run with several seeds; by default
-            each stands for itself.
-        seed: Of the resampling.
-        n_resamples: How many.
-        confidence: Of the interval.
+        values: One value per episode.
+        clusters: Cluster of each value, such as its task if tasks have several seeds. By default each value is its own
+            cluster.
+        seed: Seed of the resampling.
+        n_resamples: Number of resamples.
+        confidence: Confidence level of the interval.
     """
     sums, sizes = by_cluster(values, clusters)
     n = sums.size
@@ -101,7 +101,7 @@ def _tail(n: int, confidence: float) -> float:
 def _normal(sums: _Vector, sizes: _Vector, confidence: float) -> Interval:
     n_values, means = float(sizes.sum()), sums / sizes
     mean = float(sums.sum()) / n_values
-    spread = math.sqrt(float(np.square(sums - mean * sizes).sum()))  # its norm would start threads
+    spread = math.sqrt(float(np.square(sums - mean * sizes).sum()))  # numpy.linalg.norm would start threads
     half = NormalDist().inv_cdf((1 + confidence) / 2) * spread / n_values
     low, high = np.clip([mean - half, mean + half], means.min(), means.max())
     return Interval(float(low), float(high))
@@ -120,11 +120,13 @@ def _means(sums: _Vector, sizes: _Vector, rng: np.random.Generator, n_resamples:
 
 
 def mcnemar_exact(n_better: int, n_worse: int) -> float:
-    """Return the two-sided exact p-value that tasks solved by one strategy only fall evenly on both (McNemar 1947).
+    """Return the two-sided p-value of the exact McNemar test (McNemar 1947).
+
+    The null hypothesis is that a task solved by only one strategy is as likely to be solved by either.
 
     Args:
-        n_better: Tasks that only the strategy solved.
-        n_worse: Tasks that only the baseline solved.
+        n_better: Number of tasks that only the strategy solved.
+        n_worse: Number of tasks that only the baseline solved.
     """
     from scipy.stats import binomtest
 
@@ -139,19 +141,20 @@ def sign_flip(
     seed: int = 0,
     n_resamples: int = N_RESAMPLES,
 ) -> float:
-    """Return the two-sided p-value that the signs of paired differences are even chance (Fisher 1935).
+    """Return the two-sided p-value of the sign-flip permutation test on paired differences (Fisher 1935).
 
-    A cluster's sign is flipped as a whole. All sign patterns are counted where there are no more than `n_resamples`,
-    otherwise so many random ones, the observed among them; of more than `MANY` clusters the sum is normal.
+    The null hypothesis is that each cluster's sum is as likely positive as negative. All values of a cluster are
+    flipped together. Up to `n_resamples` sign patterns, all of them are counted. Beyond that, `n_resamples` random ones
+    are drawn, and the observed one counts too. With more than `MANY` clusters the sum is treated as normal.
     """
     from scipy.stats import permutation_test
 
     sums, _ = by_cluster(differences, clusters)
-    sums = sums[sums != 0]  # whose sign makes no difference
+    sums = sums[sums != 0]  # flipping the sign of 0 changes nothing
     if sums.size == 0:
         return 1.0
     if sums.size == 1:
-        return 1.0  # two patterns, as extreme as each other
+        return 1.0  # there are two patterns, and both are equally extreme
     if sums.size > MANY:
         return 2 * NormalDist().cdf(-abs(float(sums.sum())) / math.sqrt(float(np.square(sums).sum())))
     found = permutation_test(
@@ -167,7 +170,7 @@ def sign_flip(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number, in the order given (Holm 1979)."""
+    """Return p-values adjusted for multiple tests, in the given order (Holm 1979)."""
     adjusted = [0.0] * len(p_values)
     running = 0.0
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
@@ -178,12 +181,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def pass_at_k(n_samples: int, n_correct: int, k: int) -> float:
-    """Return the unbiased chance that one of k samples is correct, 1 - C(n-c, k) / C(n, k) (Chen et al. 2021).
+    """Return the unbiased estimate of pass@k, 1 - C(n-c, k) / C(n, k) (Chen et al. 2021).
 
     Args:
-        n_samples: Samples of one task.
-        n_correct: How many of them are correct.
-        k: At most `n_samples`.
+        n_samples: Number of samples of one task.
+        n_correct: Number of correct samples.
+        k: Number of samples to choose, at most `n_samples`.
     """
     if not 0 <= n_correct <= n_samples or not 1 <= k <= n_samples:
         raise ValueError(
@@ -193,12 +196,12 @@ def pass_at_k(n_samples: int, n_correct: int, k: int) -> float:
 
 
 def minimum_detectable_effect(variance: float, n: int, *, power: float = POWER) -> float:
-    """Return the smallest true mean of n paired differences that a two-sided 5 % test finds with this power.
+    """Return the smallest true mean of n paired differences that a two-sided 5 % test detects with this power.
 
     Args:
-        variance: Of the differences, per task.
-        n: Tasks.
-        power: Chance to find it.
+        variance: Variance of a task's difference.
+        n: Number of tasks.
+        power: Probability that the test detects the difference.
     """
     if n < 1:
         raise ValueError(f"expected n of 1 or more, got {n}")
@@ -207,8 +210,9 @@ def minimum_detectable_effect(variance: float, n: int, *, power: float = POWER) 
 
 
 def discordance(n_discordant: int, n: int) -> float:
-    """Return the share of tasks that only one of two strategies solves, smoothed by one task of either kind.
+    """Return the smoothed share of tasks that only one of two strategies solves.
 
-    It is the variance of the paired difference in success where there is none, and, smoothed, never 0.
+    One task that counts and one that does not are added, so it is never 0. If the strategies do not differ, the share
+    is the variance of the paired difference in success.
     """
     return (n_discordant + 1) / (n + 2)

@@ -1,4 +1,4 @@
-"""The table of a run: what it is, strategy by strategy what was reached and spent, and the differences."""
+"""Prints the table of a run: its settings, each strategy's scores and spending, and the paired differences."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -19,15 +19,15 @@ from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS
 NOTHING = "-"
 T = TypeVar("T")
 Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
-"""A heading and how a row fills it, per column."""
+"""For each column, its heading and the function that turns a row into a cell."""
 
 
 class RunTable:
-    """The figures as they are drawn: scores and spending side by side where the terminal is wide enough.
+    """A run's table for rich. Scores and spending share a table if the terminal is wide enough.
 
     Args:
-        heading: What the run is.
-        figures: Of its episodes.
+        heading: The facts shown above the table.
+        figures: The summaries, differences and curves of the run.
     """
 
     def __init__(self, heading: Heading, figures: Figures) -> None:
@@ -60,7 +60,7 @@ class RunTable:
 def _fitting(
     title: str, columns: Columns[T], rows: Mapping[str, T], *, width: int, console: Console
 ) -> list[RenderableType]:
-    """Return as many tables as it takes for every column to be shown whole, each with a blank line after it."""
+    """Split the columns into tables that fit the width, each with a blank line after it."""
     groups: list[list[tuple[str, Callable[[T], str]]]] = [[]]
     for column in columns:
         if groups[-1] and _width(_table("", [*groups[-1], column], rows), console) > width:
@@ -91,8 +91,8 @@ def _heading(heading: Heading) -> RenderableType:
 
 
 def _others(config: RunConfig) -> str:
-    """Say who plays which role, where that was asked for, and who simulates."""
-    roles = "".join(f"; {role} {player}" for role, player in config.roles.items())
+    """Return the components of the roles, if the run names any, and the simulator."""
+    roles = "".join(f"; {role} {component}" for role, component in config.roles.items())
     return f"{roles}; simulator {config.simulator}"
 
 
@@ -165,13 +165,13 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
 
 
 def _curves(figures: Figures) -> Iterable[RenderableType]:
-    """Say how high the curves over n are at equal spending, and where they cross."""
+    """Yield the mean of each curve over n at equal spending, and where curves cross."""
     has_success = any(one.success is not None for one in figures.summaries.values())
     metric = "success" if has_success else "reward"
     comparisons = figures.comparisons(metric)
     if not comparisons:
         return
-    yield Text(f"Mean {metric} over the budgets that all curves reach, per episode", style="bold")
+    yield Text(f"Mean {metric} over the budgets per episode that all curves cover", style="bold")
     for one in comparisons:
         heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
         crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)
@@ -180,7 +180,7 @@ def _curves(figures: Figures) -> Iterable[RenderableType]:
 
 
 def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
-    """Return what was spent by each role that was asked, and by agent and verifier where they are language models."""
+    """Return the spending of each role that was called, and of agents and verifiers that are language models."""
     return {
         f"{name}: {role}": axes
         for name, one in summaries.items()
@@ -190,7 +190,7 @@ def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, f
 
 
 def _usd(spent: Mapping[str, float]) -> str:
-    """Return dollars; a price that is not known is no price of 0."""
+    """Return dollars. An unknown price is not shown as 0."""
     usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
     if is_unpriced:
         return f"{usd:.4f} + unpriced" if usd else "unpriced"
@@ -205,18 +205,20 @@ def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
             for name, kinds in errored.items()
         )
         yield Text(
-            f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. The same command tries them again.", style="bold red"
+            f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. Run the same command again to retry them.",
+            style="bold red",
         )
     failed = {name: one.n_failed_verdicts for name, one in summaries.items() if one.n_failed_verdicts}
     if failed:
         said = ", ".join(f"{n} in {name}" for name, n in failed.items())
         yield Text(
-            f"VERDICTS ARE MISSING because the verifier failed: {said}. Each says why, in the report.", style="bold red"
+            f"VERDICTS ARE MISSING because the verifier failed: {said}. The report shows the reason for each.",
+            style="bold red",
         )
     yield Text(
-        "[low,high]: 95 % intervals (success: Wilson, else bootstrap over tasks). p: exact McNemar test on success "
-        "(several seeds: sign-flip over tasks). MDE: the smallest true difference that so many tasks show with 80 % "
-        "power.",
+        "[low,high]: 95 % intervals (success: Wilson; others, or several seeds: bootstrap over tasks). "
+        "p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. "
+        "MDE: the smallest true difference that this number of tasks detects with 80 % power.",
         style="dim",
     )
 
@@ -244,7 +246,7 @@ def _with_interval(value: float | None, interval: Interval | None, *, signed: bo
 
 
 def _bound(value: float, sign: str) -> str:
-    """Return two digits, without the zero that all of them would begin with."""
+    """Return two digits without a leading zero."""
     return f"{value:{sign}.2f}".replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:{sign}.2f}"
 
 

@@ -1,4 +1,4 @@
-"""What there is: names with a line each."""
+"""Lists what can be named on the command line, with one line of description each."""
 
 import inspect
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ WRITTEN: Mapping[str, str] = {
     "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",
     "iad_policy.simulators.retrieval:retrieval_simulator": "retrieval[:<file>]",
 }
-"""Path -> how it is written on the command line, where that is more than its name and a model."""
+"""Path -> its form on the command line, if that is more than a name and a model."""
 
 
 def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return what can be named on the command line, by kind, with a line each.
+    """Return, for each kind, the names that the command line accepts and their descriptions.
 
     Args:
-        environments: Id -> entry point ("module:Class").
+        environments: Environment id -> entry point ("module:Class").
     """
     return {
         "environments": dict(_described(name, path) for name, path in environments.items()),
@@ -47,7 +47,7 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def _described(name: str, path: str) -> tuple[str, str]:
-    """Return a name as it is written on the command line, and the first line of what it names."""
+    """Return a name in its form on the command line, and the first line of its docstring."""
     try:
         thing = load_object(path)
     except ImportError as error:

@@ -48,7 +48,7 @@ def config_parts(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given on the command line as parts of a `RunConfig`.
 
     Raises:
-        ValueError: A number that is none, or a pair without an equals sign.
+        ValueError: A number can't be parsed, or a pair has no equals sign.
     """
     parts: dict[str, Any] = {}
     for name, value in given.items():
@@ -68,10 +68,10 @@ def config_parts(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, Any]:
-    """Return KEY=VALUE texts as a mapping. A value that is JSON is read as JSON, any other is a text.
+    """Return KEY=VALUE texts as a mapping. Values are parsed as JSON where possible, and are text otherwise.
 
     Raises:
-        ValueError: A text without an equals sign.
+        ValueError: A text has no equals sign.
     """
     read: dict[str, Any] = {}
     for pair in given or ():
@@ -112,8 +112,8 @@ def _of_option(name: str, option: RunOption, default: Any, one_strategy: str) ->
 
 
 def _several(given: str, kind: type, option: str) -> tuple[Any, ...]:
-    """Return the values of a list with commas."""
+    """Return the values of a comma-separated list."""
     try:
         return tuple(kind(value.strip()) for value in given.split(",") if value.strip() or kind is not str)
     except ValueError:
-        raise ValueError(f"expected {option} with whole numbers between commas, got {given!r}") from None
+        raise ValueError(f"expected {option} with whole numbers separated by commas, got {given!r}") from None

@@ -1,4 +1,4 @@
-"""A person acts in an environment, in the terminal."""
+"""Lets a person act in an environment in the terminal."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,21 +21,21 @@ def play(
 
     Args:
         env: The environment.
-        console: Where pages are shown.
-        read: Asks for a line of text; raises EOFError when there is none.
-        task: The task's id; None for the one that the seed picks.
-        seed: Of the environment.
+        console: Console that shows the pages.
+        read: Function that asks for a line of text. It raises EOFError at the end of the input.
+        task: Task id, or None to let the seed choose.
+        seed: Seed of the environment.
     """
     observation, info = env.reset(seed=seed, options={"task_id": task} if task is not None else None)
     console.print(f"Task {info.get('task_id', seed)}: {info.get('instruction', '')}", style="bold", markup=False)
-    console.print("Type a number, a button's name or a whole action; q quits.", style="dim")
+    console.print("Type a number, a button's name or a whole action. Type q to quit.", style="dim")
     total, done = 0.0, False
     while not done:
         actions = [str(action) for action in info.get("available_actions", ())]
         _show(console, observation, info, actions)
         action = _action(read, actions)
         if action is None:
-            console.print("You left before the end: nothing is scored.")
+            console.print("You quit before the end, so there is no score.")
             return
         observation, reward, terminated, truncated, info = env.step(_as_action(env, action))
         total += float(reward)
@@ -51,7 +51,7 @@ def _show(console: Console, observation: Any, info: Any, actions: Sequence[str])
 
 
 def _action(read: Callable[[str], str], actions: Sequence[str]) -> str | None:
-    """Ask until there is an action; None when the person leaves."""
+    """Ask until there is an action. Return None if the person quits."""
     while True:
         try:
             line = read("> ").strip()
@@ -69,7 +69,7 @@ def _action(read: Callable[[str], str], actions: Sequence[str]) -> str | None:
 
 
 def _chosen(line: str, actions: Sequence[str]) -> str:
-    """Return the action that a number or a button's name stands for; anything else as it is."""
+    """Return the action for a number or a button's name. Other text is returned unchanged."""
     if line.isdecimal() and 1 <= int(line) <= len(actions):
         return actions[int(line) - 1]
     named = {action.partition("[")[2].removesuffix("]").lower(): action for action in actions}
@@ -83,7 +83,7 @@ def _chosen(line: str, actions: Sequence[str]) -> str:
 
 
 def _as_action(env: gym.Env[Any, Any], action: str) -> Any:
-    """Return the text as the action space has it: a number where it takes numbers."""
+    """Return the action in the type of the action space: a number if the space is discrete."""
     if isinstance(env.action_space, gym.spaces.Discrete) and action.lstrip("-").isdecimal():
         return env.action_space.dtype.type(int(action))
     return action

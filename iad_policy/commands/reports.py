@@ -1,4 +1,4 @@
-"""The commands that say what there is, and read runs, draw them and write them as data: `iad list`, `report` ..."""
+"""Commands that list components and read runs: `iad list`, `report`, `export`, `view` and `sweep`."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ Tell = Callable[[str], None]
 LOOPBACK = "127.0.0.1"
 PORT = 8000
 EPISODES_PER_WORKER = 5000
-"""Episodes from which on another process pays to export them: it takes a second to begin."""
+"""Number of episodes per export process. Fewer would not make up for the second that a process takes to start."""
 
 
 def add_commands(
@@ -32,11 +32,11 @@ def add_commands(
     """Add the commands to an application.
 
     Args:
-        app: The application.
-        environments: The ids that are listed.
-        console: Makes what is printed to.
-        guard: Turns what a user can put right into a message.
-        serve: Serves a WSGI application on a host and a port until it is stopped.
+        app: The Typer application.
+        environments: Environment ids to list.
+        console: Function that makes the console to print to.
+        guard: Context manager that turns errors the user can fix into messages.
+        serve: Function that serves a WSGI application on a host and a port until it is stopped.
     """
 
     def tell(text: str) -> None:
@@ -53,7 +53,7 @@ def _add_list(app: typer.Typer, environments: Sequence[str], console: Callable[[
     @app.command("list")
     def list_names(
         kinds: Annotated[
-            list[str] | None, typer.Argument(metavar="[KIND...]", help="Only these, such as agents.")
+            list[str] | None, typer.Argument(metavar="[KIND...]", help="Kinds to list, such as agents; all by default.")
         ] = None,
     ) -> None:
         """List environments, agents, strategies, verifiers, simulators, feedback forms, presets, engines, trackers."""
@@ -76,10 +76,10 @@ def _add_report(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     def report(
         runs: Runs,
         agentboard: Annotated[
-            Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files there, of all runs together.")
+            Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files for all runs to this folder.")
         ] = None,
     ) -> None:
-        """Write report.html of runs anew, and AgentBoard's files on request."""
+        """Rewrite report.html of each run, and write AgentBoard's files if asked."""
         from iad_policy.analysis.agentboard import write_agentboard
         from iad_policy.analysis.viewer.report import write_report
         from iad_policy.recording.trace import RunTraces
@@ -96,17 +96,18 @@ def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command()
     def export(
         runs: Runs,
-        out: Annotated[Path, typer.Option(help="The file; parquet where it ends in .parquet, else JSON lines.")],
+        out: Annotated[Path, typer.Option(help="Output file: Parquet if it ends in .parquet, else JSON Lines.")],
         form: Annotated[
-            str, typer.Option("--format", help="jsonl, parquet, sft, preference or kto: what is written.")
+            str, typer.Option("--format", help="What to write: jsonl, parquet, sft, preference or kto.")
         ] = "jsonl",
-        successful: Annotated[bool, typer.Option("--successful", help="Only episodes with success.")] = False,
-        min_margin: Annotated[float, typer.Option(help="Least margin of a preference that a verifier gave.")] = 0.0,
+        successful: Annotated[bool, typer.Option("--successful", help="Export only successful episodes.")] = False,
+        min_margin: Annotated[float, typer.Option(help="Smallest score margin of a preference from a verifier.")] = 0.0,
         workers: Annotated[
-            int | None, typer.Option(min=1, help="Processes that make rows, by default as many as pay.")
+            int | None,
+            typer.Option(min=1, help="Number of processes; by default it depends on the number of episodes."),
         ] = None,
     ) -> None:
-        """Write runs as data: decisions and episodes, or rows to train a model on."""
+        """Export runs as data: decisions and episodes, or training examples."""
         from iad_policy.analysis.exports import export_runs
         from iad_policy.recording.trace import RunTraces
 
@@ -124,11 +125,11 @@ def _add_view(app: typer.Typer, guard: Guard, serve: Serve) -> None:
     def view(
         runs: Runs,
         host: Annotated[
-            str, typer.Option(help="The address to listen on; only this machine reaches this one.")
+            str, typer.Option(help="Address to listen on; the default is reachable from this machine only.")
         ] = LOOPBACK,
-        port: Annotated[int, typer.Option(help="The port; where it is in use, the next free one.")] = PORT,
+        port: Annotated[int, typer.Option(help="Port to listen on; if it is in use, the next free one.")] = PORT,
     ) -> None:
-        """Show runs in a browser, also while they go on, until Ctrl-C."""
+        """Show finished or ongoing runs in a browser. Ctrl-C stops it."""
         from iad_policy.analysis.viewer.server import create_app
 
         with guard():
@@ -138,25 +139,29 @@ def _add_view(app: typer.Typer, guard: Guard, serve: Serve) -> None:
 def _add_sweep(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command()
     def sweep(
-        env: Annotated[str, typer.Argument(metavar="ENV", help="The environment's id, such as IAD/WebShop-v0.")],
+        env: Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as IAD/WebShop-v0.")],
         figures: Annotated[
-            str, typer.Option(help="3, 5, 6, 7, 8, 14 of arXiv 2504.01931 v2, or feedback; with commas.")
+            str,
+            typer.Option(help="Figures, separated by commas: 3, 5, 6, 7, 8 or 14 of arXiv 2504.01931 v2, or feedback."),
         ] = "3,6,7,8,14",
-        out: Annotated[Path, typer.Option(help="The folder for runs and figures.")] = Path("runs/sweep"),
-        tasks: Annotated[int, typer.Option(help="How many tasks, from the start of the split.")] = 100,
-        metric: Annotated[str, typer.Option(help="success, progress or reward.")] = "success",
+        out: Annotated[Path, typer.Option(help="Folder for runs and figures.")] = Path("runs/sweep"),
+        tasks: Annotated[int, typer.Option(help="Number of tasks, from the start of the split.")] = 100,
+        metric: Annotated[str, typer.Option(help="Metric: success, progress or reward.")] = "success",
         n: Annotated[str, typer.Option(metavar="N[,N...]", help="Proposals per decision.")] = "1,2,4,6",
-        agent: Annotated[str | None, typer.Option(help="The agent, by default the environment's.")] = None,
+        agent: Annotated[
+            str | None, typer.Option(help="Base agent; by default the environment's rule-based one.")
+        ] = None,
         weak: Annotated[str | None, typer.Option(help="A weaker agent, for figures 3, 5 and 8.")] = None,
-        verifier: Annotated[str | None, typer.Option(help="The verifier, by default the environment's proxy.")] = None,
+        verifier: Annotated[str | None, typer.Option(help="Verifier; by default the environment's proxy.")] = None,
         parts: Annotated[
-            str, typer.Option(help="Parts of the reward, with commas: drawn in figure 3, verifiers of figure 5.")
+            str,
+            typer.Option(help="Parts of the reward, separated by commas: metrics in figure 3, verifiers in figure 5."),
         ] = "",
-        split: Annotated[str | None, typer.Option(help="The split, by default the environment's own.")] = None,
-        data_dir: Annotated[str | None, typer.Option(help="The environment's data folder.")] = None,
-        workers: Annotated[int, typer.Option(help="Episodes run side by side.")] = 1,
+        split: Annotated[str | None, typer.Option(help="Split of the tasks; by default the environment's own.")] = None,
+        data_dir: Annotated[str | None, typer.Option(help="Folder with the environment's data.")] = None,
+        workers: Annotated[int, typer.Option(help="Episodes that run in parallel.")] = 1,
     ) -> None:
-        """Run what figures of the paper on feedback in test-time scaling show, and draw them."""
+        """Run the experiments of a paper's figures and draw them (arXiv 2504.01931 v2)."""
         from iad_policy.analysis.paper_figures import Sweep, sweep_figures
 
         with guard():
@@ -180,4 +185,4 @@ def _numbers(given: str) -> tuple[int, ...]:
     try:
         return tuple(int(one) for one in given.split(","))
     except ValueError:
-        raise ValueError(f"expected --n with whole numbers between commas, got {given!r}") from None
+        raise ValueError(f"expected --n with whole numbers separated by commas, got {given!r}") from None

@@ -1,4 +1,4 @@
-"""Runs from a file: what all have in common on top, what each adds in a `[[run]]` of its own.
+"""Reads runs from a TOML file. Common options are at the top, and each `[[run]]` adds its own.
 
     tasks = 50
     strategies = ["single", "bon-sc", "iad"]
@@ -12,8 +12,8 @@
     [[run]]
     env = "IAD/BIRD-v0"
 
-Keys are those of `config.json`, and `name` for the folder of a run. Without a `[[run]]` the file is one run, or one
-for each of several environments.
+Keys are those of `config.json`, and `name`, the folder of a run. Without `[[run]]` the file is one run, or one for each
+of several environments.
 """
 
 import tomllib
@@ -32,24 +32,24 @@ KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
     dict: ((dict,), "a table"),
 }
-"""Kind of an option -> types of its value in TOML, and how a message says it."""
+"""Kind of an option -> the types of its value in TOML, and the words for it in messages."""
 KEYS = (*OPTIONS, NAME)
 
 
 def read_suite(path: Path) -> list[dict[str, Any]]:
-    """Return the runs that a file asks for, each as parts of a `RunConfig` by name.
+    """Return the runs in a file, each as fields of a `RunConfig` by name.
 
     Raises:
-        FileNotFoundError: No such file.
-        ValueError: It is no TOML, or a value is of another kind than its key takes.
-        UnknownName: A key that is none; the message names near ones.
+        FileNotFoundError: There is no such file.
+        ValueError: The file is not TOML, or a value has the wrong type for its key.
+        UnknownName: A key is not an option. The message names similar ones.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FileNotFoundError(f"expected a file with runs in TOML, got {path}, which is not there") from None
+        raise FileNotFoundError(f"expected a file with runs in TOML, got {path}, which does not exist") from None
     except ValueError as error:
-        raise ValueError(f"expected TOML in {path}, got a file with an error: {error}") from None
+        raise ValueError(f"expected TOML in {path}, got a parse error: {error}") from None
     runs = content.pop(RUN, [{}])
     if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
         raise ValueError(f"expected each run of {path} under a heading [[run]], got [run]; double the brackets")

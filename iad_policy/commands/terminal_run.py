@@ -1,4 +1,4 @@
-"""One run at the terminal: live while it works, and in any case the table, the summary and where they are."""
+"""Runs an evaluation at the terminal: a live table, then the final table, the summary and their paths."""
 
 import math
 import signal
@@ -21,9 +21,9 @@ from iad_policy.evaluation.trackers import MakeTracker
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000
 FAILED = 2
-"""Exit status where what was asked for can't be done."""
+"""Exit status if the run can't be done as requested."""
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, by the convention of shells."""
 
 
 def run_session(
@@ -34,21 +34,21 @@ def run_session(
     is_fresh: bool = False,
     trackers: Sequence[str | MakeTracker] = (),
 ) -> int:
-    """Run what is missing, show the table, and write the summary.
+    """Run the missing episodes, show the table, and write the summary.
 
     Args:
-        runner: What to run.
+        runner: The configured run.
         out: The run folder.
-        console: The table is live where this is a terminal, and printed once at the end in any case.
-        is_fresh: Whether a run that the folder holds is forgotten first.
-        trackers: What else is told of every episode and of the end: names, or what makes them.
+        console: Console for the table. In a terminal the table is live, and it is always printed at the end.
+        is_fresh: Whether to delete the run that the folder holds first.
+        trackers: Experiment trackers, as names or as functions that make them.
 
     Returns:
-        The exit status: 0, 2 when the model can't be asked at all, 130 after Ctrl-C.
+        The exit status: 0, or 2 if the model can't be reached at all, or 130 after Ctrl-C.
 
     Raises:
-        RunFolderError: The folder can't take this run.
-        TrackerError: A tracker can't begin.
+        RunFolderError: The folder can't hold this run.
+        TrackerError: A tracker can't start.
     """
     finished = execute(
         runner,
@@ -64,8 +64,8 @@ def run_session(
         results.n_episodes and not finished.is_failure
     ):
         console.print(RunTable(results.heading, finished.figures))
-    _say_how_it_ended(console, finished)
-    _say_where(console, out, finished.report)
+    _print_end(console, finished)
+    _print_paths(console, out, finished.report)
     if finished.is_failure:
         return FAILED
     return INTERRUPTED if isinstance(finished.stopped, KeyboardInterrupt) else 0
@@ -77,36 +77,36 @@ def _watching(runner: Runner, results: Results, console: Console) -> Iterator["_
         yield refresh
 
 
-def _say_how_it_ended(console: Console, finished: Finished) -> None:
+def _print_end(console: Console, finished: Finished) -> None:
     results, stopped = finished.results, finished.stopped
     if finished.is_failure:
         Console(stderr=True).print(f"iad: {stopped}", highlight=False, markup=False, soft_wrap=True)
         return
-    _say_what_failed(console, results)
+    _print_errors(console, results)
     if stopped is not None:
         is_interrupted = isinstance(stopped, KeyboardInterrupt)
-        reason = "interrupted; give the same command to go on" if is_interrupted else str(stopped)
+        reason = "interrupted; repeat the command to continue" if is_interrupted else str(stopped)
         text = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {reason}"
         console.print(Text(text, style="bold yellow"))
 
 
-def _say_what_failed(console: Console, results: Results) -> None:
-    """Say of each kind of error what the first one said."""
+def _print_errors(console: Console, results: Results) -> None:
+    """Print the first message of each kind of error."""
     failed = (record for own in results.records.values() for record in own if record.error_kind)
     firsts = {record.error_kind: record for record in sorted(failed, key=lambda one: one.task_id, reverse=True)}
     for kind, first in firsts.items():
-        said = " ".join(f"{kind}, as in {first.task_id}: {first.error}".split())
+        said = " ".join(f"{kind}, first in {first.task_id}: {first.error}".split())
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
 
-def _say_where(console: Console, folder: Path, report: Path | None) -> None:
+def _print_paths(console: Console, folder: Path, report: Path | None) -> None:
     if report is not None:
         console.print(f"Every step: {report}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"Run folder: {folder}", highlight=False, markup=False, soft_wrap=True)
 
 
 class _Refresh:
-    """Redraws at most once in `REFRESH_S`, and rarely enough to leave the time to the workers."""
+    """Redraws at most once per `REFRESH_S`, and seldom enough to leave the CPU to the workers."""
 
     def __init__(self, results: Results, live: Live | None) -> None:
         self._results = results
@@ -119,7 +119,9 @@ class _Refresh:
             return
         done, expected = self._results.n_episodes, self._results.n_expected
         left = (now - self._start) / done * (expected - done)
-        progress = Text(f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops and keeps what is done")
+        progress = Text(
+            f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops the run and keeps finished episodes"
+        )
         board = RunTable(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
         self._live.update(Group(progress, board), refresh=True)
         self._next = now + max(REFRESH_S, 20 * (monotonic() - now))
@@ -127,7 +129,7 @@ class _Refresh:
 
 @contextmanager
 def _interruptible(runner: Runner, console: Console) -> Iterator[None]:
-    """Let the first Ctrl-C end the run when the calls under way are answered and kept, and a second one at once."""
+    """Stop the run on the first Ctrl-C, once pending calls are answered and saved. A second Ctrl-C stops it at once."""
     if current_thread() is not main_thread():
         yield
         return
@@ -135,7 +137,7 @@ def _interruptible(runner: Runner, console: Console) -> Iterator[None]:
     def first(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         runner.stop()
-        console.print("Waiting for the answers under way, which are kept; Ctrl-C again does not wait.")
+        console.print("Waiting for the answers to pending calls. Press Ctrl-C again to stop at once.")
 
     before = signal.signal(signal.SIGINT, first)
     try:
@@ -146,7 +148,7 @@ def _interruptible(runner: Runner, console: Console) -> Iterator[None]:
 
 @contextmanager
 def _second_ctrl_c_ignored() -> Iterator[None]:
-    """Let a second Ctrl-C not cost the summary."""
+    """Ignore further Ctrl-C while the summary is written."""
     if current_thread() is not main_thread():
         yield
         return

@@ -178,10 +178,10 @@ def open_site(
     server = host_shop(front, split=split, host=host, port=port, token=token, data=data)
     lines = [f"The shop is open at {server.address}"]
     if port not in (0, server.port):
-        lines.append(f"Port {port} is in use, so {server.port} was taken.")
+        lines.append(f"Port {port} is in use, so {server.port} is used.")
     if token and not known:
         lines.append(f"Environments get in with {TOKEN_VARIABLE}={token}")
-    return server, "\n".join([*lines, "Ctrl-C closes it."])
+    return server, "\n".join([*lines, "Press Ctrl-C to stop."])
 
 
 def serve_until_stopped(server: Server, say: Callable[[], None]) -> None:

@@ -1,5 +1,5 @@
 "use strict";
-/* Line charts as SVG; colours are the page's, so they follow its dark and light. */
+/* Line charts as SVG. Colours come from the page's style, so they follow its dark or light mode. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];

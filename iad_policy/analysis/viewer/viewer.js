@@ -1,5 +1,5 @@
 "use strict";
-/* The page of a run. It takes everything as text: nothing that an agent wrote becomes markup. */
+/* The page of a run. All content is inserted as text, so nothing that an agent wrote becomes markup. */
 
 function h(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -12,7 +12,7 @@ function h(tag, attributes, ...children) {
   return made;
 }
 
-/* ---- where the data are: in this page, or behind the server that it came from ---- */
+/* ---- data source: embedded in this page, or fetched from the server ---- */
 
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
@@ -55,9 +55,9 @@ const source = document.body.dataset.kind === "report" ? fileSource(data) : serv
 let runs = [];
 let rows = [];        // {run, row, name, label}: a column of the list of tasks
 let tasks = [];       // {task, seed, cells: [episode or null per row]}
-let shown = [];       // the tasks that the filter lets through
+let shown = [];       // the tasks that match the filter
 
-/* ---- words and figures ---- */
+/* ---- formatting ---- */
 
 const fixed = (value, digits = 3) => (typeof value === "number" ? value.toFixed(digits) : "-");
 const signed = (value) => (typeof value === "number" ? `${value >= 0 ? "+" : ""}${value.toFixed(3)}` : "-");
@@ -79,7 +79,7 @@ function mark(episode) {
   return ["✗", "bad", "no success"];
 }
 
-/* ---- the head: what was run, the tables, the curves ---- */
+/* ---- the head: settings, tables and curves ---- */
 
 function table(caption, headings, lines) {
   return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
@@ -138,8 +138,8 @@ function failures(run) {
   }
   const missing = Object.entries(run.strategies).filter(([, one]) => one.n_failed_verdicts).map(([name, one]) => `${count(one.n_failed_verdicts)} in ${name}`);
   return [
-    missing.length ? h("p", { className: "warn" }, `Verdicts that are missing, as the verifier failed: ${missing.join(", ")}. The candidates say why.`) : null,
-    kinds.size ? table("Errors", ["error kind", "episodes", "the first one"], [...kinds].map(([kind, { n, first }]) =>
+    missing.length ? h("p", { className: "warn" }, `Verdicts are missing because the verifier failed: ${missing.join(", ")}. Each candidate shows the reason.`) : null,
+    kinds.size ? table("Errors", ["error kind", "episodes", "first error"], [...kinds].map(([kind, { n, first }]) =>
       [kind, count(n), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
   ];
 }
@@ -154,10 +154,10 @@ function legend(names) {
 
 function compared(run, { metric, axis }) {
   const one = run.comparisons.find((other) => other.metric === metric && other.axis === axis);
-  if (!one) return h("p", { className: "quiet" }, "The curves share no stretch of budgets.");
+  if (!one) return h("p", { className: "quiet" }, "The curves share no range of budgets.");
   const heights = Object.entries(one.areas).map(([name, height]) => `${name} ${fixed(height)}`).join(", ");
   const crossed = one.crossings.map(([a, b, at]) => `${a} and ${b} cross at ${count(at)}`).join("; ");
-  return h("p", { className: "quiet" }, `Mean height from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No two cross"}.`);
+  return h("p", { className: "quiet" }, `Mean ${metric} from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No curves cross"}.`);
 }
 
 function charts(run) {
@@ -174,10 +174,10 @@ function charts(run) {
       const label = `${picked.metric} against ${picked.axis} per episode`;
       holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: picked.metric, label }), legend(lines.map((one) => one.name)), compared(run, picked));
     };
-    const chooser = (what) => h("label", {}, what === "metric" ? "reached" : "spent",
+    const chooser = (what) => h("label", {}, what === "metric" ? "metric" : "spending",
       h("select", { onchange: (event) => { picked[what] = event.target.value; draw(); } }, choices[what].map((one) => h("option", {}, one))));
     draw();
-    box.append(h("figure", {}, h("figcaption", {}, "What is reached against what is spent, by n"), h("div", { className: "bar" }, chooser("metric"), chooser("axis")), holder));
+    box.append(h("figure", {}, h("figcaption", {}, "Score by spending, for each n"), h("div", { className: "bar" }, chooser("metric"), chooser("axis")), holder));
   }
   if (byStep.length) {
     box.append(h("figure", {}, h("figcaption", {}, "Progress by step"),
@@ -194,13 +194,13 @@ function head(run) {
     h("p", {}, `Budget: ${run.equal_on}.`),
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
-    run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete: these are the figures so far."),
+    run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),
     h("h2", {}, "Scores"), scores(run),
     Object.keys(run.differences).length ? [h("h2", {}, "Differences on the same tasks"), differences(run)] : null,
     h("h2", {}, "Curves"), charts(run),
-    h("h2", {}, "Budget"), spending(run), h("details", {}, h("summary", {}, "By role, in all"), byRole(run)),
+    h("h2", {}, "Spending"), spending(run), h("details", {}, h("summary", {}, "By role"), byRole(run)),
     h("h2", {}, "Errors"), failures(run),
-    h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success, with several seeds the sign-flip test over tasks; adjusted by Holm. MDE: the smallest true difference that so many tasks show with 80 % power."));
+    h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. MDE: the smallest true difference that this number of tasks detects with 80 % power."));
 }
 
 /* ---- the list of tasks and its filters ---- */
@@ -209,9 +209,9 @@ const TESTS = {
   all: ["all", () => true],
   disagree: ["strategies disagree", (task) => new Set(task.cells.filter((one) => one?.is_scored).map((one) => one.success)).size > 1],
   solved: ["some success", (task) => task.cells.some((one) => one?.success === 1)],
-  missed: ["no success at all", (task) => task.cells.every((one) => one?.success !== 1)],
+  missed: ["no success", (task) => task.cells.every((one) => one?.success !== 1)],
   errors: ["errors", (task) => task.cells.some((one) => one?.error_kind)],
-  cut: ["budget spent", (task) => task.cells.some((one) => one?.cut)],
+  cut: ["stopped by a budget", (task) => task.cells.some((one) => one?.cut)],
 };
 
 function gather() {
@@ -265,7 +265,7 @@ function list(view) {
       h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: "part of its id" })), said),
     h("div", { className: "scroll tasks", tabIndex: 0, role: "region", "aria-label": "Tasks" },
       h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)))), body)),
-    more, h("p", { className: "quiet" }, "✓ success, ✗ none, ! failed, each with its progress. Open one to see every step. Keys: ", h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
+    more, h("p", { className: "quiet" }, "✓ success, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: ", h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
 }
 
 /* ---- the step viewer ---- */
@@ -275,13 +275,13 @@ const LONG = 400;
 const folded = (title, ...inside) => h("details", {}, h("summary", {}, title), inside);
 
 function observation(value, texts, className = "") {
-  if (value?.picture) return h("img", { src: text(value.picture, texts), alt: "what is observed", loading: "lazy" });
+  if (value?.picture) return h("img", { src: text(value.picture, texts), alt: "observation", loading: "lazy" });
   const plainText = text(value, texts);
   return h("pre", { className }, plainText.includes(" [SEP] ") ? plainText.split(" [SEP] ").join("\n") : plainText);
 }
 
 function seen(state, texts, title) {
-  if (!state) return h("p", { className: "quiet" }, `${title}: nothing was recorded.`);
+  if (!state) return h("p", { className: "quiet" }, `${title}: not recorded.`);
   const parts = Object.entries(state.parts).filter(([, value]) => value?.picture || text(value, texts) !== "");
   const info = Object.entries(state.info);
   return h("div", { className: "seen" },
@@ -314,9 +314,9 @@ function card(one, place, step, texts, bounds) {
     one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
     verdict ? [scoreOf(verdict, bounds), h("p", {}, text(verdict.critique, texts))] : h("p", { className: "quiet" }, "not verified"),
     one.thought ? h("p", { className: "quiet" }, text(one.thought, texts)) : null,
-    one.feedback ? folded("feedback it was given", h("pre", {}, text(one.feedback, texts))) : null,
+    one.feedback ? folded("feedback to the agent", h("pre", {}, text(one.feedback, texts))) : null,
     verdict && Object.keys(verdict.details).length ? folded("parts of the score", h("dl", {}, Object.entries(verdict.details).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))) : null,
-    one.preview ? folded("preview: what it leads to", seen({ ...one.preview, picture: null }, texts, "Preview")) : null,
+    one.preview ? folded("preview: the simulated next state", seen({ ...one.preview, picture: null }, texts, "Preview")) : null,
     one.spent ? h("p", { className: "quiet" }, Object.entries(one.spent).map(([axis, value]) => `${axis} ${count(value)}`).join(", ")) : null);
 }
 
@@ -325,12 +325,12 @@ function stepView(step, texts) {
   const bounds = numbers.length ? [Math.min(0, ...numbers), Math.max(1, ...numbers)] : [0, 0];
   return [
     seen(step.before, texts, "Before"),
-    step.cut ? h("p", { className: "warn" }, `Cut short by ${step.cut}.`) : null,
-    h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Committed as planned, without a new proposal"),
+    step.cut ? h("p", { className: "warn" }, `Stopped early by ${step.cut}.`) : null,
+    h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Action from an earlier plan, without a new proposal"),
     h("div", { className: "candidates" }, step.candidates.map((one, place) => card(one, place, step, texts, bounds))),
     step.asked.map((one) => folded(`${one.role} (${one.source})`, h("pre", {}, text(one.text, texts)))),
     h("p", {}, "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
-    step.after ? folded("after it", seen(step.after, texts, "After")) : null,
+    step.after ? folded("next state", seen(step.after, texts, "After")) : null,
   ];
 }
 
@@ -343,7 +343,7 @@ function side(place, loaded, view) {
     h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} steps${line.difficulty ? ` · ${line.difficulty}` : ""} · ended: ${line.stop || "not yet"}${line.cut ? ` (${line.cut})` : ""}`),
     line.error ? h("p", { className: "warn" }, line.error) : null);
   if (!episode) {
-    box.append(h("p", { className: "quiet" }, "The steps of this episode are not in this page: iad view shows them."));
+    box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
     return box;
   }
   const step = episode.steps[Math.min(view.step, episode.steps.length - 1)];
@@ -352,7 +352,7 @@ function side(place, loaded, view) {
     h("ol", { className: "steps" }, episode.steps.map((one) => h("li", {}, h("button", {
       "aria-current": one === step ? "step" : null, onclick: () => go({ ...view, step: one.index }),
     }, `${one.index + 1} ${text(one.action, episode.texts).slice(0, 60)}`)))),
-    ...(step ? stepView(step, episode.texts) : [h("p", { className: "quiet" }, "No step was made.")]).flat(Infinity).filter(Boolean));
+    ...(step ? stepView(step, episode.texts) : [h("p", { className: "quiet" }, "The episode has no step.")]).flat(Infinity).filter(Boolean));
   return box;
 }
 
@@ -364,22 +364,22 @@ async function loadSide([run, key]) {
 
 async function viewer(view) {
   const sides = (await Promise.all(view.episodes.map(loadSide))).filter(Boolean);
-  if (!sides.length) return h("section", { id: "main" }, h("p", { className: "warn" }, "There is no such episode in this run."), h("p", {}, h("a", { href: link({}) }, "All episodes")));
+  if (!sides.length) return h("section", { id: "main" }, h("p", { className: "warn" }, "This run has no such episode."), h("p", {}, h("a", { href: link({}) }, "All episodes")));
   const own = sides[0].line;
   const task = tasks.find((one) => one.cells.includes(own));
   const others = task.cells.map((episode, column) => [episode, rows[column]]).filter(([episode]) => episode && episode !== own);
-  const beside = view.episodes[1]?.[1] ?? "";
+  const comparedKey = view.episodes[1]?.[1] ?? "";
   return h("section", { id: "main" },
     h("div", { className: "bar" }, h("a", { href: link({}) }, "← All episodes"),
-      others.length ? h("label", {}, "Beside it", h("select", { id: "beside", onchange: (event) => {
+      others.length ? h("label", {}, "Compare with", h("select", { id: "compared", onchange: (event) => {
         const chosen = others.find(([episode]) => episode.key === event.target.value);
         go({ ...view, episodes: chosen ? [view.episodes[0], [chosen[1].run, chosen[0].key]] : [view.episodes[0]] });
-      } }, h("option", { value: "" }, "nothing"), others.map(([episode, row]) => h("option", { value: episode.key, selected: episode.key === beside }, `${mark(episode)[0]} ${row.name}`)))) : null,
+      } }, h("option", { value: "" }, "nothing"), others.map(([episode, row]) => h("option", { value: episode.key, selected: episode.key === comparedKey }, `${mark(episode)[0]} ${row.name}`)))) : null,
       h("span", { className: "quiet" }, h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks")),
     h("div", { className: `sides${sides.length > 1 ? " two" : ""}` }, sides.map((one, place) => side(place, one, view))));
 }
 
-/* ---- where we are: in the address, so that it can be shared ---- */
+/* ---- the current view: kept in the address, so that it can be shared ---- */
 
 const START = { show: "all", level: "", text: "" };
 
@@ -417,7 +417,7 @@ async function draw() {
     if (place.episodes) content = [await viewer(place)];
     else content = [...runs.map(head), list(place.view)];
   } catch (error) {
-    content = [h("p", { className: "banner" }, `This could not be shown: ${error.message}`)];
+    content = [h("p", { className: "banner" }, `This page could not be shown: ${error.message}`)];
   }
   if (turn !== drawing) return;
   page.replaceChildren(...content);
@@ -459,7 +459,7 @@ async function refresh() {
 (async () => {
   let known;
   try {
-    known = await source.version?.(); // before the runs: what is added while they are read is then seen as new
+    known = await source.version?.(); // read before the runs, so that episodes added meanwhile trigger a refresh
     await refresh();
     shown = tasks;
     await draw();

@@ -1,4 +1,4 @@
-"""What is available on this machine, and the one command that gives each missing thing: `iad doctor`."""
+"""Checks what is installed on this machine, with the command that installs each missing part: `iad doctor`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,15 +24,15 @@ def examine(
     cache: Path,
     limit_s: float = LIMIT_S,
 ) -> list[FindingGroup]:
-    """Return what was found, in about as long as is waited for at most.
+    """Run all checks and return their findings, within about `limit_s`.
 
     Args:
-        environments: Id -> entry point, as it was registered.
-        make: Makes an environment by its id.
-        variables: The environment variables.
-        data_variable: The one that names a folder of data.
-        cache: The file of model answers.
-        limit_s: How long is waited for everything together.
+        environments: Environment id -> its registered entry point.
+        make: Function that makes an environment from its id.
+        variables: Environment variables of the process.
+        data_variable: Name of the environment variable that points to the data folder.
+        cache: File with the cached model answers.
+        limit_s: Seconds to wait for all checks together.
     """
     deadline = Deadline(limit_s)
     machine = Machine.here()

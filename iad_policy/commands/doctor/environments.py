@@ -1,7 +1,7 @@
-"""Environments and the parts that they name: each part is looked at, and each environment begins an episode.
+"""Checks environments and their requirements. Each requirement is checked, and each environment starts an episode.
 
 An environment's class lists its requirements in `NEEDS` and `OPTIONS`, each with a `name`, a `check` and its purpose
-(`use`). An environment that lists none is only tried.
+(`use`). An environment that lists none only has to start.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,130 +12,132 @@ from typing import Any, NamedTuple, Protocol
 
 from gymnasium.envs.registration import load_env_creator
 
-from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, Status, begun, shortened
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, Status, shortened, started
 from iad_policy.commands.doctor.machine import Install, Machine
 
 BADNESS: tuple[Status, ...] = ("missing", "slow", "broken")
 SPARE_S = 0.5
-"""What a part may take less than everything together, so that it ends what it has begun."""
+"""Seconds before the common deadline at which a requirement's check must end, so that it can clean up."""
 
 
 class RequirementCheck(Protocol):
-    """What an environment names; `iad_envs.requirements.Requirement` is one."""
+    """A requirement as an environment lists it. `iad_envs.requirements.Requirement` is one."""
 
     @property
     def name(self) -> str:
-        """In a few letters."""
+        """Short name, such as `browser`."""
 
     @property
     def check(self) -> Callable[[float], str]:
-        """Tries it within some seconds; an error with `install` says what gives a part that is missing."""
+        """Function that checks it within a number of seconds. An error with `install` says how to install it."""
 
     @property
     def use(self) -> str:
-        """What an optional one is for."""
+        """Purpose of an optional requirement."""
 
 
-class CheckedEnvironment(NamedTuple):
-    """A part as it was found."""
+class CheckedRequirement(NamedTuple):
+    """A requirement's finding, with the way to install it if it is missing."""
 
     finding: Finding
     install: Install | None
 
 
 class Requirements:
-    """The parts of all environments, each looked at once.
+    """The requirements of all environments. Each is checked once.
 
     Args:
-        machine: Writes the commands.
-        deadline: Until which is waited.
+        machine: This machine, which writes the install commands.
+        deadline: Common deadline of all checks.
     """
 
     def __init__(self, machine: Machine, deadline: Deadline) -> None:
         self._machine = machine
         self._deadline = deadline
         self._parts: dict[str, RequirementCheck] = {}
-        self._coming: dict[str, Future[str]] = {}
+        self._pending: dict[str, Future[str]] = {}
 
     def begin(self, parts: Sequence[RequirementCheck]) -> None:
-        """Begin to look at those that nobody has named before."""
+        """Start the checks of those requirements that no environment has listed before."""
         for part in parts:
             if part.name not in self._parts:
                 self._parts[part.name] = part
                 limit_s = max(0.1, round(self._deadline.left_s - SPARE_S, 1))
-                self._coming[part.name] = begun(partial(part.check, limit_s))
+                self._pending[part.name] = started(partial(part.check, limit_s))
 
-    def looked(self, name: str) -> CheckedEnvironment:
-        """Return what came of a part."""
+    def result_of(self, name: str) -> CheckedRequirement:
+        """Wait for a requirement's check and return its result."""
         use = self._parts[name].use
         about = f"optional: {use}" if use else ""
         try:
-            said = self._deadline.result(self._coming[name])
+            said = self._deadline.result(self._pending[name])
         except TimeoutError as error:
-            return CheckedEnvironment(self._deadline.slow(name, shortened(error)), None)
+            return CheckedRequirement(self._deadline.slow(name, shortened(error)), None)
         except Exception as error:
             install: Install | None = getattr(error, "install", None)
-            told = "; ".join(text for text in (shortened(error) if str(error) else "", about) if text)
+            text = "; ".join(text for text in (shortened(error) if str(error) else "", about) if text)
             if install is None:
-                return CheckedEnvironment(Finding(name, "broken", told or shortened(error)), None)
-            return CheckedEnvironment(Finding(name, "missing", told, self._machine.command([install])), install)
-        return CheckedEnvironment(Finding(name, "ok", said), None)
+                return CheckedRequirement(Finding(name, "broken", text or shortened(error)), None)
+            return CheckedRequirement(Finding(name, "missing", text, self._machine.command([install])), install)
+        return CheckedRequirement(Finding(name, "ok", said), None)
 
     def command(self, installs: Sequence[Install]) -> str:
-        """Return the one command that gives several."""
+        """Return one command that installs all of them."""
         return self._machine.command(installs)
 
     def group(self) -> FindingGroup:
-        """Return a row for each."""
-        return FindingGroup("Requirements", tuple(self.looked(name).finding for name in self._parts))
+        """Return a finding for each requirement."""
+        return FindingGroup("Requirements", tuple(self.result_of(name).finding for name in self._parts))
 
 
 def check_environments(
     environments: Mapping[str, Any], make: Callable[[str], Any], *, machine: Machine, deadline: Deadline
 ) -> tuple[FindingGroup, FindingGroup]:
-    """Return whether every environment can be used, and their parts.
+    """Return the findings for all environments, and for their requirements.
 
     Args:
-        environments: Id -> entry point, as it was registered.
-        make: Makes one by its id.
-        machine: Writes the commands.
-        deadline: Until which is waited.
+        environments: Environment id -> its registered entry point.
+        make: Function that makes an environment from its id.
+        machine: This machine, which writes the install commands.
+        deadline: Common deadline of all checks.
     """
     parts = Requirements(machine, deadline)
     named = {name: _parts_of(entry) for name, entry in environments.items()}
     for some in (*(needs for needs, _ in named.values()), *(options for _, options in named.values())):
         parts.begin(some)
-    tries = {name: begun(partial(_tried, name, make, parts, needs)) for name, (needs, _) in named.items()}
-    findings = tuple(_environment(name, work, deadline) for name, work in tries.items())
+    tries = {name: started(partial(_check_environment, name, make, parts, needs)) for name, (needs, _) in named.items()}
+    findings = tuple(_finished(name, work, deadline) for name, work in tries.items())
     return FindingGroup("Environments", findings), parts.group()
 
 
 def check_data_folder(variable: str, value: str) -> Finding:
-    """Return whether the folder that an environment variable names for data is there."""
+    """Check that the data folder named by an environment variable exists."""
     if not value:
-        return Finding(variable, "not set", f"bundled data; {variable}=DIR names official ones")
+        return Finding(variable, "not set", f"bundled data are used; set {variable}=DIR to use official data")
     if Path(value).is_dir():
         return Finding(variable, "set", value)
-    return Finding(variable, "broken", f"{value} is no folder", f"unset {variable}", is_needed=True)
+    return Finding(variable, "broken", f"{value} is not a folder", f"unset {variable}", is_needed=True)
 
 
 def _parts_of(entry: Any) -> tuple[Sequence[RequirementCheck], Sequence[RequirementCheck]]:
     try:
         creator = load_env_creator(entry) if isinstance(entry, str) else entry
-    except Exception:  # making it will say why
+    except Exception:  # making the environment reports the same error
         return (), ()
     return getattr(creator, "NEEDS", ()), getattr(creator, "OPTIONS", ())
 
 
-def _environment(name: str, work: "Future[Finding]", deadline: Deadline) -> Finding:
+def _finished(name: str, work: "Future[Finding]", deadline: Deadline) -> Finding:
     try:
         return deadline.result(work)
     except TimeoutError as error:
         return deadline.slow(name, shortened(error))
 
 
-def _tried(name: str, make: Callable[[str], Any], parts: Requirements, needs: Sequence[RequirementCheck]) -> Finding:
-    found = [parts.looked(part.name) for part in needs]
+def _check_environment(
+    name: str, make: Callable[[str], Any], parts: Requirements, needs: Sequence[RequirementCheck]
+) -> Finding:
+    found = [parts.result_of(part.name) for part in needs]
     wrong = [one for one in found if one.finding.status != "ok"]
     if wrong:
         said = ", ".join(one.finding.name for one in wrong)
@@ -149,8 +151,8 @@ def _tried(name: str, make: Callable[[str], Any], parts: Requirements, needs: Se
             return Finding(name, "ok", _about(env.unwrapped), is_needed=True)
         finally:
             env.close()
-    except Exception as error:  # whatever is wrong with it, the other checks go on
-        if getattr(error, "is_missing", False):  # the machine is not made for it
+    except Exception as error:  # one broken environment must not stop the other checks
+        if getattr(error, "is_missing", False):  # this machine can't run it
             return Finding(name, "missing", shortened(error))
         return Finding(name, "broken", shortened(error), is_needed=True)
 

@@ -1,4 +1,4 @@
-"""What a look found, and looks that go on side by side without anybody waiting for one that hangs."""
+"""Findings of checks, and checks that run in parallel with a common deadline, so that none can hang the doctor."""
 
 import time
 from collections.abc import Callable
@@ -14,13 +14,13 @@ SAID_CHARS = 600
 
 
 class Finding(NamedTuple):
-    """One row.
+    """The result of one check.
 
     Attributes:
-        name: What was looked at.
-        status: `slow` did not answer in time.
-        said: What was found, or what is wrong.
-        fix: The one command that mends it.
+        name: Name of the checked thing.
+        status: Result. `slow` means no answer in time.
+        said: Details, or the reason of a failure.
+        fix: One command that fixes it, or "" if none is known.
         is_needed: Whether the base install is broken without it.
     """
 
@@ -32,22 +32,22 @@ class Finding(NamedTuple):
 
     @property
     def is_failure(self) -> bool:
-        """Whether something is wrong that has to work everywhere."""
+        """Whether a needed thing does not work, so that `iad doctor` fails."""
         return self.is_needed and self.status in FAILURES
 
 
 class FindingGroup(NamedTuple):
-    """Rows under a title."""
+    """Findings under a title."""
 
     title: str
     findings: tuple[Finding, ...]
 
 
 class Deadline:
-    """The moment until which everything together is waited for.
+    """The common deadline of all checks.
 
     Args:
-        limit_s: Seconds from now.
+        limit_s: Seconds from now until the deadline.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -55,42 +55,42 @@ class Deadline:
         self._until = time.monotonic() + limit_s
 
     def slow(self, name: str, said: str) -> Finding:
-        """Return the row of something that took too long."""
-        return Finding(name, "slow", f"{said}; iad doctor --seconds {4 * self.limit_s:g} waits longer")
+        """Return the finding of a check that took too long."""
+        return Finding(name, "slow", f"{said}; to wait longer: iad doctor --seconds {4 * self.limit_s:g}")
 
     @property
     def left_s(self) -> float:
-        """Seconds until then, 0 after it."""
+        """Seconds until the deadline, or 0 after it."""
         return max(0.0, self._until - time.monotonic())
 
     def result(self, work: "Future[T]") -> T:
-        """Return what came of work.
+        """Return the result of a check.
 
         Raises:
-            TimeoutError: It is not done by then.
+            TimeoutError: The check is not done at the deadline.
         """
         try:
             return work.result(self.left_s)
         except FutureTimeout:
-            if work.done():  # it is the work's own error, or came at the last moment
+            if work.done():  # the check itself timed out, or ended at the last moment
                 return work.result()
             raise TimeoutError(f"no answer within {self.limit_s:g} s") from None
 
 
-def begun(work: Callable[[], T]) -> "Future[T]":
-    """Begin work in a thread that does not keep the process alive, and return what will come of it."""
-    coming: Future[T] = Future()
+def started(work: Callable[[], T]) -> "Future[T]":
+    """Start work in a daemon thread, and return a future for its result."""
+    future: Future[T] = Future()
 
     def run() -> None:
         try:
-            coming.set_result(work())
-        except BaseException as error:  # whatever it is, it is the result
-            coming.set_exception(error)
+            future.set_result(work())
+        except BaseException as error:  # any error is the check's result
+            future.set_exception(error)
 
     Thread(target=run, name="iad-doctor", daemon=True).start()
-    return coming
+    return future
 
 
 def shortened(error: BaseException) -> str:
-    """Return what an error says, as one line."""
+    """Return an error's message as one line."""
     return f"{' '.join(str(error).split()) or type(error).__name__:.{SAID_CHARS}}"

@@ -1,4 +1,4 @@
-"""What is installed: Python, this project with the packages that it needs, and its extras, as its metadata has them."""
+"""Checks Python, this project's required packages and its extras against the project's metadata."""
 
 import platform
 import sys
@@ -17,12 +17,12 @@ Version = Callable[[str], str]
 def check_installation(
     machine: Machine, requirements: Iterable[str] | None = None, version: Version = metadata.version
 ) -> FindingGroup:
-    """Return whether the base install is complete.
+    """Check that the base install is complete.
 
     Args:
-        machine: Writes the commands.
-        requirements: Of the project, by default those that are installed with it.
-        version: Returns a package's version, or raises `PackageNotFoundError`.
+        machine: This machine, which writes the install commands.
+        requirements: Requirements of the project, by default from its installed metadata.
+        version: Function that returns a package's version, or raises `PackageNotFoundError`.
     """
     python = Finding(
         "Python",
@@ -42,14 +42,14 @@ def check_installation(
     if wrong:
         found = Finding("iad", "broken", f"{ours}: {'; '.join(wrong)}", fix, is_needed=True)
     else:
-        found = Finding("iad", "ok", f"{ours} with the {len(needed)} packages it needs, {ROOT}", is_needed=True)
+        found = Finding("iad", "ok", f"{ours} with its {len(needed)} required packages, {ROOT}", is_needed=True)
     return FindingGroup("Installation", (python, found))
 
 
 def check_extras(
     machine: Machine, requirements: Iterable[str] | None = None, version: Version = metadata.version
 ) -> FindingGroup:
-    """Return which extras are complete, and the command for the others; see `check_installation`."""
+    """Return which extras are installed, with a command for the others. Arguments as in `check_installation`."""
     by_extra = extras_of(_parsed(requirements))
     missing = [name for name, needed in by_extra.items() if any(_wrong(one, version) for one in needed)]
     complete = [name for name in by_extra if name not in missing]
@@ -58,12 +58,12 @@ def check_extras(
         findings.append(Finding("installed", "ok", ", ".join(complete)))
     if missing:
         fix = f"{machine.pip} {machine.with_extras(missing)}"
-        findings.append(Finding("not installed", "missing", f"{', '.join(missing)}; name those you want", fix))
+        findings.append(Finding("not installed", "missing", f"{', '.join(missing)}; install only those you need", fix))
     return FindingGroup("Extras", tuple(findings))
 
 
 def extras_of(requirements: Iterable[Requirement]) -> Mapping[str, list[Requirement]]:
-    """Return every extra with the packages that it adds; extras that name others have theirs."""
+    """Return extra -> the packages that it adds, including those of other extras that it names."""
     requirements = list(requirements)
     try:
         names = sorted(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
@@ -97,7 +97,7 @@ def _parsed(requirements: Iterable[str] | None) -> list[Requirement]:
 
 
 def _wrong(requirement: Requirement, version: Version) -> str:
-    """Return what is wrong with a package; empty where nothing is."""
+    """Return the problem with a package, or "" if there is none."""
     try:
         found = version(requirement.name)
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The commands by which this machine gets what is missing."""
+"""Writes the commands that install missing parts on this machine."""
 
 import json
 import os
@@ -22,26 +22,26 @@ MANAGERS = {
     "brew": "brew install",
     "brew --cask": "brew install --cask",
 }
-"""Package managers in the order in which they are looked for, with their commands. Brew is never the superuser's."""
+"""Package managers with their commands, in the order in which they are searched for. Brew never runs as root."""
 LISTS = Path("/var/lib/apt/lists")
 ROOT = Path(__file__).parents[3]
 
 Install = Mapping[str, str]
-"""What a part asks for: see `iad_envs.requirements.Missing`."""
+"""How to install a requirement, by package manager: see `iad_envs.requirements.Missing`."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What decides how a command is written here.
+    """The facts about this machine that decide how install commands are written.
 
     Attributes:
-        platform: As `sys.platform`.
-        distribution: The `ID` of Linux's os-release; empty elsewhere.
-        prefix: What a command of the superuser begins with.
-        which: Finds programs.
-        knows_packages: Whether apt-get has lists of packages; a new container has none.
-        pip: How Python packages are installed in this environment.
-        project: How this project is named to pip, with `{}` for its extras: words of a command.
+        platform: Name of the platform, as in `sys.platform`.
+        distribution: `ID` of Linux's os-release, or "" on other systems.
+        prefix: Start of a command that needs root, such as "sudo ".
+        which: Function that finds a program by name.
+        knows_packages: Whether apt-get has package lists. A new container has none.
+        pip: Command that installs Python packages in this environment.
+        project: Words that name this project to pip, with `{}` in place of its extras.
     """
 
     platform: str
@@ -68,7 +68,7 @@ class Machine:
         )
 
     def command(self, installs: Sequence[Install]) -> str:
-        """Return the one command that gives all of these; empty where none is known."""
+        """Return one command that installs all of these, or "" if none is known."""
         steps = self._packages(installs)
         steps += [self.prefix + each for each in _distinct(installs, "root")]
         steps += _distinct(installs, "command")
@@ -100,7 +100,7 @@ class Machine:
 
 
 def pip_command(python: Path, which: Callable[[str], str | None], *, has_pip: bool) -> str:
-    """Return how packages are installed for an interpreter: `pip`, if that is its own."""
+    """Return the command that installs packages for an interpreter: `pip` if it belongs to that interpreter."""
     if not has_pip and which("uv"):
         return f"uv pip install --python {shlex.quote(_near(python, Path.cwd()))}"
     pip = which("pip")
@@ -110,12 +110,12 @@ def pip_command(python: Path, which: Callable[[str], str | None], *, has_pip: bo
 
 
 def project_words(origin: Mapping[str, object], root: Path, folder: Path) -> tuple[str, ...]:
-    """Return how the project is named to pip, with `{}` where its extras go.
+    """Return the words that name the project to pip, with `{}` in place of its extras.
 
     Args:
-        origin: Of the installed distribution, as direct_url.json has it; empty where it is from an index.
-        root: The folder with the packages, for a checkout that is not installed.
-        folder: Where commands are typed.
+        origin: Origin of the installed distribution from direct_url.json, or empty if it comes from an index.
+        root: Folder with the packages, for a checkout that is not installed.
+        folder: Folder in which the user types commands.
     """
     url = str(origin.get("url", ""))
     info = origin.get("dir_info")
@@ -133,7 +133,7 @@ def project_words(origin: Mapping[str, object], root: Path, folder: Path) -> tup
 
 
 def _near(path: Path, folder: Path) -> str:
-    """Return a path as it is typed in a folder: relative for what is below, and with a slash, so that it is one."""
+    """Return a path as typed in a folder: relative if it is below, and with a slash so that pip takes it as a path."""
     if not path.is_relative_to(folder):
         return str(path)
     name = str(path.relative_to(folder))

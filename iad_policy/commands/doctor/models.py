@@ -1,4 +1,4 @@
-"""Which language models can be asked: the keys that are set (never their content), endpoints, and the answers kept."""
+"""Checks access to language models: which API keys are set (never their values), endpoints, and cached answers."""
 
 import json
 import shlex
@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import ProxyHandler, build_opener
 
-from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, begun, shortened
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, shortened, started
 
 KEYS = (
     "OPENAI_API_KEY",
@@ -24,7 +24,7 @@ KEYS = (
     "HF_TOKEN",
 )
 ENDPOINTS = ("OPENAI_BASE_URL", "_API_BASE")
-"""How the names of variables end that hold an endpoint."""
+"""Suffixes of the environment variables that hold an endpoint."""
 EXAMPLE = "http://localhost:8080/v1"
 ANSWER_S = 2.0
 MODELS_BYTES = 1 << 20
@@ -34,22 +34,22 @@ WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
 
 def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> FindingGroup:
-    """Return a row for the keys, one for every endpoint, and one for the cache.
+    """Return a finding for the keys, one for each endpoint, and one for the cache.
 
     Args:
-        variables: The environment's.
-        cache: The file of answers.
-        deadline: Until which is waited.
+        variables: Environment variables of the process.
+        cache: File with the cached model answers.
+        deadline: Common deadline of all checks.
     """
     named = {name: variables[name] for name in sorted(variables) if name.endswith(ENDPOINTS) and variables[name]}
-    coming = {name: begun(partial(answers, url, ANSWER_S)) for name, url in named.items()}
+    pending = {name: started(partial(answers, url, ANSWER_S)) for name, url in named.items()}
     findings = [check_keys(variables, has_endpoint=bool(named))]
-    for name, work in coming.items():
+    for name, work in pending.items():
         url = without_password(named[name])
         try:
             code, said = deadline.result(work)
             is_lost = code == NOT_FOUND and name in WITH_V1 and not url.rstrip("/").endswith("/v1")
-            hint = "; such an address mostly ends in /v1" if is_lost else ""
+            hint = "; such an address usually ends in /v1" if is_lost else ""
             findings.append(Finding(name, "broken" if is_lost else "ok", f"{url}: {said}{hint}"))
         except TimeoutError as error:
             findings.append(deadline.slow(name, f"{url}: {shortened(error)}"))
@@ -61,7 +61,7 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
 
 
 def check_keys(variables: Mapping[str, str], *, has_endpoint: bool) -> Finding:
-    """Return which keys are set."""
+    """Return a finding with the API keys that are set."""
     given = [name for name in KEYS if variables.get(name)]
     others = ", ".join(name for name in KEYS if name not in given)
     if given:
@@ -71,22 +71,22 @@ def check_keys(variables: Mapping[str, str], *, has_endpoint: bool) -> Finding:
 
 
 def check_cache(path: Path) -> Finding:
-    """Return how large the cache of model answers is, and where."""
+    """Return a finding with the size and place of the cached model answers."""
     files = [path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))]
     size = sum(file.stat().st_size for file in files if file.exists())
     if not path.exists():
-        return Finding("cache of answers", "ok", f"none yet in {path}")
+        return Finding("answer cache", "ok", f"no answers yet, {path}")
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             (n,) = connection.execute("SELECT count(*) FROM completions").fetchone()
     except sqlite3.Error as error:
-        fix = shlex.join(["mv", str(path), f"{path}.old"])  # it may be somebody's
-        return Finding("cache of answers", "broken", f"{path} can't be read: {error}", fix, is_needed=True)
-    return Finding("cache of answers", "ok", f"{n} in {path}, {size / 2**20:.1f} MB")
+        fix = shlex.join(["mv", str(path), f"{path}.old"])  # moved, not deleted: it may be of use to the user
+        return Finding("answer cache", "broken", f"{path} can't be read: {error}", fix, is_needed=True)
+    return Finding("answer cache", "ok", f"{n} answers, {size / 2**20:.1f} MB, {path}")
 
 
 def answers(url: str, limit_s: float) -> tuple[int, str]:
-    """Return the status with which an endpoint answers when it is asked for its models, and what it says; no key."""
+    """Ask an endpoint for its models, without a key. Return the HTTP status and a description of the answer."""
     opener = build_opener(ProxyHandler({})) if _is_local(url) else build_opener()
     try:
         with opener.open(f"{url.rstrip('/')}/models", timeout=limit_s) as answer:
@@ -94,11 +94,11 @@ def answers(url: str, limit_s: float) -> tuple[int, str]:
     except HTTPError as error:
         error.close()
         return error.code, f"answers with status {error.code}"
-    return OK, f"answers, with {models}" if models else "answers"
+    return OK, f"answers with the models {models}" if models else "answers"
 
 
 def _models(body: bytes) -> str:
-    """Return the names of the first models that an endpoint lists; empty where it lists none."""
+    """Return the names of the first models that an endpoint lists, or "" if it lists none."""
     try:
         names = [str(one["id"]) for one in json.loads(body)["data"]]
     except (ValueError, KeyError, TypeError):
@@ -108,7 +108,7 @@ def _models(body: bytes) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return an address without the user's name and password."""
+    """Return a URL without user name and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 

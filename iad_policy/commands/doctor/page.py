@@ -1,4 +1,4 @@
-"""What the doctor found, as one screen, or as JSON."""
+"""Prints the doctor's findings, as a page or as JSON."""
 
 import json
 import textwrap
@@ -12,12 +12,12 @@ from iad_policy.commands.doctor.findings import FindingGroup
 
 STYLES = {"ok": "green", "set": "green", "missing": "yellow", "slow": "yellow", "broken": "bold red", "not set": "dim"}
 STATUS_WIDTH = 8
-"""As wide as the longest status, and a space."""
+"""Width of the longest status and a space."""
 
 
 def print_groups(groups: Sequence[FindingGroup], console: Console) -> None:
-    """Print a row for each finding; commands are in lines that no terminal's width breaks for good."""
-    # What does not fit is broken by the terminal, so that a command that is copied is in one piece.
+    """Print a row for each finding. Commands can be copied as one line, at any width of the terminal."""
+    # With a soft wrap only the terminal breaks long lines, so a copied command stays in one piece.
     tell = partial(console.print, highlight=False, soft_wrap=True)
     width = max(len(finding.name) for group in groups for finding in group.findings)
     left = 2 + width + 1 + STATUS_WIDTH
@@ -40,5 +40,5 @@ def print_groups(groups: Sequence[FindingGroup], console: Console) -> None:
 
 
 def as_json(groups: Sequence[FindingGroup]) -> str:
-    """Return the same for programs."""
+    """Return the findings as JSON."""
     return json.dumps({group.title: [finding._asdict() for finding in group.findings] for group in groups}, indent=2)

@@ -110,8 +110,8 @@ def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(undisturbed: Undi
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Ctrl-C again does not wait" in said
-    assert "give the same command to go on" in said
+    assert "Ctrl-C again to stop at once" in said
+    assert "repeat the command to continue" in said
     assert "Traceback" not in said
     kept = [json.loads(line)["kind"] for line in (tmp_path / "run" / "answers.jsonl").read_text().splitlines()]
     assert kept.count("candidate") == n_answers(tmp_path / "answers") < answered.total()

@@ -109,6 +109,6 @@ def test_who_opens_a_site_is_told_what_they_need_and_no_secret_of_theirs(
         for api in (True, False):
             second, said = open_site(front, port=first.port, api=api, **how)
             with second:
-                assert f"Port {first.port} is in use, so {second.port} was taken." in said
+                assert f"Port {first.port} is in use, so {second.port} is used." in said
                 assert "TOKEN" not in said
                 assert "secret" not in said

@@ -123,7 +123,7 @@ REQUIREMENTS = ["numpy>=1.26", "litellm!=1.82.7", "pywin32>=1; sys_platform == '
 @pytest.mark.parametrize(
     ("installed", "status", "said"),
     [
-        ({"iad": "0.1", "numpy": "2.0", "litellm": "1.90"}, "ok", "0.1 with the 2 packages it needs"),
+        ({"iad": "0.1", "numpy": "2.0", "litellm": "1.90"}, "ok", "0.1 with its 2 required packages"),
         ({"iad": "0.1", "numpy": "1.9", "litellm": "1.90"}, "broken", "numpy is 1.9, expected >=1.26"),
         ({"iad": "0.1", "numpy": "2.0", "litellm": "1.82.7"}, "broken", "litellm is 1.82.7, expected !=1.82.7"),
         ({"iad": "0.1", "litellm": "1.90"}, "broken", "numpy is not installed"),
@@ -254,7 +254,7 @@ def test_what_hangs_is_not_waited_for() -> None:
     envs, parts = examined(0.5, stuck=kind(OwnPart("wick", hanging)), well=kind())
     assert time.monotonic() - began < 5
     assert (envs["stuck"].status, envs["well"].status, parts["wick"].status) == ("slow", "ok", "slow")
-    assert "no answer within 0.5 s; iad doctor --seconds 2 waits longer" in parts["wick"].said
+    assert "no answer within 0.5 s; to wait longer: iad doctor --seconds 2" in parts["wick"].said
 
 
 def test_a_folder_of_data_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
@@ -296,9 +296,9 @@ def test_an_endpoint_says_its_models_and_where_they_are_not_to_be_found(tmp_path
         right = models(tmp_path / "none", OPENAI_API_BASE=f"{address}/v1/")
         wrong = models(tmp_path / "none", OPENAI_API_BASE=address, OLLAMA_API_BASE=address)
         server.shutdown()
-    assert right["OPENAI_API_BASE"].said.endswith("answers, with toy, b, c and 1 more")
+    assert right["OPENAI_API_BASE"].said.endswith("answers with the models toy, b, c and 1 more")
     assert wrong["OPENAI_API_BASE"].status == "broken"
-    assert wrong["OPENAI_API_BASE"].said.endswith("status 404; such an address mostly ends in /v1")
+    assert wrong["OPENAI_API_BASE"].said.endswith("status 404; such an address usually ends in /v1")
     assert wrong["OLLAMA_API_BASE"].status == "ok"
 
 
@@ -309,7 +309,7 @@ def test_an_endpoint_is_shown_without_its_password() -> None:
 def test_a_cache_that_is_something_else_is_moved_and_not_deleted(tmp_path: Path) -> None:
     file = tmp_path / "my notes.sqlite"
     file.write_text("not a database, but mine")
-    found = models(file)["cache of answers"]
+    found = models(file)["answer cache"]
     assert (found.status, found.is_failure) == ("broken", True)
     assert found.fix == f"mv '{file}' '{file}.old'"
 

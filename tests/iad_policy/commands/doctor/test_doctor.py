@@ -52,7 +52,7 @@ def test_everything_of_the_base_install_is_there(plain: dict[str, str], tmp_path
     assert (done.returncode, done.stderr) == (0, "")
     for text in (*ENVIRONMENTS, "bundled data", "Installation", "Extras", "OPENAI_API_KEY"):
         assert text in done.stdout
-    assert re.search(r"1 in \S+cache.sqlite, \d\.\d MB", " ".join(done.stdout.split()))
+    assert re.search(r"1 answers, \d\.\d MB, \S+cache.sqlite", " ".join(done.stdout.split()))
     assert "secret" not in done.stdout
     assert rows(done.stdout.splitlines(), 100) <= 40
     for line in done.stdout.splitlines():
@@ -102,7 +102,7 @@ def test_a_program_gets_the_same_as_json(plain: dict[str, str]) -> None:
 def test_missing_data_are_a_failure(plain: dict[str, str], tmp_path: Path) -> None:
     done = doctor({**plain, "IAD_DATA": str(tmp_path / "none")}, "IAD/WebShop-v0")
     assert done.returncode == 1
-    assert f"IAD_DATA broken {tmp_path / 'none'} is no folder $ unset IAD_DATA" in " ".join(done.stdout.split())
+    assert f"IAD_DATA broken {tmp_path / 'none'} is not a folder $ unset IAD_DATA" in " ".join(done.stdout.split())
     (tmp_path / "webshop").mkdir()
     done = doctor({**plain, "IAD_DATA": str(tmp_path)}, "IAD/WebShop-v0")
     assert done.returncode == 1
