@@ -1,77 +1,158 @@
-"""Run folders that version 0.1.0 wrote, one per environment: read by everything, and replayed by the same command."""
+"""Contract 4: run folders of an earlier version are still shown, reported, exported, and replayed or refused."""
 
+import json
 import re
 import shutil
+import subprocess
+import sys
+import zlib
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
+from click.testing import Result
 from typer.testing import CliRunner
 
 from iad_policy.analysis.exports import FORMATS
-from iad_policy.analysis.results import read_results
-from iad_policy.analysis.viewer.report import write_report
-from iad_policy.analysis.viewer.server import create_app
 from iad_policy.cli import app
-from iad_policy.recording.trace import RunTraces
-from tests.contract.rule_based import made
+from iad_policy.recording.answer_log import ANSWERS
+from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.recording.run_folder import CONFIG, REPORT
+from tests.iad_envs.browser.browsers import missing
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-FOLDERS = sorted(path.name for path in (FIXTURES / "run_folders").iterdir())
-COMMANDS = dict(re.findall(r"^\| `(\w+)` \| `iad (.*)` \|$", (FIXTURES / "README.md").read_text(), re.MULTILINE))
-FINISHED = "episodes.jsonl"
+FOLDERS = sorted((FIXTURES / "run_folders").iterdir())
+ROWS = re.findall(r"^\| `(\w+)` \| `iad (compare .+)` \|$", (FIXTURES / "README.md").read_text(), re.MULTILINE)
+COMMANDS = {name: command.split() for name, command in ROWS}
+NEED_CHROMIUM = {"sketch2code", "webshop_browser"}
+NO_PREFERENCES = "expected decisions with a committed and a rejected candidate"
+every_folder = pytest.mark.parametrize("name", [folder.name for folder in FOLDERS])
 
 
-@pytest.fixture(params=FOLDERS)
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    copied = tmp_path / str(request.param)
-    shutil.copytree(FIXTURES / "run_folders" / str(request.param), copied)
-    return copied
+@pytest.fixture
+def folder(name: str, tmp_path: Path) -> Path:
+    return shutil.copytree(FIXTURES / "run_folders" / name, tmp_path / name)
 
 
-def test_every_recorded_run_has_its_command() -> None:
-    assert set(COMMANDS) == set(FOLDERS)
+def iad(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
-def test_a_recorded_run_is_read_with_every_decision(folder: Path) -> None:
-    runs = RunTraces(folder)
-    assert runs.records
-    for key, record in runs.records.items():
-        steps = runs.trace(key).steps
-        assert len(steps) == record.n_steps
-        assert steps[0].decision.candidates  # later steps may follow a plan without proposing
-        assert all(step.after is not None for step in steps)
-    assert read_results(folder).n_episodes == len(runs.records)
+def test_every_folder_has_its_command() -> None:
+    assert sorted(COMMANDS) == [folder.name for folder in FOLDERS]
 
 
-def test_a_recorded_run_has_a_report_and_is_viewed(folder: Path) -> None:
-    assert write_report(folder).stat().st_size > 10_000
-    client = create_app([folder]).test_client()
-    pages = [rule.rule for rule in create_app([folder]).url_map.iter_rules() if not rule.arguments]
-    assert pages
-    for page in pages:
-        assert client.get(page).status_code == 200
-    for key in RunTraces(folder).records:
-        assert client.get(f"/api/episode/0/{key}").json["steps"]
+@contextmanager
+def viewing(folders: list[Path]) -> Iterator[str]:
+    """The address of a running `iad view`."""
+    command = [sys.executable, "-m", "iad_policy.cli", "view", *map(str, folders), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        said = ""
+        while (found := re.search(r"http://127\.0\.0\.1:\d+", said)) is None:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        yield found[0]
+    finally:
+        process.kill()
+        process.communicate()
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_recorded_run_is_exported(folder: Path, form: str, tmp_path: Path) -> None:
-    out = tmp_path / "rows.jsonl"
-    result = CliRunner().invoke(app, ["export", str(folder), "--format", form, "--out", str(out)])
-    is_empty = result.exit_code == 2 and "got" in result.stderr  # such as no preference among so few candidates
-    assert is_empty or result.exit_code == 0, result.output
-    assert "Traceback" not in result.output
+def got(url: str) -> Any:
+    with urlopen(url, timeout=30) as answer:
+        text = answer.read().decode()
+    return json.loads(text) if "/api/" in url else text
 
 
-@pytest.mark.parametrize("name", FOLDERS)
-def test_the_same_command_replays_a_recorded_run(name: str, tmp_path: Path) -> None:
-    command = COMMANDS[name].split()
-    made(command[1]).close()  # skips where its browser is not installed
-    folder = tmp_path / name
-    shutil.copytree(FIXTURES / "run_folders" / name, folder)
-    (folder / FINISHED).write_text("")  # so that every episode is decided again, from its recorded answers
-    before = (folder / "answers.jsonl").read_bytes()
-    result = CliRunner().invoke(app, [*command, "--out", str(folder)])
+def test_every_folder_is_shown_with_all_its_steps() -> None:
+    with viewing(FOLDERS) as address:
+        assert "<script" in got(address)
+        runs = got(f"{address}/api/runs")
+        assert [run["name"] for run in runs] == [folder.name for folder in FOLDERS]
+        for place, (run, folder) in enumerate(zip(runs, FOLDERS, strict=True)):
+            records = read_episodes(folder)
+            assert {one["key"] for one in run["episodes"]} == set(records)
+            for key, record in records.items():
+                shown = got(f"{address}/api/episode/{place}/{key}")
+                assert len(shown["steps"]) == record.n_steps
+
+
+@every_folder
+def test_its_report_has_every_step(folder: Path) -> None:
+    result = iad("report", folder)
     assert result.exit_code == 0, result.output
-    assert (folder / "answers.jsonl").read_bytes() == before  # nothing was asked that is not recorded
-    assert read_results(folder).n_episodes == read_results(FIXTURES / "run_folders" / name).n_episodes
+    chunks = re.search(r'"chunks": (\[.*?\])', (folder / REPORT).read_text())
+    assert chunks
+    n_steps: dict[str, int] = {}
+    for packed in json.loads(chunks[1]):
+        episodes = json.loads(zlib.decompress(b64decode(packed)))["episodes"]
+        n_steps |= {key: len(episode["steps"]) for key, episode in episodes.items()}
+    assert n_steps == {key: record.n_steps for key, record in read_episodes(folder).items()}
+
+
+@every_folder
+@pytest.mark.parametrize("form", FORMATS)
+def test_it_is_exported_in_every_form(folder: Path, form: str, tmp_path: Path) -> None:
+    if form == "parquet" and find_spec("pyarrow") is None:
+        pytest.skip("the extra iad[export] is not installed")
+    out = tmp_path / f"data.{'parquet' if form == 'parquet' else 'jsonl'}"
+    records = read_episodes(folder)
+    result = iad("export", folder, "--format", form, "--out", out)
+    if result.exit_code:
+        assert form in ("preference", "kto")
+        assert NO_PREFERENCES in result.output
+        assert folder.name == "webshop_browser"
+        return
+    assert out.stat().st_size > 0
+    if form == "jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        for key, record in records.items():
+            own = [row for row in rows if row["episode"] == key]
+            assert [row["action"] for row in own] == list(record.actions)
+            assert sum(len(row["candidates"]) for row in own) == record.spent.proposals
+
+
+@every_folder
+def test_the_same_command_replays_it_or_says_in_one_sentence_why_not(folder: Path) -> None:
+    if folder.name in NEED_CHROMIUM and (reason := missing()):
+        pytest.skip(reason)
+    before, answers = read_episodes(folder), (folder / ANSWERS).read_bytes()
+    (folder / EPISODES).unlink()  # so that every episode is run again, from the recorded answers
+    result = iad(*COMMANDS[folder.name], "--out", folder)
+    if json.loads((folder / CONFIG).read_text())["iad_version"] != version("iad"):
+        assert_refused(result, "iad_version")
+        assert (folder / ANSWERS).read_bytes() == answers
+        return
+    assert result.exit_code == 0, result.output
+    assert (folder / ANSWERS).read_bytes() == answers
+    after = read_episodes(folder)
+    assert list(map(outcome, after.values())) == list(map(outcome, before.values()))
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - NEED_CHROMIUM))
+def test_a_folder_of_another_version_is_refused_in_one_sentence(folder: Path) -> None:
+    config = json.loads((folder / CONFIG).read_text()) | {"iad_version": "0.0.1"}
+    (folder / CONFIG).write_text(json.dumps(config))
+    answers = (folder / ANSWERS).read_bytes()
+    assert_refused(iad(*COMMANDS[folder.name], "--out", folder), 'iad_version (there "0.0.1", now')
+    assert (folder / ANSWERS).read_bytes() == answers
+
+
+def assert_refused(result: Result, why: str) -> None:
+    assert result.exit_code != 0
+    (said,) = result.output.strip().splitlines()
+    assert said.startswith("iad: expected the configuration that ")
+    assert why in said
+
+
+def outcome(record: EpisodeRecord) -> dict[str, Any]:
+    """All of a record but the time it took."""
+    return {name: value for name, value in record.as_json().items() if name != "wall_s"}

@@ -1,16 +1,18 @@
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from iad_policy.evaluation.config import FREE
 from iad_policy.recording.run_folder import RunFolder, RunFolderError
-from iad_policy.recording.trace import RunTraces
-from tests.iad_policy.evaluation_toy import Guesser, runner
+from iad_policy.recording.trace import UNFINISHED, UNKNOWN, RunTraces
+from iad_policy.types import Candidate, Decision, RoleAnswer, State
+from tests.iad_policy.evaluation_toy import Babbler, runner
 
 
-def run(path: Path, agent: Guesser | None = None) -> None:
+def run(path: Path, agent: Any = None) -> None:
     one = runner(agent)
     with RunFolder(path, one.recorded_config(), free=FREE) as folder:
         for _ in one.episodes(folder):
@@ -101,3 +103,68 @@ def test_a_log_that_others_wrote_is_read_as_json(tmp_path: Path) -> None:
     log.write_text("".join(f"{json.dumps(json.loads(line))}\n" for line in log.read_text().splitlines()))
     spaced = RunTraces(tmp_path)
     assert {key: spaced.trace(key) for key in expected} == expected
+
+
+def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tmp_path: Path) -> None:
+    run(tmp_path)
+    key, whole = next((key, RunTraces(tmp_path).trace(key)) for key in RunTraces(tmp_path).records)
+    change_lines(tmp_path, key, lambda line: line["item"] not in ("2.commit", "2.step"))
+    episodes = tmp_path / "episodes.jsonl"
+    records = [json.loads(line) for line in episodes.read_text().splitlines()]
+    records[0] |= {"actions": records[0]["actions"][:2]}
+    episodes.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    *others, last = RunTraces(tmp_path).trace(key).steps
+    assert (*others, len(last.decision.candidates)) == (*whole.steps[:2], len(whole.steps[2].decision.candidates))
+    assert [step.is_finished for step in (*others, last)] == [True, True, False]
+    assert last.decision.committed == UNFINISHED
+    assert (last.action, last.after, last.proposed) == (None, None, None)
+    assert all(step.proposed == step.decision.committed for step in others)
+
+
+def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path: Path) -> None:
+    run(tmp_path, Babbler())
+    traces = RunTraces(tmp_path)
+    for key, record in traces.records.items():
+        for step in traces.trace(key).steps:
+            assert step.decision.committed.error
+            assert step.decision.committed.action == step.action == record.actions[step.index]
+            assert step.is_finished
+            assert step.proposed is not None
+            assert step.proposed.action == "blah"
+
+
+def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> None:
+    run(tmp_path)
+    key = next(iter(RunTraces(tmp_path).records))
+    change_lines(tmp_path, key, lambda line: line["kind"] != "commit" or line | {"candidate": ""})
+    for step in RunTraces(tmp_path).trace(key).steps:
+        assert step.decision.committed == Candidate(step.action)
+        assert step.is_finished
+        assert step.proposed is None
+
+
+def test_a_state_whose_line_is_damaged_is_not_known_and_the_rest_is_read(tmp_path: Path) -> None:
+    run(tmp_path)
+    key, whole = next((key, RunTraces(tmp_path).trace(key)) for key in RunTraces(tmp_path).records)
+    change_lines(tmp_path, key, lambda line: line["item"] != "reset")
+    first, *others = RunTraces(tmp_path).trace(key).steps
+    assert first.before is None
+    assert first.decision.state == UNKNOWN
+    assert first.decision.candidates == whole.steps[0].decision.candidates
+    assert tuple(others) == whole.steps[1:]
+
+
+def change_lines(folder: Path, key: str, change: Any) -> None:
+    """Put other lines in the place of an episode's, or none."""
+    log = folder / "answers.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    changed = [(line, change(line) if line["episode"] == key else True) for line in lines]
+    kept = [line if new is True else new for line, new in changed if new]
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
+
+
+def test_the_former_name_of_the_roles_answers_still_reads_them() -> None:
+    answers = (RoleAnswer("critic", "too dear"),)
+    decision = Decision(State("", {}), (), Candidate("buy"), {}, role_answers=answers)
+    with pytest.warns(DeprecationWarning, match="expected role_answers, got asked"):
+        assert decision.asked == answers
