@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.contract.players import STRATEGIES, Played, declared, play
 
 from iad_policy.hashing import encode
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
 from iad_policy.recording.run_folder import CONFIG
 from iad_policy.recording.trace import RecordedStep, RunTraces
 from iad_policy.types import Candidate, Decision, Usage
+from tests.contract.components import STRATEGIES, Played, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
 
 BUDGETS: tuple[dict[str, float], ...] = (
