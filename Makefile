@@ -18,7 +18,7 @@ READY_DEV := $(VENV)/.ready-dev
 LUCENE := .venv-lucene
 BROWSER := $(VENV)/.browser
 
-# Real data and recorded vectors of the original systems lie beside a checkout, if at all; they are not ours to ship.
+# Real data and recorded vectors of the original systems may lie next to a checkout. They are not ours to ship.
 ifneq ($(wildcard ../shared/data),)
 export IAD_REAL_DATA ?= $(abspath ../shared/data)
 endif

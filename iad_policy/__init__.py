@@ -1,4 +1,4 @@
-"""How an action is chosen, and how that is measured: agents, verifiers, strategies, and the wrapper that runs them."""
+"""Chooses actions and measures the result: agents, verifiers, strategies, and the wrapper that runs them."""
 
 from iad_policy.budget import Budget
 from iad_policy.evaluate import evaluate

@@ -1,8 +1,8 @@
-"""Budgets: limits on what a decision, an episode or a run may spend, in all or for one role.
+"""Limits the cost of a decision, an episode or a run, in total or for one role.
 
-A limit is named `scope[.role].axis`: `decision.proposals`, `episode.judge.prompt_tokens`, `run.usd`. Counts are
-granted before the work is done. Tokens, seconds and dollars are known only afterwards, so such a limit may be passed
-by one call.
+A limit is named `scope[.role].axis`, such as `decision.proposals`, `episode.judge.prompt_tokens` or `run.usd`. Counts
+are reserved before the work is done. Tokens, seconds and dollars are known only afterwards, so one call may exceed such
+a limit.
 """
 
 import math
@@ -21,7 +21,7 @@ SCOPES: tuple[Scope, ...] = ("decision", "episode", "run")
 COUNTED = ("proposals", "verifications", "simulations", "asks", "env_steps")
 MEASURED = ("prompt_tokens", "completion_tokens", "tokens", "seconds", "usd")
 SIMULATOR = "simulator"
-"""Who pays for simulations that are not the environment's own, which are the agent's."""
+"""The role that is charged for simulations by a simulator. The environment's own are charged to the agent."""
 SPENDERS = ("agent", "verifier", *ROLES, SIMULATOR)
 
 
@@ -30,7 +30,7 @@ class Budget:
     """Limits by name, such as `Budget({"decision.proposals": 3, "run.tokens": 1_000_000})`.
 
     Raises:
-        ValueError: For a name that is no limit, or a limit that is negative or no number.
+        ValueError: A name is not the name of a limit, or a value is negative or not a number.
     """
 
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit: its full name, the role it is for ("" for all), its axis and its value."""
+    """One limit: its full name, its role ("" for all), its axis and its value."""
 
     name: str
     role: str
@@ -68,19 +68,19 @@ class Limit:
 
 
 class Meter:
-    """What one scope has spent, by role; passes every charge on to the scope around it.
+    """Counts the usage of one scope by role, and passes every charge on to the enclosing scope.
 
     Args:
         limits: The limits of this scope.
-        parent: The meter of the scope around it, if any.
+        parent: The meter of the enclosing scope, if any.
     """
 
     def __init__(self, limits: tuple[Limit, ...] = (), parent: "Meter | None" = None) -> None:
         self._limits = limits
         self._parent = parent
-        # One lock for the whole chain: a grant looks at every scope and charges every scope as one act.
+        # One lock for the whole chain: a grant checks and charges all scopes atomically.
         self._lock: RLock = RLock() if parent is None else parent._lock
-        # Likewise one word for all: told to any scope, it holds for the whole run.
+        # One event for the whole chain: stopping any scope stops the whole run.
         self.stopped: Event = Event() if parent is None else parent.stopped
         self.spent: dict[str, Usage] = {}
         self.is_measured: bool = any(limit.axis in MEASURED for limit in limits) or (
@@ -89,12 +89,12 @@ class Meter:
 
     @property
     def total(self) -> Usage:
-        """What all roles have spent."""
+        """Total usage of all roles."""
         with self._lock:
             return sum(self.spent.values(), NOTHING)
 
     def charge(self, role: str, usage: Usage) -> None:
-        """Add what a role spent, here and in every scope around."""
+        """Add the usage of a role, here and in all enclosing scopes."""
         with self._lock:
             meter: Meter | None = self
             while meter is not None:
@@ -105,7 +105,7 @@ class Meter:
         """Reserve up to `n` on a counted axis; with `whole`, all of them or none.
 
         Returns:
-            How many were granted (and charged), and the name of the limit that cut it short ("" for none).
+            The number that was granted (and charged), and the name of the limit that reduced it ("" for none).
         """
         with self._lock:
             room, name = self._room(role, axis)
@@ -115,16 +115,16 @@ class Meter:
         return granted, name if granted < n else ""
 
     def refuse_if_stopped(self) -> None:
-        """Raise `Interrupted` where the run was told to stop."""
+        """Raise `Interrupted` if the run was asked to stop."""
         if self.stopped.is_set():
             raise Interrupted
 
     def exhausted(self, role: str) -> str:
-        """Return the name of a measured limit that is already reached, or ""."""
+        """Return the name of a measured limit that is reached already, or ""."""
         return self._first_met(role, MEASURED) if self.is_measured else ""
 
     def refuse_if_spent(self, role: str) -> None:
-        """Raise `BudgetExhausted` where nothing more can be proposed by the role."""
+        """Raise `BudgetExhausted` if the role has no budget left for a proposal."""
         name = self._first_met(role, (*MEASURED, "proposals", "env_steps"))
         if name:
             raise BudgetExhausted(name)

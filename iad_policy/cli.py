@@ -1,4 +1,4 @@
-"""The command `iad`: the one place that knows environments, policies and the terminal."""
+"""Defines the command `iad`. Only this module depends on environments, policies and the terminal."""
 
 import os
 import sys
@@ -33,7 +33,7 @@ from iad_policy.recording.run_folder import RunFolderError
 from webshop_server import commands as shop
 
 WIDTH_OF_A_LOG = 100
-"""Columns where the output is no terminal and COLUMNS does not say."""
+"""Columns of the output when it is not a terminal and COLUMNS is not set."""
 RUNS = Path("runs")
 DEFAULT_STRATEGY = "iad"
 
@@ -75,7 +75,7 @@ def run(**given: Any) -> None:
 @app.command()
 def play(
     env: EnvId,
-    task: Annotated[str | None, typer.Option(help="The task's id, by default one that the seed picks.")] = None,
+    task: Annotated[str | None, typer.Option(help="Id of the task; by default the seed selects one.")] = None,
     split: Split = None,
     seed: Seed = 0,
     env_arg: EnvArgs = None,
@@ -94,10 +94,12 @@ def play(
 @app.command()
 def serve(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; only this machine reaches this one.")
+        str, typer.Option(help="Address to listen on. The default is reachable from this machine only.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; where it is in use, the next free one.")] = 3000,
-    api: Annotated[bool, typer.Option("--api", help="Also let environments in, by a token.")] = False,
+    port: Annotated[int, typer.Option(help="Port to listen on. If it is in use, the next free one is taken.")] = 3000,
+    api: Annotated[
+        bool, typer.Option("--api", help="Also serve environments on other machines, with a token.")
+    ] = False,
     split: Split = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
@@ -110,17 +112,17 @@ def serve(
         made = make_env("IAD/WebShop-v0", pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
         env: Any = made.unwrapped
         data = {"name": env.data.name, "digest": env.data.digest}
-        server, said = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
-    serve_until_stopped(server, partial(console.print, said, highlight=False, markup=False, soft_wrap=True))
+        server, message = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
+    serve_until_stopped(server, partial(console.print, message, highlight=False, markup=False, soft_wrap=True))
 
 
 @app.command()
 def doctor(
     env: EnvIds = None,
-    seconds: Annotated[float, typer.Option(help="How long to wait for an answer.")] = LIMIT_S,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings for a program.")] = False,
+    seconds: Annotated[float, typer.Option(help="Seconds to wait for each check.")] = LIMIT_S,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Try what is installed, say what is missing, and the one command that gives it."""
+    """Check the installation, and print the command that installs each missing part."""
     with _clear_errors(BAD_INPUT):
         entries = entry_points(env or iad_envs.ENVIRONMENTS)
     groups = examine(
@@ -143,7 +145,7 @@ def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
     try:
         for folder, config, runner in runs:
             if config.tasks is not None and len(runner.tasks) < config.tasks:
-                console.print(f"{config.tasks} tasks were asked for, there are {len(runner.tasks)}: all are run.")
+                console.print(f"{config.tasks} tasks were requested, but there are {len(runner.tasks)}. All are run.")
             with _clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):
                 status = run_session(runner, folder, console, is_fresh=given["fresh"], trackers=trackers)
             if status:
@@ -154,7 +156,7 @@ def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
 
 
 def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, RunConfig]]:
-    """Return the runs that are asked for, each with its folder: several get folders in one."""
+    """Return the requested runs, each with its folder. Several runs share a parent folder."""
     ctx, file = given["ctx"], given["config"]
     sources = {name: ctx.get_parameter_source(name) for name in given}
     asked = config_parts(
@@ -170,7 +172,9 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
     configs = [resolve(entry, default=default) for entry in entries]
     folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
     if len(set(folders)) < len(folders):
-        raise ValueError("expected runs that differ, or have a name each, got the same one twice; give them names")
+        raise ValueError(
+            "expected different runs, or runs with different names, got the same one twice; give them names"
+        )
     if len(configs) == 1:
         return [(given["out"] or RUNS / folders[0], configs[0])]
     whole = given["out"] or RUNS / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
@@ -186,7 +190,7 @@ def _console() -> Console:
 
 @contextmanager
 def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Turn what a user can put right into one sentence on stderr and exit status 2."""
+    """Print an error that the user can fix as one line on stderr, and exit with status 2."""
     try:
         yield
     except kinds as error:
@@ -206,9 +210,9 @@ def _anywhere(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Agent environments, and policies that propose, verify and refine before they commit."""
+    """Run agent environments, and policies that propose, verify and refine before they commit."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # module:object finds files beside you, as with python -m
+        sys.path.insert(0, str(Path.cwd()))  # module:object finds files in the working folder, as with python -m
 
 
 def _serve(application: Any, host: str, port: int) -> None:
@@ -216,8 +220,8 @@ def _serve(application: Any, host: str, port: int) -> None:
 
     server = Server(application, host=host, port=port)
     taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} was taken."
-    said = f"The runs are shown at {server.address}{taken}\nCtrl-C closes it."
-    serve_until_stopped(server, partial(_console().print, said, highlight=False, markup=False, soft_wrap=True))
+    message = f"The runs are shown at {server.address}{taken}\nCtrl-C closes it."
+    serve_until_stopped(server, partial(_console().print, message, highlight=False, markup=False, soft_wrap=True))
 
 
 def _guard() -> AbstractContextManager[None]:

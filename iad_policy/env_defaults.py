@@ -1,4 +1,4 @@
-"""Which agent, verifier and prompts an environment gets when nothing else is asked for."""
+"""Defines the default agent, verifier and prompts of each environment."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +15,12 @@ class Defaults:
     """An environment's defaults.
 
     Attributes:
-        agent: The rule-based agent's name.
-        proxy: Its proxy verifier, as "module:factory".
-        prompts: The folder in `iad_policy/prompts/`.
-        stand_ins: Actions with outcomes of several types in any state, for simulators that err and for their report.
-        language: What `litellm:<model>` makes, as "module:Class", where answers need reading of their own.
+        agent: Name of the rule-based agent.
+        proxy: The proxy verifier as "module:factory"; "" for none.
+        prompts: Name of the folder in `iad_policy/prompts/`.
+        stand_ins: Actions that have outcomes of different types in any state. Noisy simulators and their report use
+            them.
+        language: The class that `litellm:<model>` makes, as "module:Class".
     """
 
     agent: str = "random"
@@ -66,15 +67,15 @@ def defaults_of(env: gym.Env[Any, Any]) -> Defaults:
 
 
 def env_id(env: gym.Env[Any, Any]) -> str:
-    """Return an environment's id, without the module to import; its class's name where it was made without one."""
+    """Return an environment's id without its module, or its class name if it has no id."""
     return type(env.unwrapped).__name__ if env.spec is None else env.spec.id.rpartition(":")[2]
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
-    """Score by the environment's own rules, without gold: they look at what an action leads to.
+    """Return the environment's proxy verifier, which scores the outcome of an action by rules, without gold.
 
     Raises:
-        UnknownName: It has none.
+        UnknownName: The environment has no proxy verifier.
     """
     path = defaults_of(env).proxy
     if not path:

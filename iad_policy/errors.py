@@ -1,15 +1,15 @@
-"""Errors of the policy side.
+"""Defines the errors of `iad_policy`.
 
 IADError
-├── BudgetExhausted    thrown into a strategy at its yield; a strategy answers with its incumbent
-├── Interrupted        the run was told to stop; nothing is lost, the same command goes on
-├── GoldError          something that is no oracle verifier reached for gold
-├── SimulationError    an environment can't be simulated, or not through the wrappers around it
-├── ContractError      an agent, a verifier or a strategy did what its contract does not allow
-├── ReplayError        a recorded run does not fit the environment it is replayed in
-├── StorageError       what was done can't be kept: the disk is full, say
+├── BudgetExhausted    raised inside a strategy at its yield; the strategy should commit its incumbent
+├── Interrupted        the run was asked to stop; nothing is lost, and the same command resumes it
+├── GoldError          a component that is not labelled `oracle` read gold
+├── SimulationError    an environment can't be simulated, or not through its wrappers
+├── ContractError      an agent, a verifier or a strategy broke its contract
+├── ReplayError        a recorded run does not match the environment it is replayed in
+├── StorageError       a result can't be written, for example because the disk is full
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
-├── EngineError        an engine can't run episodes, or not these
+├── EngineError        an engine can't run these episodes
 ├── MissingExtra       a package is not installed; the message has the command that installs it
 └── ModelError         a language model could not answer; `kind` says why
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 
 class IADError(Exception):
-    """Base of every error that `iad_policy` raises on purpose; each can be sent to another process."""
+    """Base of every error that `iad_policy` raises on purpose. Every such error can be pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)
@@ -36,10 +36,10 @@ def _restored(kind: type[IADError], args: tuple[Any, ...], attributes: dict[str,
 
 
 class BudgetExhausted(IADError):
-    """The budget does not cover what was asked.
+    """The budget does not cover the request.
 
     Attributes:
-        axis: The limit that was met, such as `"decision.proposals"`.
+        axis: Name of the limit that was reached, such as `"decision.proposals"`.
     """
 
     def __init__(self, axis: str) -> None:
@@ -48,25 +48,25 @@ class BudgetExhausted(IADError):
 
 
 class Interrupted(IADError):
-    """The run was told to stop, so nothing more is asked."""
+    """The run was asked to stop, so no more requests are made."""
 
     def __init__(self) -> None:
-        super().__init__("the run was told to stop; give the same command to go on")
+        super().__init__("the run was asked to stop; give the same command to go on")
 
 
 class GoldError(IADError, KeyError):
-    """Gold (the answer, the score) was asked for by something that is not labelled `oracle`."""
+    """A component that is not labelled `oracle` read gold (the answer or the score)."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class SimulationError(IADError):
-    """The environment can't be simulated as asked."""
+    """The environment can't be simulated in this way."""
 
 
 class ContractError(IADError):
-    """An agent, a verifier or a strategy did what its contract does not allow."""
+    """An agent, a verifier or a strategy broke its contract."""
 
     kind = "contract"
 
@@ -76,17 +76,17 @@ class ReplayError(IADError):
 
 
 class StorageError(IADError, OSError):
-    """A file of a run can't be written; what it held before is still there."""
+    """A file of a run can't be written. Its previous content is kept."""
 
     def __init__(self, path: Path, cause: OSError) -> None:
         super().__init__(
-            f"expected to write {path}, got: {cause.strerror or cause}; what was kept before is not lost. Make room, "
-            "and give the same command to go on"
+            f"expected to write {path}, got: {cause.strerror or cause}; earlier results are kept. Free some space, "
+            "then give the same command to go on"
         )
 
 
 class UnknownName(IADError, ValueError):
-    """A name that is in no table; the message offers the nearest ones."""
+    """A name that is not registered. The message offers the nearest registered names."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
@@ -96,7 +96,7 @@ class UnknownName(IADError, ValueError):
 
 
 def _near(given: str, names: list[str]) -> list[str]:
-    """Return the names that are most like what was given, whatever its capitals."""
+    """Return the names that are most similar to the given one, ignoring case."""
     lowered = {name.lower(): name for name in names}
     return [lowered[name] for name in get_close_matches(given.lower(), lowered, n=3)]
 
@@ -105,8 +105,8 @@ class MissingExtra(IADError, ImportError):
     """A package that only some users need is not installed.
 
     Args:
-        package: Its name.
-        extra: The extra of this project that has it; none where the package is installed by its own name.
+        package: Name of the package.
+        extra: This project's extra that contains it; "" if the package is installed by its own name.
     """
 
     def __init__(self, package: str, extra: str = "") -> None:
@@ -115,15 +115,16 @@ class MissingExtra(IADError, ImportError):
 
 
 def install_command(package: str) -> str:
-    """Return what installs a package for this interpreter: a bare `pip` may be another one's."""
+    """Return the command that installs a package for this interpreter. A bare `pip` may belong to another one."""
     return list2cmdline([sys.executable, "-m", "pip", "install", package])
 
 
 class ModelError(IADError):
-    """A language model could not answer: an infrastructure failure, never a wrong answer.
+    """A language model could not answer. This is an infrastructure failure, never a wrong answer.
 
     Attributes:
-        kind: One of `rate_limit timeout connection server auth not_found context malformed refusal other`.
+        kind: Kind of failure: one of `rate_limit timeout connection server auth not_found context malformed refusal
+            other`.
     """
 
     def __init__(self, message: str, *, kind: str) -> None:

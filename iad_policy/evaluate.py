@@ -1,4 +1,4 @@
-"""`evaluate`: what `iad compare` does, from Python, also with strategies, agents and verifiers of one's own."""
+"""Compares strategies from Python, as `iad compare` does. Strategies, agents and verifiers can be your own objects."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -32,19 +32,19 @@ def evaluate(
     track: "str | Callable[..., Any] | Sequence[str | Callable[..., Any]]" = (),
     **options: Any,
 ) -> "Results":
-    """Run strategies on the same tasks and return what they reached and spent.
+    """Run strategies on the same tasks and return their results and costs.
 
     Args:
-        env: The environment's id, or what makes one; every worker makes its own.
-        strategies: Names, or generator functions of your own, which may be given a name in a mapping.
-        tasks: How many, from the start of the split.
+        env: The environment's id, or a function that makes one. Every worker has its own environment.
+        strategies: Names, or your own generator functions. A mapping gives them names.
+        tasks: Number of tasks, from the start of the split.
         agent: One base agent or several: names, objects with `propose`, or functions; by default the environment's
-            rule-based one. An object is shared by all workers.
+            rule-based one. All workers share an object, so it must be thread-safe.
         verifier: A name, `"none"`, or an object with `verify`; by default the environment's proxy.
-        out: The run folder, which the same call goes on in; None keeps nothing but the cache of model answers.
-        is_fresh: Whether a run that the folder holds is forgotten first.
-        track: Trackers that are told of every episode and of the end: names, or what makes them (`Tracker`).
-        options: As the command line has them: `n` and `seed` (one or several), `workers`, `threads`, `budget`,
+        out: The run folder. The same call resumes the run there. With None only the cache of model answers is kept.
+        is_fresh: Whether a run in the folder is deleted first.
+        track: Experiment trackers: names, or functions that make a `Tracker`.
+        options: Options of the command line: `n` and `seed` (one or several), `workers`, `threads`, `budget`,
             `feedback`, `stop`, `delta`, `temperature`, `split`, `data_dir`, `env_args`, `baseline`, `cache`, `roles`,
             `simulator`.
 
@@ -52,11 +52,11 @@ def evaluate(
         The results: print `results.table()`, or see `results.compare("iad", "bon-sc")` and `results.to_pandas()`.
 
     Raises:
-        ValueError: A name or a number that makes no sense; the message says which are known.
+        ValueError: A name or a number is not valid. The message lists the valid ones.
         RunFolderError: The folder holds another run, or is in use.
-        TrackerError: A tracker can't begin.
-        RunStopped: The budget of the run is spent, or the model can't be asked; what was done is kept in `out`.
-        KeyboardInterrupt: After Ctrl-C, when the answers under way are kept.
+        TrackerError: A tracker can't start.
+        RunStopped: The budget of the run is spent, or the model can't be reached. Finished work is kept in `out`.
+        KeyboardInterrupt: Ctrl-C was pressed. The answers of running requests are kept.
     """
     from iad_policy.evaluation.components import load_components
     from iad_policy.evaluation.resolve import env_of, resolve
@@ -96,13 +96,13 @@ def evaluate(
 
 
 class Finished(NamedTuple):
-    """A run that came to its end, or was stopped.
+    """A run that is complete, or was stopped.
 
     Attributes:
-        results: Everything that was done.
+        results: Results of all finished episodes.
         figures: The figures of the table.
-        stopped: Why it was stopped before its end: `RunStopped`, `StorageError` or `KeyboardInterrupt`; None if it
-            wasn't. What was done is kept in every case.
+        stopped: The reason why the run was stopped early: `RunStopped`, `StorageError` or `KeyboardInterrupt`; None if
+            it is complete. Finished work is kept in every case.
         report: Path of the report, if one was written.
     """
 
@@ -113,7 +113,7 @@ class Finished(NamedTuple):
 
     @property
     def is_failure(self) -> bool:
-        """Whether it was stopped by something that has to be repaired first, unlike a budget or Ctrl-C."""
+        """Whether it was stopped by a failure that has to be fixed first, unlike a budget or Ctrl-C."""
         return isinstance(self.stopped, OSError) or getattr(self.stopped, "is_failure", False)
 
 
@@ -128,21 +128,24 @@ def execute(
     watching: Callable[["Results"], AbstractContextManager[Callable[[], None]]] | None = None,
     finishing: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Finished:
-    """Run the missing episodes of a run, and write its summary and report: the loop of `evaluate` and of the commands.
+    """Run the missing episodes of a run, and write its summary and report.
+
+    `evaluate` and the commands share this loop.
 
     Args:
-        runner: The run.
+        runner: The runner.
         out: The run folder.
-        is_fresh: Whether a run that the folder holds is deleted first.
+        is_fresh: Whether a run in the folder is deleted first.
         trackers: Names of trackers, or functions that make them.
-        warn: Called with each warning.
+        warn: Function that is called with each warning.
         writes_report: Whether `report.html` is written.
-        watching: Given the results, returns a context around the episodes that gives a function to call after each.
-        finishing: Makes a context around the writing of the summary and the report.
+        watching: Function from the results to a context around the episodes. The context yields a function that is
+            called after each episode.
+        finishing: Function that makes a context around the writing of the summary and the report.
 
     Raises:
-        RunFolderError: The folder can't take this run.
-        TrackerError: A tracker can't begin.
+        RunFolderError: The folder can't hold this run.
+        TrackerError: A tracker can't start.
     """
     from iad_policy.analysis.results import Results, heading_of
     from iad_policy.analysis.viewer.report import write_report
@@ -160,7 +163,7 @@ def execute(
         Tracking(trackers, folder.path, runner.config, recorded=recorded, warn=warn) as tracking,
     ):
         for name in folder.repaired:
-            warn(f"{name}: the last line was incomplete, so it was removed. What it held is run again.")
+            warn(f"{name}: the last line was incomplete, so it was removed. Its content is run again.")
         try:
             with nullcontext(_nothing) if watching is None else watching(results) as after_each:
                 for record in runner.episodes(folder):
@@ -199,10 +202,10 @@ def _listed(given: Any) -> Sequence[Any]:
 
 
 def _named(thing: Any, own: dict[str, Any]) -> str:
-    """Return the name of a thing; one that is no name is kept as one's own under the name that its code has."""
+    """Return the name of a component. An object is stored in `own` under its own name."""
     if isinstance(thing, str):
         return thing
     name = str(getattr(thing, "name", "") or getattr(thing, "__name__", "") or type(thing).__name__)
     if own.setdefault(name, thing) is not thing:
-        raise ValueError(f"expected things with names that differ, got two named {name}; give them a `name` each")
+        raise ValueError(f"expected objects with different names, got two named {name}; give each its own `name`")
     return name

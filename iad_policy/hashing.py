@@ -1,4 +1,4 @@
-"""Names for values: a digest is the same in every process, for every run with the same inputs."""
+"""Hashes and serialises values. A digest is the same in every process and every run with the same inputs."""
 
 import json
 import math
@@ -15,16 +15,17 @@ _SIMPLE = (str, int, float, bool, type(None), bytes)
 
 
 def digest(*parts: Any) -> str:
-    """Return 32 hex digits that name the parts: text, numbers, arrays, and nested sequences and mappings of them.
+    """Return a hash of the parts as 32 hex digits.
 
-    An object that has `named_by()` is named by what that returns, so that costs and times need not change its name.
+    Parts are text, numbers, arrays, and nested sequences and mappings of them. For an object with `named_by()` only the
+    values that it returns are hashed, so costs and times need not change the digest.
     """
     plain = tuple([part if type(part) in _SIMPLE else _plain(part) for part in parts])
     return blake2b(repr(plain).encode(), digest_size=16).hexdigest()
 
 
 def seed_of(*parts: Any) -> int:
-    """Return a 64-bit seed named by the parts."""
+    """Return a 64-bit seed that is derived from the parts."""
     return int(digest(*parts)[:16], 16)
 
 
@@ -47,7 +48,7 @@ def _plain(value: Any) -> Any:
     if repr(value) == object.__repr__(value):
         raise TypeError(
             f"expected text, numbers, arrays, sequences and mappings of them, got {type(value).__qualname__}, which "
-            "has no lasting name; give it named_by() or a repr"
+            "has no stable name; give it named_by() or a repr"
         )
     return (type(value).__qualname__, repr(value))
 
@@ -63,7 +64,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             return encode(value.tolist())
-        # Packed, as pictures are mostly white.
+        # Compressed, because images are mostly white.
         data = b64encode(zlib.compress(np.ascontiguousarray(value).tobytes(), 1)).decode()
         return {"__array__": data, "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, tuple):
@@ -78,7 +79,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return what `encode` was given (numpy scalars come back as Python numbers, unknown objects as their text)."""
+    """Return the value that was encoded. Numpy scalars come back as Python numbers, unknown objects as their repr."""
     if isinstance(value, list):
         return [decode(part) for part in value]
     if not isinstance(value, dict):
@@ -98,5 +99,5 @@ def decode(value: Any) -> Any:
 
 
 def dumps(record: Mapping[str, Any]) -> str:
-    """Return one line of JSON; lone surrogates are escaped, so every text can be written."""
+    """Return one line of JSON. Lone surrogates are escaped, so every text can be written."""
     return json.dumps(record, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

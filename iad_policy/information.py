@@ -1,11 +1,11 @@
-"""What an agent or verifier knows, how reports say it, and who may read gold (contract 3 in docs/design.md)."""
+"""Defines the information labels of agents and verifiers, and who may read gold (contract 3 in docs/design.md)."""
 
 from typing import Any, Literal, get_args
 
 from iad_policy.errors import UnknownName
 
 Information = Literal["oracle", "proxy", "self", "learned"]
-"""What a verifier knows: gold; no gold, but execution or matching; a model's opinion; a trained model."""
+"""Source of a verifier's scores: gold; execution or matching without gold; a language model; a trained model."""
 INFORMATION: tuple[Information, ...] = get_args(Information)
 VERIFIER_TEXTS = {
     "oracle": "oracle verifier: reads the answer of each step; an instrument, not a result",
@@ -14,25 +14,25 @@ VERIFIER_TEXTS = {
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
-"""Label -> how reports say it."""
+"""Text of each label in reports, by label."""
 ORACLE_AGENT_TEXT = "oracle agent: knows the right action of each step; an instrument, not a result"
 
 
 def information_of(component: Any) -> str:
-    """Return the label of an agent, a verifier or none; "" for one that declares no label, as most agents."""
+    """Return the label of an agent or a verifier. It is "" without a label (most agents) and for None."""
     return str(getattr(component, "information", ""))
 
 
 def may_read_gold(component: Any) -> bool:
-    """Say whether a component may read gold: only one that is labelled `oracle` may."""
+    """Say whether a component may read gold. Only components that are labelled `oracle` may."""
     return information_of(component) == "oracle"
 
 
 def require_label(verifier: Any) -> None:
-    """Refuse a verifier whose label is none of `INFORMATION`.
+    """Reject a verifier whose label is not in `INFORMATION`.
 
     Raises:
-        UnknownName: It has another label.
+        UnknownName: The verifier has another label.
     """
     if information_of(verifier) not in INFORMATION:
         raise UnknownName("verifier's information label", information_of(verifier), INFORMATION)

@@ -1,9 +1,8 @@
-"""What a name stands for: a line of a table, or `module:object` for what is yours.
+"""Resolves the names of strategies, agents and verifiers: a registered name, or `module:object` for your own code.
 
-Strategies, agents and verifiers share one rule: a name of their table comes first; any other of the form
-`module:object` is imported. A class is called to make an agent or a verifier, with the environment and its options;
-everything else is taken as it is: a strategy, an object, a function that acts. An environment is `module:Id`, as
-`gym.make` has it: the module is imported, and registers the id.
+Registered names come first. Any other name of the form `module:object` is imported. A class is called with the
+environment and the options to make an agent or a verifier. Everything else (a strategy, an object, a function) is used
+directly. An environment is named `module:Id`, as for `gym.make`: importing the module registers the id.
 """
 
 import inspect
@@ -22,22 +21,22 @@ OURS = ("iad_policy", "iad_envs", "webshop_server")
 
 
 def load_object(path: str) -> Any:
-    """Return what a "module:object" path of one of our tables names."""
+    """Return the object that a "module:object" path of a table in this package refers to."""
     module, name = path.split(":")
     return getattr(import_module(module), name)
 
 
 def load_own(kind: str, name: str, known: Iterable[str]) -> Any:
-    """Return what a name in no table stands for: the object in the module that it names.
+    """Import the object that an unregistered name refers to.
 
     Args:
-        kind: What is looked for, in the error: a strategy, an agent ...
-        name: As it was given.
-        known: The names of the table, for the error.
+        kind: Kind of the object for the error text, such as a strategy or an agent.
+        name: The given name.
+        known: The registered names, for the error text.
 
     Raises:
-        UnknownName: It has not the form `module:object`, or there is no such module or object.
-        ImportError: The module is there, but can't be imported.
+        UnknownName: The name does not have the form `module:object`, or there is no such module or object.
+        ImportError: The module exists but can't be imported.
     """
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
@@ -54,26 +53,26 @@ def import_named(kind: str, name: str, module: str, known: Iterable[str]) -> Mod
 
     Raises:
         UnknownName: There is no such module.
-        ImportError: It is there, but can't be imported.
+        ImportError: The module exists but can't be imported.
     """
     if not all(part.isidentifier() for part in module.split(".")):
         raise UnknownName(kind, name, known)
     try:
         return import_module(module)
-    except Exception as error:  # whatever is in a file of the user's
+    except Exception as error:  # the user's module may raise anything
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-            where = f"there is no module {error.name!r} in this folder, nor where Python looks"
+            where = f"there is no module {error.name!r} in this folder or on Python's path"
             raise UnknownName(f"{kind} ({where})", name, known) from None
         raise ImportError(
-            f"expected to import {module} for {name}, got {type(error).__name__}: {error}; mend the module"
+            f"expected to import {module} for {name}, got {type(error).__name__}: {error}; fix the module"
         ) from error
 
 
 def instantiate(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:
-    """Return what is used of an object of the user's: a class is called, anything else is it already.
+    """Call a user's class and return the instance; return any other object unchanged.
 
     Raises:
-        TypeError: The class does not take what it is given, or options were given to what is no class.
+        TypeError: The class does not accept the arguments, or there are options for an object that is not a class.
     """
     if not inspect.isclass(own):
         if options:
@@ -94,10 +93,10 @@ def instantiate(kind: str, name: str, own: Any, *given: Any, **options: Any) -> 
 
 
 def with_defaults(component: Any, protocol: type) -> Any:
-    """Return a component with every member of a protocol: those that it lacks get the protocol's value.
+    """Return a component after setting each member that it lacks to the protocol's default.
 
     Raises:
-        TypeError: It can't be given attributes.
+        TypeError: Attributes can't be set on the component.
     """
     for name in protocol.__annotations__:
         if not hasattr(component, name):
@@ -105,17 +104,17 @@ def with_defaults(component: Any, protocol: type) -> Any:
                 setattr(component, name, getattr(protocol, name))
             except (AttributeError, TypeError):
                 raise TypeError(
-                    f"expected a component that has {name} or can be given it, got {type(component).__name__}; declare "
-                    f"{name} = {getattr(protocol, name)!r} in its class"
+                    f"expected a component with {name}, or one that allows setting it, got {type(component).__name__}; "
+                    f"declare {name} = {getattr(protocol, name)!r} in its class"
                 ) from None
     return component
 
 
 def with_source_digest(name: str, thing: Any) -> str:
-    """Return a name with a digest of the thing's source and of the module that it is in, unless it is ours.
+    """Return a name with a digest of the object's source and of its module; only the name for objects of this project.
 
-    So that a run knows a strategy, agent, verifier or environment of the user's by what it does, not by its name. The
-    program that is run is no such module: it holds other things, too.
+    This way a run identifies a user's strategy, agent, verifier or environment by its code, not only by its name. The
+    main program is not digested as a module, because it contains unrelated code too.
     """
     code = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
     module = sys.modules.get(getattr(code, "__module__", ""))
@@ -124,6 +123,6 @@ def with_source_digest(name: str, thing: Any) -> str:
     file = None if module.__name__ == "__main__" else getattr(module, "__file__", None)
     try:
         source = inspect.getsource(code), b"" if file is None else Path(file).read_bytes()
-    except (OSError, TypeError):  # typed at a prompt, gone meanwhile, or not written in Python
+    except (OSError, TypeError):  # typed at a prompt, deleted since, or not written in Python
         return name
     return f"{name} {digest(*source)[:16]}"

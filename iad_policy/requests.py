@@ -1,7 +1,7 @@
-"""What a strategy may ask for. A strategy does no I/O: it yields one of these and is sent the answer.
+"""Defines the requests that a strategy can yield. A strategy does no I/O: it yields a request and receives the answer.
 
-Each request can be delegated to, `answer = yield from Propose(here, 3)`, which is the same as yielding it and gives the
-answer its type. Where the budget does not cover a request, `BudgetExhausted` is thrown in at the yield.
+`answer = yield from Propose(here, 3)` is the same as yielding the request, and gives the answer its type. If the budget
+does not cover a request, `BudgetExhausted` is raised at the yield.
 """
 
 from collections.abc import Generator, Sequence
@@ -15,8 +15,8 @@ from iad_policy.types import Candidate, Feedback, State
 class Propose:
     """Ask the agent for up to `n` candidates in a state.
 
-    Answered with 1..n candidates, fewer than `n` only when the budget is short. An answer that can't be parsed is a
-    candidate with `error`. Without a temperature the agent uses its own.
+    The answer has 1 to n candidates, fewer than `n` only when the budget is short. An answer of the agent that can't be
+    parsed is a candidate with `error`. Without a temperature the agent uses its own.
     """
 
     at: State
@@ -32,9 +32,9 @@ class Propose:
 class Verify:
     """Ask the verifier for a verdict on each candidate.
 
-    Answered with the same candidates, each with a verdict; `among` are already verified ones, shown to verifiers that
-    compare or count agreement, and not charged again. A candidate with `error` scores -inf at no cost. `draw` names
-    the outcome that a preview shows, as in `Simulate`.
+    The answer is the same candidates, each with a verdict. `among` are candidates that are verified already: verifiers
+    that compare or count agreement see them, and they are not charged again. A candidate with `error` scores -inf at no
+    cost. `draw` selects the outcome that a preview shows, as in `Simulate`.
     """
 
     at: State
@@ -48,9 +48,9 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Simulate:
-    """Ask what a candidate's action would lead to, beside the real environment.
+    """Simulate a candidate's action without stepping the real environment.
 
-    Answered with the state after it. `draw` names one of the outcomes where the environment is random.
+    The answer is the state after the action. In a random environment `draw` selects one of the outcomes.
     """
 
     at: State
@@ -75,9 +75,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Run generators side by side; answered with their results in order, None for one that let `BudgetExhausted` out.
+    """Run generators in parallel.
 
-    They advance in rounds, one request each, so that answers do not depend on the number of threads.
+    The answer is the list of their results in order, with None for a generator that did not catch `BudgetExhausted`.
+    They advance in rounds, one request each, so answers do not depend on the number of threads.
     """
 
     generators: Sequence[Generator["Request", Any, Any]]
@@ -88,7 +89,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Take the candidate's action in the real environment; answered with the state after it."""
+    """Take the candidate's action in the real environment. The answer is the state after it."""
 
     candidate: Candidate
 
@@ -100,4 +101,4 @@ Request = Propose | Verify | Simulate | Ask | All | Commit
 
 T = TypeVar("T")
 Asking: TypeAlias = Generator[Request, Any, T]
-"""A generator that asks and at last returns a T: a strategy, or a part of one."""
+"""A generator that yields requests and returns a T: a strategy, or a part of one."""

@@ -1,6 +1,6 @@
-"""The values that agents, verifiers and strategies exchange.
+"""Defines the values that agents, verifiers and strategies exchange.
 
-All are immutable and know nothing of environments or I/O, so a strategy can be run with canned answers.
+All values are immutable and independent of environments and I/O, so a strategy can be run with canned answers.
 """
 
 import math
@@ -18,14 +18,14 @@ from iad_policy.information import Information
 AWAITING = "awaiting"
 """The `stop_reason` of a simulated state from which only the world can go on."""
 SHOWN_CHARS = 60
-"""Of an observation, in the repr of a state."""
+"""Characters of the observation that the repr of a state shows."""
 
 
 class Usage(NamedTuple):
-    """What was spent: a vector that adds up.
+    """A vector of costs. Usages can be added.
 
-    `seconds` is time spent inside calls, summed (not wall time). `usd` counts only calls whose price is known;
-    `n_unpriced` says how many were not.
+    `seconds` is time spent inside calls, summed (not wall time). `usd` counts only calls whose price is known, and
+    `n_unpriced` counts the others.
     """
 
     proposals: int = 0
@@ -55,7 +55,7 @@ class Usage(NamedTuple):
         return self.prompt_tokens + self.completion_tokens
 
     def as_dict(self) -> dict[str, float]:
-        """The axes that are not zero."""
+        """The values of all axes that are not zero, by axis."""
         return {axis: value for axis, value in zip(AXES, self, strict=True) if value}
 
 
@@ -64,13 +64,13 @@ NOTHING = Usage()
 
 
 class Part(NamedTuple):
-    """A part of an agent's answer: the plan, the thought, the command ...
+    """A part of an agent's answer, such as the plan, the thought or the command.
 
     Attributes:
-        name: Which part.
-        text: As it was written.
-        logprob: The sum over its tokens, its heading's among them, so that the parts add up to the answer; None where
-            the model gave none.
+        name: Name of the part.
+        text: Text of the part, unchanged.
+        logprob: Sum of the log-probabilities of its tokens, including its heading, so that the parts add up to the
+            answer. None if the model gave none.
     """
 
     name: str
@@ -79,9 +79,9 @@ class Part(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One step that was taken, for real or in a simulation: what was seen, with its public info, and what was done.
+    """One real or simulated step: the observation with its public info, and the action.
 
-    `thought` and `parts` are what the agent wrote beside the action; only the action went to the environment.
+    `thought` and `parts` are the rest of the agent's answer. Only the action went to the environment.
     """
 
     observation: Any
@@ -92,7 +92,7 @@ class Turn(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One simulated step: which action, and which of its possible outcomes."""
+    """One simulated step: the action, and the index of one of its possible outcomes."""
 
     action: Any
     draw: int
@@ -100,24 +100,25 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a decision is made: what an agent may see there.
+    """A state of an episode, with everything that an agent may see there.
 
     Attributes:
-        observation: As the environment gave it.
-        info: The environment's public info; asking it for a gold key raises `GoldError`.
-        path: Simulated steps from the last committed state; empty for the real state.
-        history: The turns that led here, oldest first, simulated ones included.
-        notes: Texts a strategy adds for the agent to read (a summary, a reflection).
-        steps_left: Actions that may still be committed; infinite where the environment has no limit.
-        done: True when the episode is over here, or a simulation can't go on: see `is_awaiting`.
-        id: Names the state; chained from its parent's.
-        key: Of a simulated state, the canonical form of the result that led there: equal for equal results.
-        wording: The task in other words, if a strategy wants the agent to read it so; nobody else does.
-        is_random: Whether an action may have several outcomes here, each a `draw`; True also where that is not known.
-        is_answered: True for a real state that the world brought about with what no simulation could know, such as the
-            user's next message. What was planned before may not fit it.
-        gold: The oracle's findings, only in what is shown to a verifier (in previews) or an agent labelled `oracle`.
-        thumbnail: Of a recorded state, the path of a picture of it in the run folder; "" for none.
+        observation: The environment's observation, unchanged.
+        info: The environment's public info. Reading a gold key raises `GoldError`.
+        path: Simulated steps from the last committed state. It is empty for the real state.
+        history: The turns that led here, oldest first, including simulated ones.
+        notes: Texts that a strategy adds for the agent, such as a summary or a reflection.
+        steps_left: Actions that may still be committed; infinite if the environment has no limit.
+        done: Whether the episode is over here, or a simulation can't go on: see `is_awaiting`.
+        id: Identifier of the state, a hash that includes the parent's id.
+        key: For a simulated state, the canonical form of the result that led there. Equal results have equal keys.
+        wording: A paraphrase of the task that replaces it in the agent's prompt; "" for none. Only the agent sees it.
+        is_random: Whether an action may have several outcomes here, each a `draw`. Also True if that is not known.
+        is_answered: Whether the world added something to this real state that no simulation could know, such as the
+            user's next message. Earlier plans may not fit it.
+        gold: Gold information about the state. It is set only for a verifier (in previews) or an agent that is
+            labelled `oracle`.
+        thumbnail: For a recorded state, the path of its picture in the run folder; "" for none.
     """
 
     observation: Any
@@ -136,7 +137,7 @@ class State:
     thumbnail: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
-        # A page, an info and a history in full are screens long, and each candidate has its own.
+        # The full observation, info and history are very long, and each candidate has its own.
         return f"State({str(self.observation)[:SHOWN_CHARS]!r}, {len(self.path)} simulated, id={self.id!r})"
 
     @property
@@ -145,25 +146,25 @@ class State:
         return bool(self.info.get("stop_reason") == AWAITING)
 
     def named_by(self) -> tuple[Any, ...]:
-        """What a digest of it covers."""
+        """The values that a digest of the state covers."""
         return (self.id, self.notes, self.wording) if self.wording else (self.id, self.notes)
 
     def noted(self, *texts: str) -> "State":
-        """This state with more notes for the agent."""
+        """Return this state with more notes for the agent."""
         return replace(self, notes=(*self.notes, *texts))
 
     def worded(self, wording: str) -> "State":
-        """This state with the task in other words for the agent; "" for the environment's own."""
+        """Return this state with a paraphrase of the task for the agent; "" for the environment's own text."""
         return replace(self, wording=wording)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verifier says of one candidate.
+    """A verifier's score and critique of one candidate.
 
     Attributes:
-        score: Larger is better; -inf when verification failed (`critique` says why).
-        critique: Words an agent can use.
+        score: Score of the candidate; larger is better. It is -inf when verification failed (`critique` says why).
+        critique: Text that an agent can use to refine.
         passed: True for "finalise", False for "iterate", None when the verifier doesn't say.
         details: Parts of the score, for reports.
     """
@@ -176,13 +177,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What an agent is told before it proposes again.
+    """Feedback that an agent gets before it proposes again.
 
     Attributes:
-        text: The block for a prompt.
+        text: The feedback as a block of a prompt.
         best: The incumbent, without its verdict.
-        worst: The candidate to keep away from, without its verdict.
-        critique: The judge's words alone.
+        worst: The candidate to avoid, without its verdict.
+        critique: The judge's critique alone.
     """
 
     text: str
@@ -196,20 +197,20 @@ class Candidate:
     """A proposed action that is not committed yet.
 
     Attributes:
-        action: In the environment's action space.
+        action: An action of the environment's action space.
         thought: The agent's reasoning, if it gave one.
-        error: Why the agent's answer is no action; empty for a usable candidate.
+        error: Why the agent's answer is not a valid action; empty for a usable candidate.
         key: Canonical form of the action, for votes and de-duplication.
-        usage: What proposing it cost.
+        usage: Cost of proposing it.
         logprobs: Log-probabilities of the answer's tokens, if the model gave them.
-        parts: Of the answer, for agents that compose it of several; the action is one of them.
-        feedback: What the agent was told.
-        preview: The simulated state after it, if there was a simulation.
-        verdict: The verifier's word, if it was verified.
-        id: Given by the driver; unique in an episode.
-        at: The id of the state that it was proposed in, real or simulated; "" where the strategy made it itself.
-        is_terminal: Whether the action may end the episode, as the environment says; set by the driver with `key`.
-        is_irreversible: Whether the action can't be taken back while the episode goes on; set with `key`, too.
+        parts: Parts of the answer, for agents whose answers have several. The action is one of them.
+        feedback: The feedback that the agent got.
+        preview: The simulated state after the action, if it was simulated.
+        verdict: The verifier's verdict, if it was verified.
+        id: Identifier that the driver sets, unique in an episode.
+        at: Id of the state that it was proposed in, real or simulated; "" if the strategy made it itself.
+        is_terminal: Whether the action may end the episode. The driver asks the environment.
+        is_irreversible: Whether the action can't be taken back while the episode goes on. It is set in the same way.
     """
 
     action: Any
@@ -234,28 +235,28 @@ class Candidate:
 
     @property
     def logprob(self) -> float | None:
-        """Log-probability of the answer, the sum over its parts (Agent Q); None where the model gave none."""
+        """Log-probability of the answer, the sum over its parts (Agent Q). None if the model gave none."""
         if self.parts:
             return None if None in (sums := [part.logprob for part in self.parts]) else math.fsum(filter(None, sums))
         return None if self.logprobs is None else math.fsum(self.logprobs)
 
     def named_by(self) -> tuple[Any, ...]:
-        """What a digest of it covers."""
+        """The values that a digest of the candidate covers."""
         verdict = self.verdict and (self.verdict.score, self.verdict.critique)
         return (self.action, self.thought, self.error, verdict)
 
     def shown(self) -> "Candidate":
-        """This candidate as feedback shows it: without verdict, preview and its own feedback."""
+        """Return this candidate as feedback shows it: without verdict, preview and its own feedback."""
         return replace(self, verdict=None, preview=None, feedback=None)
 
 
 def score(candidate: Candidate) -> float:
-    """Sort key: the candidate's score, an unverified one below every verified one."""
+    """Return a sort key: the candidate's score, or -inf for an unverified candidate."""
     return -math.inf if math.isnan(candidate.score) else candidate.score
 
 
 class Outcome(NamedTuple):
-    """What `simulate` answers: see `Simulator`."""
+    """The result of `simulate`; see `Simulator`."""
 
     token: Any
     observation: Any
@@ -265,13 +266,13 @@ class Outcome(NamedTuple):
 
 
 class RoleAnswer(NamedTuple):
-    """A role's text.
+    """A role and its answer.
 
     Attributes:
         role: The role.
-        text: What it answered.
-        source: Where the text is from: a model's name, or `template`.
-        at: The id of the state that it was asked in, real or simulated.
+        text: The answer.
+        source: Source of the text: a model's name, or `template`.
+        at: Id of the state that it was asked in, real or simulated.
     """
 
     role: str
@@ -282,16 +283,16 @@ class RoleAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One committed action and how it came about.
+    """One committed action, with everything that led to it.
 
     Attributes:
-        state: Where it was decided.
-        candidates: Everything proposed, in order, each as last seen (with verdict, if verified).
+        state: The state in which the decision was made.
+        candidates: All proposed candidates in order, each in its latest form (with verdict, if verified).
         committed: The candidate whose action went to the environment.
-        budget: What the decision spent, by role.
+        budget: Usage of the decision, by role.
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
-        notes: What a reader should know (feedback dropped, overdraft, no usable candidate).
-        role_answers: The texts of the roles, in order.
+        notes: Remarks for readers, such as dropped feedback, an overdraft, or no usable candidate.
+        role_answers: Answers of the roles, in order.
     """
 
     state: State
@@ -314,7 +315,7 @@ class Decision:
 
     @property
     def usage(self) -> Usage:
-        """What the decision spent in all."""
+        """Total usage of the decision."""
         return sum(self.budget.values(), Usage())
 
 
@@ -322,26 +323,26 @@ class Agent(Protocol):
     """The base policy: proposes an action for a state."""
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
-        """Return one candidate; an answer that is no action is a candidate with `error`."""
+        """Return one candidate. An answer that is not a valid action becomes a candidate with `error`."""
         ...
 
 
 class LoadedAgent(Agent, Protocol):
-    """An agent as the runtime uses it: optional members that its author left out have these values."""
+    """An agent as the runtime uses it. Optional members that its author left out have these values."""
 
     identity: str = ""
-    """Names everything that its answers depend on; "" stands for its name and a digest of its source."""
+    """A text that identifies everything its answers depend on. "" means its name and a digest of its source."""
     information: str = ""
-    """`oracle` for an agent that is shown gold."""
+    """Label `oracle` for an agent that sees gold; "" for every other agent."""
     model: Any = None
-    """Its language model, if it has one: it also answers for roles, behind the run's cache."""
+    """Its language model, if it has one. Roles use it too, through the run's cache."""
 
 
 class Verifier(Protocol):
     """Scores candidates before one is committed.
 
-    A verdict may depend on the state, its candidate, and the union of `candidates` and `among`, but not on which of
-    the two a candidate stands in: after an interruption the recorded ones come back through `among`.
+    A verdict may depend on the state, its candidate, and the union of `candidates` and `among`. It must not depend on
+    which of the two lists a candidate is in: after an interruption, recorded candidates are passed in `among`.
     """
 
     information: Information
@@ -353,12 +354,12 @@ class Verifier(Protocol):
 
 
 class LoadedVerifier(Verifier, Protocol):
-    """A verifier as the runtime uses it: optional members that its author left out have these values."""
+    """A verifier as the runtime uses it. Optional members that its author left out have these values."""
 
     identity: str = ""
-    """Names everything that its verdicts depend on; "" stands for its name and a digest of its source."""
+    """A text that identifies everything its verdicts depend on. "" means its name and a digest of its source."""
     per_candidate: bool = False
-    """Whether each candidate is verified in a call of its own, which can run in parallel."""
+    """Whether each candidate is verified in a separate call. Such calls can run in parallel."""
     model: Any = None
     """Its language model, if it has one."""
 
@@ -367,7 +368,7 @@ class Roles(Protocol):
     """Answers `Ask`: the critic, judge, ranker, evaluator, summariser, reflector and paraphraser."""
 
     source: str
-    """Where answers come from, for the log: a model's name, or `template`."""
+    """Source of the answers, for the log: a model's name, or `template`."""
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the role's text about the subject (candidates, states or texts)."""
@@ -375,16 +376,16 @@ class Roles(Protocol):
 
 
 class LoadedRoles(Roles, Protocol):
-    """Roles as the runtime uses them: optional members that their author left out have these values."""
+    """Roles as the runtime uses them. Optional members that their author left out have these values."""
 
     identity: str = ""
-    """Names everything that the texts depend on; "" stands for `source`."""
+    """A text that identifies everything the answers depend on. "" means `source`."""
     model: Any = None
     """The language model that answers, if there is one."""
 
 
 class PublicInfo(dict[str, Any]):
-    """An environment's info without its gold; asking for a gold key says so instead of being merely absent."""
+    """An environment's info without its gold. Reading a gold key raises `GoldError`."""
 
     __slots__ = ("_gold",)
 
@@ -393,7 +394,7 @@ class PublicInfo(dict[str, Any]):
         self._gold = gold
 
     def changed(self, values: Mapping[str, Any]) -> "PublicInfo":
-        """Return it with other values of some keys."""
+        """Return a copy with new values for some keys."""
         return PublicInfo({**self, **values}, self._gold)
 
     def __missing__(self, key: str) -> Any:
@@ -405,5 +406,5 @@ class PublicInfo(dict[str, Any]):
         raise KeyError(f"{key}: not in this environment's info, which has {', '.join(self) or 'nothing'}")
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As `dict.get`, but a gold key raises `GoldError`."""
+        """Work as `dict.get`, but raise `GoldError` for a gold key."""
         return self[key] if key in self or key in self._gold else default

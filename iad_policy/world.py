@@ -1,7 +1,7 @@
-"""What a driver may do with an environment: name its actions, look at it, and simulate beside it. It never steps it.
+"""Adapts a Gymnasium environment for a driver, which reads and simulates it but never steps it.
 
-Environments that keep contract 1 (`snapshot`, `simulate`, `oracle`) are used as they are. Others are simulated through
-a deep copy, or by replaying the episode from its seed in a fresh environment; where neither works the error says why.
+Environments that implement contract 1 (`snapshot`, `simulate`, `oracle`) are used directly. Others are simulated in a
+deep copy, or by replaying the episode from its seed in a fresh environment. If neither works, the error says why.
 """
 
 import copy
@@ -25,7 +25,7 @@ NEUTRAL_WRAPPERS = (
     wrappers.TimeLimit,
     wrappers.RecordEpisodeStatistics,
 )
-"""Wrappers that change neither actions nor observations, so that what is simulated inside is what happens outside."""
+"""Wrappers that change neither actions nor observations, so simulations of the inner environment are exact."""
 
 DEFAULT_GOLD = frozenset({"progress", "success", "reward_parts", "episode"})
 
@@ -34,7 +34,7 @@ class World(ABC):
     """An environment as a driver sees it.
 
     Args:
-        env: The environment the user steps; only neutral wrappers may be around it once something is simulated.
+        env: The environment that the user steps. For simulations it may have neutral wrappers only.
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
@@ -56,24 +56,24 @@ class World(ABC):
         return str(self._key(action))
 
     def terminal(self, action: Any) -> bool:
-        """Say whether an action may end the episode (a purchase, a submission); False where that is not known."""
+        """Return whether an action may end the episode (a purchase, a submission); False if that is not known."""
         return bool(self._terminal(action))
 
     def irreversible(self, action: Any) -> bool:
-        """Say whether an action can't be taken back while the episode goes on (a sent mail)."""
+        """Return whether an action can't be taken back while the episode goes on (a sent mail)."""
         return bool(self._irreversible(action))
 
     @property
     def is_answered(self) -> bool:
-        """Whether the world answered the last real step, so that what is seen now was in no simulation."""
+        """Whether the world answered the last real step. Then no simulation contains the current observation."""
         return bool(getattr(self.inner, "is_answered", False))
 
     def guard(self) -> AbstractContextManager[None]:
-        """Return a context in which the environment refuses to be stepped or asked for gold."""
+        """Return a context in which stepping the environment or reading its gold raises an error."""
         return self._guard()
 
     def thumbnail(self, token: Any) -> bytes | None:
-        """Return a small PNG of a simulated state, where the environment has pictures of its states."""
+        """Return a small PNG of a simulated state, or None if the environment can't draw its states."""
         return self._thumbnail(token)
 
     def complaint(self, action: Any) -> str:
@@ -83,7 +83,7 @@ class World(ABC):
         return f"expected an action in {self.env.action_space}, got {action!r:.200}"
 
     def legal_action(self, info: Mapping[str, Any], seed: int) -> Any:
-        """Return an action to fall back on: the first available one, else one drawn from the action space."""
+        """Return a fallback action: the first available one, else a sample of the action space."""
         for action in info.get("available_actions", ()):
             return action
         space = copy.deepcopy(self.env.action_space)
@@ -92,26 +92,26 @@ class World(ABC):
         return space.sample() if mask is None else space.sample(mask=np.asarray(mask, dtype=np.int8))
 
     def begin(self, observation: Any) -> None:  # noqa: B027 (only forks need it)
-        """Take note of a new episode."""
+        """Handle the start of a new episode."""
 
     def committed(self, action: Any) -> None:  # noqa: B027
-        """Take note of a real step."""
+        """Handle a real step."""
 
     @abstractmethod
     def snapshot(self) -> Any:
-        """Return a token of the environment's state as it is now."""
+        """Return a token of the environment's current state."""
 
     @abstractmethod
     def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
-        """Return what the action would lead to; the environment does not move."""
+        """Return the outcome of an action in a simulated state. The environment itself does not change."""
 
     @abstractmethod
     def oracle(self, token: Any) -> Mapping[str, Any]:
-        """Return gold about a state: `reward progress reward_parts reference`, as far as there is any."""
+        """Return gold about a state: the keys `reward`, `progress`, `reward_parts` and `reference`, where known."""
 
 
 class NativeWorld(World):
-    """An environment that keeps contract 1."""
+    """An environment that implements contract 1."""
 
     def snapshot(self) -> Any:
         """See `World.snapshot`."""
@@ -130,7 +130,7 @@ class NativeWorld(World):
 
 
 class _Fork(NamedTuple):
-    env: Any  # None where it can't be copied: then it is made again from the seed for every simulation
+    env: Any  # None if it can't be copied: then every simulation replays the episode from its seed
     moves: tuple[tuple[Any, int], ...]
     name: str
     reward: float
@@ -138,7 +138,7 @@ class _Fork(NamedTuple):
 
 
 class ForkedWorld(World):
-    """An environment without contract 1, simulated in forks of itself."""
+    """An environment without contract 1, which is simulated in copies or replays of itself."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -160,14 +160,14 @@ class ForkedWorld(World):
         _require_neutral(self.env)
         try:
             env = copy.deepcopy(self.inner)
-        except Exception as error:  # whatever a foreign object raises, the answer is to replay instead
+        except Exception as error:  # third-party code may raise anything; replay instead
             self._cause = error
             self._replay()
             env = None
         return _Fork(env, (), digest(self._start, self._actions), 0.0, 0.0)
 
     def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
-        """See `World.simulate`. The fork gets a random stream of its own: a copied one would foretell the future."""
+        """See `World.simulate`. The copy gets a new random stream, because a copied one would reveal future draws."""
         moves = (*token.moves, (action, draw))
         if token.env is not None:
             env, ahead = copy.deepcopy(token.env), moves[-1:]
@@ -183,7 +183,7 @@ class ForkedWorld(World):
         return Outcome(fork, observation, info, bool(terminated or truncated), digest(observation))
 
     def oracle(self, token: Any) -> Mapping[str, Any]:
-        """See `World.oracle`: the last reward, and as progress the sum of rewards since the real state."""
+        """See `World.oracle`. `reward` is the last reward, `progress` the sum of rewards since the real state."""
         return {"reward": token.reward, "progress": token.total, "reward_parts": {}, "reference": None}
 
     def _replay(self) -> Any:
@@ -205,7 +205,7 @@ class ForkedWorld(World):
 
 
 def adapt(env: gym.Env[Any, Any]) -> World:
-    """Return the view of an environment that a driver works with."""
+    """Return the `World` of an environment."""
     has_contract = all(hasattr(env.unwrapped, name) for name in ("snapshot", "simulate", "oracle"))
     return NativeWorld(env) if has_contract else ForkedWorld(env)
 
@@ -227,16 +227,17 @@ def _require_neutral(env: gym.Env[Any, Any]) -> None:
 
 
 def step_limit(env: gym.Env[Any, Any]) -> float:
-    """Return after how many committed actions an episode is truncated; infinity for never."""
+    """Return the number of committed actions after which an episode is truncated; infinity for no limit."""
     own = getattr(env.unwrapped, "max_steps", None)
     limit = own if own is not None else env.spec.max_episode_steps if env.spec is not None else None
     return math.inf if limit is None else float(limit)
 
 
 def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
-    """Return what a reader of a run must know to put its states into words: JSON-able, None for what there is not.
+    """Return the facts that are needed to describe the states of a run in words, as JSON-able values.
 
-    `max_steps` is the step limit, `discrete` the first action and the number of actions where these are numbers.
+    `max_steps` is the step limit. `discrete` is the first action and the number of actions of a discrete action space.
+    Either is None if the environment has none.
     """
     limit, space = step_limit(env), env.action_space
     discrete = [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None

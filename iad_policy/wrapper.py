@@ -1,4 +1,4 @@
-"""`IADPolicyWrapper`: any base agent, as one that proposes, verifies and refines before it commits."""
+"""Wraps any base agent so that it proposes, verifies and refines each action before it commits."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -31,30 +31,30 @@ T = TypeVar("T")
 
 
 class IADPolicyWrapper:
-    """Wraps a policy, not an environment: your loop steps the real environment, the wrapper only ever simulates.
+    """Wraps a policy, not an environment. Your loop steps the real environment; the wrapper only simulates.
 
-    A new episode is seen by `info["step"] == 0`; call `reset()` on environments without that key.
+    `info["step"] == 0` marks a new episode. Call `reset()` for environments without that key.
 
     Args:
         agent: The base agent: a name (`"shopper"`, `"litellm:gpt-4o-mini"`), an object with `propose`, or a plain
             function `f(observation, info) -> action`.
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
-        n: Proposals per decision, or what else the strategy declares, for strategies that have it.
+        n: Proposals per decision, for strategies with this option. A strategy may give `n` another meaning.
         verifier: A name (`"proxy"`, `"oracle"`, `"judge:<model>"`, `"none"`) or an object with `verify`; by default
             the environment's proxy verifier, if it has one.
-        feedback: A feedback form's name or the form, for strategies that have it.
-        stop: A stop rule's name or the rule, for strategies that have it.
-        roles: Answers the critic, judge and other roles; by default the agent's own language model, else the
-            verifier's, else templates. A mapping such as `{"evaluator": "litellm:<model>"}` gives single roles to
-            others.
-        simulator: Answers every simulation and preview: a name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`,
-            `"llm:<model>"`) or an object with `simulate`; all but `perfect` refuse verifiers that read gold.
+        feedback: A feedback form or its name, for strategies with this option.
+        stop: A stop rule or its name, for strategies with this option.
+        roles: The component for the critic, judge and other roles; by default the agent's own language model, else the
+            verifier's, else templates. A mapping such as `{"evaluator": "litellm:<model>"}` sets single roles.
+        simulator: The component for simulations and previews: a name (`"perfect"`, `"noisy:0.8"`, `"retrieval"`,
+            `"llm:<model>"`) or an object with `simulate`. All but `perfect` refuse verifiers that read gold.
         budget: Limits such as `{"decision.proposals": 3, "run.tokens": 1_000_000}`.
-        seed: Of every sample.
-        threads: How many requests are answered side by side; the answers don't depend on it.
-        log: A run folder, its `AnswerLog`, or a function from task to `EpisodeLog`: answers are kept, and replayed.
-        run_meter: The budget of a run that several wrappers share.
+        seed: Seed of every sample.
+        threads: Number of requests that run in parallel. The answers don't depend on it.
+        log: A run folder, its `AnswerLog`, or a function from task to `EpisodeLog`. Answers are recorded there, and
+            recorded answers are replayed.
+        run_meter: The meter of a run that several wrappers share.
         options: Further options of the strategy, such as `delta=0.1`.
     """
 
@@ -117,16 +117,16 @@ class IADPolicyWrapper:
 
     @property
     def usage(self) -> Usage:
-        """What all episodes of this wrapper spent."""
+        """Total usage of all episodes of this wrapper."""
         return self._run_meter.total
 
     @property
     def spent(self) -> Mapping[str, Usage]:
-        """What the current episode spent, by role."""
+        """Usage of the current episode, by role."""
         return {} if self._episode is None else dict(self._episode.meter.spent)
 
     def reset(self) -> None:
-        """End the episode: the next `act` starts a new one."""
+        """End the episode. The next `act` starts a new one."""
         if self._driver is not None:
             self._driver.close()
         self._driver = self._episode = None
@@ -136,11 +136,11 @@ class IADPolicyWrapper:
         """Return the action to commit.
 
         Args:
-            observation: As `env.reset` or `env.step` returned it.
-            info: Likewise; its gold is removed before anyone sees it.
+            observation: The observation that `env.reset` or `env.step` returned.
+            info: The info that `env.reset` or `env.step` returned. Its gold is removed first.
 
         Raises:
-            BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
+            BudgetExhausted: The budget of the episode or of the run is spent. No request was made.
         """
         state = self._at(observation, info)
         decision = self._required_driver().decide(state)
@@ -149,16 +149,16 @@ class IADPolicyWrapper:
         return decision.committed.action
 
     def look(self, observation: Any, info: Mapping[str, Any], looking: Callable[[State], Asking[T]]) -> T:
-        """Return what a generator finds that asks, simulates, and commits nothing.
+        """Run a generator that makes requests but commits nothing, and return its result.
 
         Args:
-            observation: As `env.reset` or `env.step` returned it.
-            info: Likewise.
-            looking: Given the state, the generator.
+            observation: The observation that `env.reset` or `env.step` returned.
+            info: The info that `env.reset` or `env.step` returned.
+            looking: Function from the state to the generator.
 
         Raises:
-            BudgetExhausted: The budget of the episode or of the run is spent; nothing was asked.
-            ContractError: It asked for a commit.
+            BudgetExhausted: The budget of the episode or of the run is spent. No request was made.
+            ContractError: The generator yielded a commit.
         """
         state = self._at(observation, info)
         return self._required_driver().look(state, looking)
@@ -166,7 +166,9 @@ class IADPolicyWrapper:
     def observe(
         self, observation: Any, info: Mapping[str, Any], *, reward: float | None = None, done: bool = False
     ) -> None:
-        """Tell what a commit led to. Optional: `act` takes it from its arguments, but never sees an episode's end.
+        """Record the result of a commit.
+
+        This is optional: `act` takes the result from its arguments. But `act` never sees the end of an episode.
 
         Raises:
             ReplayError: The log has another observation for this step.
@@ -179,7 +181,7 @@ class IADPolicyWrapper:
             self._driver.close()
 
     def close(self) -> None:
-        """Release threads and files; closing twice is harmless."""
+        """Release threads and files. Closing twice is harmless."""
         self.reset()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
@@ -195,7 +197,7 @@ class IADPolicyWrapper:
         self.close()
 
     def _at(self, observation: Any, info: Mapping[str, Any]) -> State:
-        """The state that a call is about: a new episode's first, or the one after the last commit."""
+        """Return the state of a call: a new episode's first one, or the one after the last commit."""
         if self._episode is None or self._episode.is_done or info.get("step") == 0:
             self.reset()
             return self._start(observation, info)

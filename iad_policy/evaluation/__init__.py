@@ -1,1 +1,1 @@
-"""How strategies are compared: the run folder, the runner, the statistics and the table."""
+"""Runs comparisons of strategies: configuration, runner, workers, engines and experiment trackers."""

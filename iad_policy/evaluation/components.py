@@ -1,4 +1,4 @@
-"""Who answers in a run; language models behind one cache, so that a repeated comparison costs nothing."""
+"""Loads the components of a run. Language models share one cache, so that a repeated comparison costs nothing."""
 
 import os
 from pathlib import Path
@@ -24,7 +24,7 @@ CACHE_VARIABLE = "IAD_CACHE"
 
 
 def cache_path() -> Path:
-    """Return the cache's file: `$IAD_CACHE`, else in the user's cache folder."""
+    """Return the path of the cache: `$IAD_CACHE`, else a file in the user's cache folder."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named)
@@ -32,12 +32,12 @@ def cache_path() -> Path:
 
 
 def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
-    """Return an agent, and the verifier, roles and simulator that a configuration names.
+    """Return an agent with the verifier, roles and simulator of a configuration.
 
     Raises:
-        UnknownName: No such agent, verifier, role or simulator.
-        SimulationError: A verifier that reads gold with a simulator that isn't perfect.
-        ValueError: The cache's file is something else.
+        UnknownName: There is no such agent, verifier, role or simulator.
+        SimulationError: The verifier reads gold, but the simulator is not perfect.
+        ValueError: The file of the cache is not a cache.
     """
     loaded = load_agent(config.own.get(agent, agent), env, **config.agent_args)
     verifier = load_verifier(config.own.get(config.verifier, config.verifier), env) if config.verifier else None
@@ -55,10 +55,10 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
 
 
 def identity_of(component: LoadedAgent | LoadedVerifier | Simulator | None, name: str) -> str:
-    """Return a text that names the behaviour of a component.
+    """Return a text that identifies the behaviour of a component.
 
-    This is the component's own `identity`. If that is empty, it is the name, with a digest of the source for code that
-    is not ours: changed code must not be answered from an old run.
+    This is the component's own `identity`. If that is empty, it is the name, with a digest of the source for code of
+    users: answers of an old run must not be reused for changed code.
     """
     if component is not None and component.identity:
         return component.identity
@@ -70,11 +70,11 @@ _caches_lock = Lock()
 
 
 def _cached(model: LanguageModel, path: Path) -> CachedModel:
-    """Return the model behind its cache, the same for all workers: each would open the file for itself."""
+    """Return the model with its cache. All workers share one, so that the file is opened once."""
     if isinstance(model, CachedModel):
         return model
     with _caches_lock:
-        found = _caches.get((id(model), path))  # it holds the model, so the number is not given again while it is there
+        found = _caches.get((id(model), path))  # the cache holds the model, so its id is not reused meanwhile
         if found is None:
             found = _caches[id(model), path] = CachedModel(model, path)
         return found

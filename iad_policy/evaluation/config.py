@@ -1,4 +1,4 @@
-"""What a run is: everything that its answers depend on, as it was asked for."""
+"""Defines the configuration of a run and all its options."""
 
 import math
 import re
@@ -23,7 +23,7 @@ THREADS = "threads"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOption:
-    """All that is known of one option of a run. The command line, TOML files, presets and checks are derived from it.
+    """Description of one option of a run. The command line, TOML files, presets and checks are derived from it.
 
     Attributes:
         help: One phrase, for the command line's help and the documentation.
@@ -57,12 +57,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """The configuration of a comparison in one environment: every field is an option, described where it stands.
+    """The configuration of a comparison in one environment. Every field is an option with its own description.
 
     `agent`, `n` and `seed` take one value or several and hold a tuple. Every combination is run.
 
     Raises:
-        ValueError: A name or number that makes no sense. The message lists the known ones.
+        ValueError: A name or number is not valid. The message lists the valid ones.
     """
 
     env: str = _option(MISSING, "Environment id, such as IAD/WebShop-v0.")
@@ -132,7 +132,7 @@ class RunConfig:
     )
     cache: bool = _option(True, "Whether language-model answers are cached.", kind=bool, changes_answers=False)
     own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """Strategies, agents and verifiers that are objects, by the name that they have here. Not an option."""
+    """Strategies, agents and verifiers that are objects, by their names in this run. Not an option."""
 
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
@@ -144,8 +144,8 @@ class RunConfig:
         several = {"strategies": self.strategies, "agents": self.agent, "n": self.n, "seeds": self.seed}
         for name, values in several.items():
             if not values or len(set(values)) < len(values):
-                said = ",".join(map(str, values)) or "none"
-                raise ValueError(f"expected {name} that differ, got {said}; name each once")
+                given = ",".join(map(str, values)) or "none"
+                raise ValueError(f"expected different {name}, at least one, got {given}; name each once")
         for name, value in (("n", min(self.n)), ("tasks", self.tasks), *self._parallel()):
             if value is not None and value < 1:
                 raise ValueError(f"expected {name} of 1 or more, got {value}")
@@ -167,7 +167,7 @@ class RunConfig:
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """The rows of the table: agent by agent, strategy by strategy, n by n."""
+        """The rows of the table, ordered by agent, then strategy, then n."""
         return tuple(
             Arm(agent, strategy, n)
             for agent in self.agent
@@ -180,23 +180,23 @@ class RunConfig:
         return "n" in options_of(self.strategy(strategy))
 
     def strategy(self, name: str) -> Strategy:
-        """Return a strategy, by its name."""
+        """Return a strategy by its name."""
         return find_strategy(self.own.get(name, name))
 
     def ns_of(self, strategy: str) -> tuple[int, ...]:
-        """Return with how many proposals per decision a strategy is run; 1 for one that does not have them."""
+        """Return the values of `n` that a strategy is run with; 1 for a strategy without that option."""
         if not self.has_n(strategy):
             return (1,)
         return _several(self.strategy_args.get(f"{strategy}.n", self.n))
 
     def label(self, arm: Arm) -> str:
-        """Return the name of an arm's row: as much of it as tells it apart."""
+        """Return the label of an arm's row, with `n` and the agent only if they differ between rows."""
         n = f" n={arm.n}" if len(self.ns_of(arm.strategy)) > 1 else ""
         agent = f" {arm.agent}" if len(self.agent) > 1 else ""
         return f"{arm.strategy}{n}{agent}"
 
     def baseline_of(self, arm: Arm) -> Arm | None:
-        """Return the arm that another one is compared with: the same agent, as many proposals; None for a baseline."""
+        """Return the baseline of an arm, with the same agent and if possible the same `n`; None for a baseline."""
         if arm.strategy == self.compared_with:
             return None
         ns = self.ns_of(self.compared_with)
@@ -210,11 +210,11 @@ class RunConfig:
 
     @property
     def episode_budget(self) -> dict[str, float]:
-        """The limits that an episode's course depends on: all but those of the run as a whole."""
+        """The limits that the answers of an episode depend on: all except those of the whole run."""
         return {name: limit for name, limit in self.budget.items() if not name.startswith("run.")}
 
     def options(self, strategy: str, n: int | None = None) -> dict[str, Any]:
-        """Return the options, by name, that one strategy is run with, with `n` proposals per decision.
+        """Return the options of one strategy by name, with `n` proposals per decision.
 
         A value for this strategy alone overrides the value for all.
         """
@@ -226,7 +226,7 @@ class RunConfig:
         return {name: value for name, value in given.items() if name in known}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of `config.json`: the budget of the run as a whole stands by itself."""
+        """Return the content of `config.json`. The budget of the whole run is a separate entry there."""
         whole = {name: limit for name, limit in self.budget.items() if name.startswith("run.")}
         parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
         parts |= {name: dict(parts[name]) for name in MAPPINGS}
@@ -235,7 +235,7 @@ class RunConfig:
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
-        """Return the configuration that a `config.json` holds; a strategy of one's own is in it by name only."""
+        """Return the configuration of a `config.json`. It has only the names of user-defined strategies."""
         known = [part.name for part in fields(cls)]
         parts: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
@@ -247,40 +247,40 @@ class RunConfig:
         return cls(**{**parts, "budget": budget, "own": absent})
 
     def name(self) -> str:
-        """Return a folder name that the same command always gets, and no other."""
+        """Return a folder name that is the same for equal configurations and different for others."""
         fixed = {key: value for key, value in self.as_json().items() if key not in FREE}
         environment = self.env.rpartition("/")[2].rpartition("-v")[0] or self.env.rpartition("/")[2]
         strategies = re.sub(r"[^\w-]+", "-", "-".join(self.strategies[:4]))
         return f"{environment.lower()}-{strategies}-{digest(fixed, str(self.data_dir))[:8]}"
 
     def equal_on(self) -> str:
-        """Say on which axis the strategies' budgets are equal, or that they are not."""
+        """Describe the axis on which the strategies' budgets are equal, or how they differ."""
         counted: dict[tuple[str, str], list[str]] = {}
         for name in self.strategies:
             if self.has_n(name):
                 means = declaration_of(self.strategy(name)).n_means(self.options(name))
                 counted.setdefault((means, ", ".join(map(str, self.ns_of(name)))), []).append(name)
-        said = self._counted(counted)
+        text = self._counted(counted)
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in self.budget.items())
-        return f"{said}; {limits}" if limits else said
+        return f"{text}; {limits}" if limits else text
 
     def _counted(self, counted: Mapping[tuple[str, str], Sequence[str]]) -> str:
-        """Say what n counts, given the strategies by what it counts for them and how much it is."""
+        """Describe what `n` counts, from the strategies grouped by its meaning and its values."""
         if not counted:
             return "one proposal per decision"
         others = [name for name in self.strategies if not self.has_n(name)]
         (means, n), *rest = counted
         if not rest:
-            said = f"equal on {means}: n = {n}"
+            text = f"equal on {means}: n = {n}"
         elif all(its == n for _, its in rest):
             meanings = "; ".join(f"{means} for {', '.join(names)}" for (means, _), names in counted.items())
-            said = f"not equal: n = {n} counts {meanings}"
+            text = f"not equal: n = {n} counts {meanings}"
         else:
             groups = (f"n = {its}, {means}, for {', '.join(names)}" for (means, its), names in counted.items())
-            said = f"not equal: {'; '.join(groups)}"
+            text = f"not equal: {'; '.join(groups)}"
         if others:
-            said += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
-        return said
+            text += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
+        return text
 
     def _optional(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in PER_STRATEGY if name != "n" and getattr(self, name) is not None}
@@ -298,7 +298,7 @@ class RunConfig:
                 )
 
     def _require_known(self) -> None:
-        """Refuse options of the strategies that none has, or whose value is of another kind than the default's."""
+        """Reject strategy arguments that no strategy has, or whose type differs from the default's."""
         options = {name: options_of(self.strategy(name)) for name in self.strategies}
         if any(_absent is self.own.get(name) for name in self.strategies):
             return
@@ -324,7 +324,7 @@ OPTIONS: Mapping[str, RunOption] = {
 }
 """Every option of a run by the name of its field, which is also its key in a TOML file."""
 PER_STRATEGY = tuple(name for name, option in OPTIONS.items() if option.per_strategy)
-"""Options of which strategies have one of the same name."""
+"""Options that strategies have under the same name."""
 MAPPINGS = tuple(name for name, option in OPTIONS.items() if option.kind is dict)
 """Options that are mappings: the command line adds to a preset's pairs."""
 FREE = frozenset(
@@ -349,5 +349,5 @@ def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _absent(here: State, *, n: int = 1, **options: Any) -> Asking[None]:
-    """Stand in for a strategy of somebody's own in a run that is only read."""
+    """Replace a user-defined strategy when a recorded run is only read."""
     raise NotImplementedError("expected a strategy, got only its name from a recorded run; pass the strategy itself")

@@ -1,4 +1,4 @@
-"""One episode as it unfolds, and what is kept of it."""
+"""Runs one episode with a policy and collects the facts for its record."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from iad_policy.wrapper import IADPolicyWrapper
 
 
 class EpisodeRun:
-    """One episode as it unfolds.
+    """Runs one episode and collects its facts.
 
     Args:
         env: The environment.
-        policy: Decides.
-        task: The task's id, or its number where the environment has no ids.
+        policy: The policy that chooses actions.
+        task: The task's id, or its number if the environment has no ids.
     """
 
     def __init__(self, env: gym.Env[Any, Any], policy: IADPolicyWrapper, task: str) -> None:
@@ -32,7 +32,7 @@ class EpisodeRun:
         self._stop_reason = self._cut = self._error_kind = self._error = ""
 
     def run(self, seed: int) -> None:
-        """Run to the end; on an exception `facts` tells what came before it."""
+        """Run to the end. After an exception, `facts` covers the part before it."""
         policy = self._policy
         policy.reset()
         has_ids = hasattr(self._env.unwrapped, "task_ids")
@@ -51,14 +51,14 @@ class EpisodeRun:
                 return
 
     def stop(self, reason: str, *, cut: str = "", error: Exception | None = None) -> None:
-        """Note that the episode ended before its end."""
+        """Record that the episode was stopped early, and why."""
         self._stop_reason, self._cut = reason, cut
         if error is not None:
             self._error_kind = getattr(error, "kind", "crash")
             self._error = f"{type(error).__name__}: {error!s:.1000}"
 
     def facts(self) -> dict[str, Any]:
-        """Return the outcome's part of the record."""
+        """Return the part of the record that describes the outcome."""
         decisions = self._policy.decisions
         n_steps = max(0, len(self._progress) - 1)
         success = self._info.get("success")
@@ -91,7 +91,7 @@ def _numbers(parts: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _evaluations(decisions: Sequence[Decision]) -> dict[str, int]:
-    """Return how many evaluations could be read, and how many of them passed what they evaluate."""
+    """Return the number of evaluations that could be parsed, and the number of those that passed the attempt."""
     texts = [one.text for decision in decisions for one in decision.role_answers if one.role == "evaluator"]
     verdicts = [verdict for verdict in map(passes, texts) if verdict is not None]
     return {"n_evaluations": len(verdicts), "n_passed": sum(verdicts)}

@@ -1,4 +1,4 @@
-"""Where workers get what was recorded, and hand in what they did: the run's folder, and when the run is over."""
+"""Gives workers recorded answers, stores their results in the run folder, and decides when a run must stop."""
 
 from iad_policy.budget import Meter
 from iad_policy.errors import BudgetExhausted, IADError
@@ -7,17 +7,17 @@ from iad_policy.recording.answer_log import EpisodeLog
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder
 
-HOPELESS = ("auth", "not_found", "contract")
-"""Kinds of errors that every further episode would meet."""
-HOPELESS_AT_FIRST = (*HOPELESS, "other", "malformed", "connection")
-"""Kinds that every further call will meet where not even the first one was answered: no such model, no server."""
+FATAL = ("auth", "not_found", "contract")
+"""Kinds of errors that every later episode would have too."""
+FATAL_AT_FIRST = (*FATAL, "other", "malformed", "connection")
+"""Kinds of errors that are fatal if the first call fails too, for example because there is no server."""
 
 
 class RunStopped(IADError):
-    """The run can't go on, but what was done is kept and the same command goes on later.
+    """The run can't continue. Finished work is kept, and the same command resumes the run later.
 
     Attributes:
-        is_failure: False when it was the run's budget.
+        is_failure: Whether a failure stopped the run; False if its budget is spent.
     """
 
     def __init__(self, message: str, *, is_failure: bool) -> None:
@@ -26,11 +26,11 @@ class RunStopped(IADError):
 
 
 class RunJournal:
-    """Gives logs out and takes records in, for an engine.
+    """Gives an engine the logs of episodes, and stores their records.
 
     Args:
-        folder: The run's folder.
-        meter: Of the run.
+        folder: The run folder.
+        meter: Meter of the run.
     """
 
     def __init__(self, folder: RunFolder, meter: Meter) -> None:
@@ -38,19 +38,19 @@ class RunJournal:
         self.meter = meter
 
     def log(self, job: EpisodeJob) -> EpisodeLog:
-        """Return the log of an episode that is begun now, with what was recorded of it."""
+        """Return the log of an episode that starts now, with its recorded answers."""
         kept, log = self.folder.episodes.get(job.key), self.folder.log.episode(job.key)
-        # What the run's budget cut has the cuts in its log: with more budget it is decided anew.
+        # The log of an episode that the run's budget ended has the cuts. With more budget it is decided again.
         if kept is not None and not kept.error_kind:
             log.drop()
         return log
 
     def refuse_if_over(self) -> None:
-        """Refuse to begin an episode where the run was told to stop or has nothing left to spend.
+        """Check before an episode that the run may continue.
 
         Raises:
-            Interrupted: It was told to stop.
-            RunStopped: Its budget is spent.
+            Interrupted: The run was asked to stop.
+            RunStopped: The run's budget is spent.
         """
         self.meter.refuse_if_stopped()
         try:
@@ -59,19 +59,19 @@ class RunJournal:
             raise _spent(spent.axis) from None
 
     def keep(self, *records: EpisodeRecord) -> None:
-        """Keep episodes; they are on disk when this returns."""
+        """Record finished episodes. They are on disk when this returns."""
         self.folder.add(*records)
 
-    def refuse_if_hopeless(self, record: EpisodeRecord) -> None:
-        """Stop the run after an episode that tells that no other can be run.
+    def refuse_if_fatal(self, record: EpisodeRecord) -> None:
+        """Stop the run after an episode that shows that no other episode can run.
 
         Raises:
-            RunStopped: The run's budget ended it, or the model can't be asked at all.
+            RunStopped: The run's budget ended the episode, or its error is fatal.
         """
         if record.cut.startswith("run."):
             raise _spent(record.cut)
         is_first = not self.meter.total.completion_tokens and record.n_steps == 0
-        if record.error_kind in (HOPELESS_AT_FIRST if is_first else HOPELESS):
+        if record.error_kind in (FATAL_AT_FIRST if is_first else FATAL):
             raise RunStopped(" ".join(record.error.split()), is_failure=True)
 
 

@@ -1,4 +1,4 @@
-"""From what was asked for to a complete configuration and its environments."""
+"""Completes the requested options to a configuration, and makes its environments."""
 
 import inspect
 from collections.abc import Collection, Mapping
@@ -23,16 +23,16 @@ PREFIX = "IAD/"
 def resolve(
     asked: Mapping[str, Any], *, is_known: bool = True, default: tuple[str, ...] = DEFAULT_STRATEGIES
 ) -> RunConfig:
-    """Return the configuration of a run: what was not asked for is the preset's, and else the environment's own.
+    """Return the configuration of a run. Missing options come from the preset, or else from the environment's defaults.
 
     Args:
-        asked: Parts of a `RunConfig` by name; None for what is left open. The verifier may be `none`.
+        asked: Fields of a `RunConfig` by name; None for a field that is not set. The verifier may be `none`.
         is_known: Whether the environment is registered by its id.
-        default: The strategies where none are asked for: several to compare, or one to run.
+        default: The strategies if none are given: several to compare, or one to run.
 
     Raises:
-        ValueError: No environment, or no verifier where the environment has no proxy.
-        UnknownName: A part that is none, or no such environment or preset.
+        ValueError: There is no environment, or neither a verifier nor a proxy verifier of the environment.
+        UnknownName: There is no such field, environment or preset.
     """
     known = [part.name for part in fields(RunConfig)]
     for name in asked:
@@ -40,7 +40,7 @@ def resolve(
             raise UnknownName("option", name, known)
     asked = _preset({name: value for name, value in asked.items() if value is not None}, default)
     env = asked["env"]
-    parameters = parameters_of(env) if is_known else {}  # an unknown environment is told first
+    parameters = parameters_of(env) if is_known else {}  # report an unknown environment first
     defaults = DEFAULTS.get(env.rpartition(":")[2], Defaults())
     verifier = asked.get("verifier")
     if verifier is None and not defaults.proxy:
@@ -60,7 +60,7 @@ def resolve(
 
 
 def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any]:
-    """Return what was asked for, and under it what a preset says, if one was asked for."""
+    """Return the requested options, completed by those of the preset, if there is one."""
     if "preset" not in asked:
         if "env" not in asked:
             raise ValueError(
@@ -81,8 +81,8 @@ def make_env(env: str, env_args: Mapping[str, Any], *, split: str | None, data_d
     """Return an environment.
 
     Raises:
-        UnknownName: It does not take one of the arguments.
-        ValueError: The split or the data folder are among them, which have names of their own.
+        UnknownName: The environment does not take one of the arguments.
+        ValueError: The arguments contain the split or the data folder, which have their own options.
     """
     known = parameters_of(env)
     given = {name: value for name, value in (("split", split), ("data_dir", data_dir)) if value is not None}
@@ -96,15 +96,15 @@ def make_env(env: str, env_args: Mapping[str, Any], *, split: str | None, data_d
 
 
 def env_of(config: RunConfig) -> gym.Env[Any, Any]:
-    """Return an environment of a configuration."""
+    """Return a new environment of a configuration."""
     return make_env(config.env, config.env_args, split=config.split, data_dir=config.data_dir)
 
 
 def entry_points(envs: Collection[str]) -> dict[str, Any]:
-    """Return what makes each environment, as it was registered: "module:Class", or what is called.
+    """Return the registered entry point of each environment: "module:Class", or a function.
 
     Raises:
-        UnknownName: No such environment or module.
+        UnknownName: There is no such environment or module.
     """
     for env in envs:
         parameters_of(env)  # imports what registers it
@@ -115,10 +115,10 @@ def parameters_of(env: str) -> dict[str, Any]:
     """Return the arguments that an environment takes, with their defaults.
 
     Args:
-        env: An id, or `module:Id`, whose module is imported and registers it.
+        env: An id, or `module:Id`, whose module is imported and registers the id.
 
     Raises:
-        UnknownName: No such environment or module.
+        UnknownName: There is no such environment or module.
     """
     module, _, name = env.rpartition(":")
     known = [one for one in gym.registry if one.startswith(PREFIX)]

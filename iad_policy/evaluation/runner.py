@@ -1,4 +1,4 @@
-"""Runs strategies on tasks, interleaved by task so that partial results are paired, and keeps everything on disk."""
+"""Runs strategies on tasks and records everything on disk. Tasks are interleaved, so partial results are paired."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
@@ -21,12 +21,12 @@ class Runner:
     """Runs a comparison in one environment.
 
     Args:
-        config: What to run.
-        make_env: Makes an environment; every worker has one of its own.
-        load_components: Given the configuration, an environment and an agent's name, makes who answers there.
+        config: Configuration of the run.
+        make_env: Function that makes an environment. Every worker has its own.
+        load_components: Function from the configuration, an environment and an agent's name to the components.
 
     Raises:
-        UnknownName: No such agent, verifier or engine.
+        UnknownName: There is no such agent, verifier or engine.
         MissingExtra: The engine's package is not installed.
     """
 
@@ -34,12 +34,12 @@ class Runner:
         self.config = config
         self._spec = WorkerSpec(config, make_env, load_components)
         self._make_engine = load_engine(config.engine)
-        self._front = WorkerContext(self._spec)  # tells what there is; nothing is run in it
-        self._names = {agent: self._front.names(agent) for agent in config.agent}
-        self._signatures = self._front.signatures()
-        self._environment = self._front.environment
+        self._context = WorkerContext(self._spec)  # describes the run; no episode runs in it
+        self._names = {agent: self._context.names(agent) for agent in config.agent}
+        self._signatures = self._context.signatures()
+        self._environment = self._context.environment
         self._meter = Meter(Budget(config.budget).of("run"))
-        self.tasks = _tasks(self._front.env, config)
+        self.tasks = _tasks(self._context.env, config)
 
     @property
     def information(self) -> str:
@@ -48,12 +48,12 @@ class Runner:
 
     @property
     def data(self) -> Mapping[str, str]:
-        """The name and digest of the data; empty for an environment that has none."""
-        return self._front.data
+        """The name and digest of the data; empty for an environment without data."""
+        return self._context.data
 
     def recorded_config(self) -> dict[str, Any]:
-        """Return the content of `config.json`: the configuration, and which code, data and components answer."""
-        return {**self.config.as_json(), **described(self._front.env), **self._front.facts()}
+        """Return the content of `config.json`: the configuration, and the versions of code, data and components."""
+        return {**self.config.as_json(), **described(self._context.env), **self._context.facts()}
 
     def jobs(self) -> Iterator[EpisodeJob]:
         """Yield every episode of the run, task by task."""
@@ -63,12 +63,12 @@ class Runner:
                     yield EpisodeJob(arm, task, seed, self.key(arm, task, seed))
 
     def episodes(self, folder: RunFolder) -> Iterator[EpisodeRecord]:
-        """Yield every episode: first those that are kept already, task by task, then the others as they end.
+        """Yield every episode: first the recorded ones, task by task, then the others when they end.
 
         Raises:
-            RunStopped: The run's budget is spent, or the model can't be asked at all.
-            EngineError: The engine can't do episodes.
-            KeyboardInterrupt: After Ctrl-C or `stop()`, when the calls under way were answered and kept.
+            RunStopped: The run's budget is spent, or the model can't be used at all.
+            EngineError: The engine can't run these episodes.
+            KeyboardInterrupt: Ctrl-C or `stop()` ended the run. The answers of running calls are recorded.
         """
         self._charge_what_is_kept(folder)
         missing = []
@@ -84,7 +84,7 @@ class Runner:
             raise KeyboardInterrupt
 
     def stop(self) -> None:
-        """Ask nothing more: workers end when the calls under way were answered and kept. Safe in a signal handler."""
+        """Make no more requests. Workers end when running calls are answered and recorded. Safe in a signal handler."""
         self._meter.stopped.set()
 
     def key(self, arm: Arm, task: str, seed: int) -> str:
@@ -98,11 +98,11 @@ class Runner:
         )
 
     def close(self) -> None:
-        """Close the environment; the folder is the caller's."""
-        self._front.env.close()
+        """Close the environment. The caller closes the folder."""
+        self._context.env.close()
 
     def _charge_what_is_kept(self, folder: RunFolder) -> None:
-        """Charge the run's budget with episodes that won't be replayed; a replay charges by itself."""
+        """Charge recorded episodes that are not replayed to the run's budget. A replay charges itself."""
         for record in folder.episodes.values():
             if not record.error_kind:
                 for role, usage in record.spent_by_role.items():
@@ -112,10 +112,10 @@ class Runner:
 def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
     """Return the first task ids of the split or its subset.
 
-    For an environment without ids they are numbers, which become its seeds.
+    For an environment without ids they are numbers, which are used as seeds.
 
     Raises:
-        ValueError: All tasks, or a share of them, of an environment without ids.
+        ValueError: All tasks or a share of them were requested, but the environment has no ids.
     """
     known = getattr(env.unwrapped, "task_ids", None)
     if known is None:

@@ -1,4 +1,4 @@
-"""What does an episode: an environment, those who answer there, and how one is run from its reset to its record."""
+"""Runs single episodes: a worker has an environment and components, and returns the record of each episode."""
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -26,7 +26,7 @@ LoadComponents: TypeAlias = Callable[[RunConfig, gym.Env[Any, Any], str], Compon
 
 
 class EpisodeJob(NamedTuple):
-    """One episode to be run."""
+    """One episode to run."""
 
     arm: Arm
     task: str
@@ -35,12 +35,12 @@ class EpisodeJob(NamedTuple):
 
 
 class WorkerSpec(NamedTuple):
-    """What every worker is given.
+    """Everything that is needed to construct a worker.
 
     Attributes:
-        config: What is run.
-        make_env: Makes the worker's environment.
-        load_components: Given the configuration, the environment and an agent's name, makes who answers there.
+        config: Configuration of the run.
+        make_env: Function that makes the worker's environment.
+        load_components: Function from the configuration, the environment and an agent's name to the components.
     """
 
     config: RunConfig
@@ -49,10 +49,10 @@ class WorkerSpec(NamedTuple):
 
 
 class WorkerContext:
-    """An environment, and who answers there.
+    """An environment, and the components that answer in it.
 
     Args:
-        spec: What is run, and how these are made.
+        spec: The configuration, with the functions that make the environment and the components.
     """
 
     def __init__(self, spec: WorkerSpec) -> None:
@@ -62,24 +62,24 @@ class WorkerContext:
         self._components: dict[str, Components] = {}
 
     def components(self, agent: str) -> Components:
-        """Return who answers when this agent proposes."""
+        """Return the components of a run with this agent."""
         if agent not in self._components:
             self._components[agent] = self._spec.load_components(self._spec.config, self.env, agent)
         return self._components[agent]
 
     @property
     def data(self) -> Mapping[str, str]:
-        """The name and digest of the data; empty for an environment that has none."""
+        """The name and digest of the data; empty for an environment without data."""
         data = getattr(self.env.unwrapped, "data", None)
         return {} if data is None else {"name": data.name, "digest": data.digest}
 
     @property
     def environment(self) -> str:
-        """What names the environment's behaviour."""
+        """A text that identifies the environment's behaviour."""
         return with_source_digest(self.env_id, self.env.unwrapped)
 
     def names(self, agent: str) -> Mapping[str, str]:
-        """Return what names the behaviour of those who answer when this agent proposes."""
+        """Return texts that identify the behaviour of the components of a run with this agent."""
         config, components = self._spec.config, self.components(agent)
         return {
             "agent": identity_of(components.agent, agent),
@@ -91,12 +91,12 @@ class WorkerContext:
         }
 
     def signatures(self) -> Mapping[str, str]:
-        """Return what names the behaviour of the strategies."""
+        """Return texts that identify the behaviour of the strategies, by name."""
         config = self._spec.config
         return {name: with_source_digest(name, config.strategy(name)) for name in config.strategies}
 
     def facts(self) -> dict[str, Any]:
-        """Return which code, data, agents, verifier and strategies these are: what `config.json` records of them."""
+        """Return the code version, the data, and the identities of all components, as `config.json` records them."""
         agents = {agent: self.names(agent) for agent in self._spec.config.agent}
         return {
             "data": self.data,
@@ -106,11 +106,11 @@ class WorkerContext:
 
 
 class Worker:
-    """Runs episodes, one after another, in an environment of its own.
+    """Runs episodes one after another, in its own environment.
 
     Args:
-        spec: What is run.
-        meter: Of the run, shared with other workers: what it may spend, and whether it is to stop.
+        spec: The configuration, with the functions that make the environment and the components.
+        meter: Meter of the run, which all workers share. It limits the usage and tells when to stop.
     """
 
     def __init__(self, spec: WorkerSpec, meter: Meter) -> None:
@@ -120,10 +120,10 @@ class Worker:
         self._budget = Budget(spec.config.budget)
 
     def run(self, job: EpisodeJob, log: EpisodeLog) -> EpisodeRecord:
-        """Run an episode; what goes wrong in it stands in its record.
+        """Run an episode and return its record. An error in the episode is part of the record.
 
         Raises:
-            Interrupted: The run is to stop.
+            Interrupted: The run was asked to stop.
             StorageError: The log can't be written.
         """
         config, arm, context = self._config, job.arm, self.context
@@ -152,7 +152,7 @@ class Worker:
             except (Interrupted, StorageError):
                 raise
             except Exception as error:
-                self._meter.refuse_if_stopped()  # what failed while the run was coming to an end proves nothing
+                self._meter.refuse_if_stopped()  # an error while the run is stopping is not a failure of the episode
                 run.stop("error", error=error)
             return EpisodeRecord(
                 **identified(job, config, context.env_id),

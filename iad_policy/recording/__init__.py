@@ -1,1 +1,1 @@
-"""The run folder: everything that writes or reads it. The answer log is its truth (contract 4 in docs/design.md)."""
+"""Writes and reads the run folder. The answer log is its primary record (contract 4 in docs/design.md)."""

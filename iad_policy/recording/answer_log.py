@@ -1,8 +1,8 @@
-"""The answer log: the truth of a run, one line per item, flushed as it arrives.
+"""Records the answers of a run: one line per item, flushed at once. This log is the primary record of the run.
 
-Every line names its episode, its item (`decision.request.item`), what was asked (a digest of the question), the answer
-and what it cost. Running again replays recorded answers until the first that is missing or whose question changed.
-Long observations are kept once, by content, in `blobs/`.
+Every line has its episode, its item (`decision.request.item`), a digest of the question, the answer and its cost. A
+second run replays recorded answers up to the first that is missing or whose question changed. Long observations are
+stored once, by content, in `blobs/`.
 """
 
 import json
@@ -25,7 +25,7 @@ BLOB_CHARS = 1024
 
 
 class Log(ABC):
-    """Where the answers of a run go: lines, and long values and pictures that they name."""
+    """Stores the answers of a run: lines, and the long values and pictures that lines refer to."""
 
     def append(self, *records: Mapping[str, Any]) -> None:
         """Write lines in one go.
@@ -36,7 +36,7 @@ class Log(ABC):
         self.write("".join(f"{dumps(record)}\n" for record in records).encode())
 
     def put(self, value: Any) -> Any:
-        """Return a JSON-able form of a value, a long text or large array by reference to its blob."""
+        """Return a JSON-able form of a value. A long text or large array becomes a reference to its blob."""
         size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
         if size <= BLOB_CHARS:
             return encode(value)
@@ -45,16 +45,16 @@ class Log(ABC):
         return {"__blob__": name}
 
     def put_picture(self, png: bytes) -> str:
-        """Keep a picture once, by content; returns its path in the folder."""
+        """Store a picture once, by content, and return its path in the folder."""
         path = f"{THUMBNAILS}/{digest(png)}.png"
         self.keep(path, lambda: png)
         return path
 
     def get(self, value: Any) -> Any:
-        """Return what `put` was given.
+        """Return the value that was passed to `put`.
 
         Raises:
-            OSError: Its blob is gone.
+            OSError: Its blob is missing.
             ValueError: Its blob is damaged.
         """
         if isinstance(value, dict) and "__blob__" in value:
@@ -67,25 +67,25 @@ class Log(ABC):
 
     @abstractmethod
     def keep(self, place: str, content: Callable[[], bytes]) -> None:
-        """Keep content at a place in the folder, unless it is there."""
+        """Store content at a path in the folder, unless the file exists."""
 
     @abstractmethod
     def kept(self, place: str) -> bytes:
-        """Return what was kept at a place.
+        """Return the content at a path in the folder.
 
         Raises:
-            OSError: It is gone.
+            OSError: The file is missing.
         """
 
 
 class AnswerLog(Log):
     """The answers of one run, in a folder.
 
-    What was recorded is read when its episode begins: in memory are only places in the file.
+    An episode's records are read when it starts. Memory holds only their positions in the file.
 
     Args:
-        folder: Where `answers.jsonl` and `blobs/` are, or will be. A torn last line is cut off.
-        without: Episodes whose answers nobody will ask for.
+        folder: Folder of `answers.jsonl` and `blobs/`; created if missing. An incomplete last line is removed.
+        without: Episodes whose answers are not needed.
     """
 
     def __init__(self, folder: Path | str, *, without: Container[str] = ()) -> None:
@@ -103,7 +103,7 @@ class AnswerLog(Log):
         return EpisodeLog(self, key, answers)
 
     def write(self, lines: bytes) -> None:
-        """Write whole lines; they are with the operating system when this returns.
+        """Write whole lines. The operating system has them when this returns.
 
         Raises:
             StorageError: They can't be written.
@@ -111,7 +111,7 @@ class AnswerLog(Log):
         self._file.append(lines)
 
     def keep(self, place: str, content: Callable[[], bytes]) -> None:
-        """Write a file of the folder, unless it is there.
+        """Write a file of the folder, unless it exists.
 
         Raises:
             StorageError: It can't be written.
@@ -129,12 +129,12 @@ class AnswerLog(Log):
         return (self.folder / place).read_bytes()
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless."""
+        """Close the file. Closing twice is harmless."""
         self._file.close()
 
 
 class AnswerLine(NamedTuple):
-    """One answer to be written: its item, what was asked (a digest), its record, cost, and what it is about."""
+    """One answer to be written, with its item, the digest of its question, its record, its cost and its subject."""
 
     item: str
     question: str
@@ -144,7 +144,7 @@ class AnswerLine(NamedTuple):
 
 
 class EpisodeLog:
-    """Recorded and new answers of one episode."""
+    """The recorded and new answers of one episode."""
 
     def __init__(self, log: Log, key: str, records: dict[str, dict[str, Any]]) -> None:
         self._log = log
@@ -157,14 +157,14 @@ class EpisodeLog:
 
     @property
     def answers(self) -> Mapping[str, dict[str, Any]]:
-        """What was recorded and not replayed yet, by item."""
+        """Recorded answers that were not replayed yet, by item."""
         return self._records
 
     def recorded(self, item: str, question: str) -> dict[str, Any] | None:
-        """Return the recorded answer to a question, or None when it has to be asked.
+        """Return the recorded answer to a question, or None if it has to be asked.
 
-        A record whose question differs belongs to another course of events: it and all that were not replayed yet are
-        dropped, and the log says so, or they would come back when the new course is replayed in its turn.
+        A record whose question differs belongs to another trajectory. It and all records that were not replayed yet are
+        dropped. The log records that, so that they don't come back when the new trajectory is replayed later.
         """
         record = self._records.pop(item, None)
         if record is None:
@@ -176,7 +176,7 @@ class EpisodeLog:
         return record
 
     def drop(self, *items: str) -> None:
-        """Drop all records that were not replayed yet, and those of `items`: they will be asked anew."""
+        """Drop all records that were not replayed yet, and those of `items`. They will be asked again."""
         dropped = [*items, *self._records]
         if dropped:
             self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
@@ -196,7 +196,7 @@ class EpisodeLog:
 
 
 def blobs_named(value: Any) -> Iterator[str]:
-    """Yield the places of the blobs that a record names."""
+    """Yield the paths of the blobs that a record refers to."""
     if isinstance(value, dict):
         if "__blob__" in value:
             yield blob_place(value["__blob__"])
@@ -209,5 +209,5 @@ def blobs_named(value: Any) -> Iterator[str]:
 
 
 def blob_place(name: str) -> str:
-    """Return where in a run's folder a blob is kept."""
+    """Return the path of a blob in the run folder."""
     return f"{BLOBS}/{name}.json"

@@ -1,4 +1,4 @@
-"""Files of a run that are written whole or not at all."""
+"""Writes files atomically: completely or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -9,22 +9,22 @@ from threading import get_ident
 from iad_policy.errors import StorageError
 
 PART = ".part"
-"""How the name of a file ends that is being written."""
+"""Suffix of the name of a file that is being written."""
 
 
 @contextmanager
 def write_atomically(path: Path, *, is_synced: bool = False) -> Iterator[Path]:
-    """Yield a path to write to, in the same folder; the file gets its name when the block ends.
+    """Yield a temporary path in the same folder, and rename that file when the block ends.
 
-    A reader sees the old file or the new one, never a part. Where the block raises, or leaves nothing there, the old
-    one stays.
+    A reader sees the old file or the new one, never a part. If the block raises an error or writes nothing, the old
+    file stays.
 
     Args:
-        path: The file to make or replace. Several threads and processes may do so at once: one of them wins.
-        is_synced: Whether the content is on the disk before the file gets its name, in case the machine goes down.
+        path: The file to create or replace. Several threads and processes may do so at once; the last one wins.
+        is_synced: Whether the content is on the disk before the file is renamed, in case the machine crashes.
 
     Raises:
-        StorageError: The file can't be written: the block, or what follows it, raised an OSError.
+        StorageError: The block or the renaming raised an OSError.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}{PART}")
     try:
@@ -36,7 +36,7 @@ def write_atomically(path: Path, *, is_synced: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise StorageError(path, error) from error
     finally:
-        with suppress(OSError):  # it mostly has its name by now
+        with suppress(OSError):  # usually it was renamed
             part.unlink()
 
 

@@ -1,4 +1,4 @@
-"""What is kept of one finished episode."""
+"""Defines the record of one finished episode, a line of `episodes.jsonl`."""
 
 import math
 from collections.abc import Mapping
@@ -32,30 +32,30 @@ class EpisodeRecord:
     Attributes:
         key: Hash of everything that can change the episode's answers.
         env: The environment's id.
-        task_id: The task.
+        task_id: The task's id.
         strategy: The strategy's name.
-        seed: Of every sample.
+        seed: Seed of every sample.
         agent: The agent's name.
         verifier: The verifier's name; "" for none.
-        n: Proposals per decision, as the strategy was given them; 1 for one that does not have it.
-        success: 1.0, 0.0, or None where the environment has no success.
-        progress: 0-1 at the end, or None where the environment has none.
-        reward: Sum over the episode.
-        reward_parts: What the environment says the last reward is made of.
-        n_steps: Committed actions.
-        grounding: Accepted steps / steps, the reset counted as an accepted one (AgentBoard).
-        difficulty: `easy`, `hard`, or "".
-        stop_reason: `done`, `max_steps`, `budget`, `error`; `terminated` or `truncated` where the environment says no
-            more.
+        n: Proposals per decision; 1 for a strategy without that option.
+        success: Success as 1.0 or 0.0; None if the environment does not report it.
+        progress: Progress at the end, from 0 to 1; None if the environment does not report it.
+        reward: Sum of rewards over the episode.
+        reward_parts: Components of the last reward, by name.
+        n_steps: Number of committed actions.
+        grounding: Share of accepted steps. The reset counts as an accepted step (AgentBoard).
+        difficulty: Difficulty of the task: `easy`, `hard`, or "".
+        stop_reason: Reason for the end: `done`, `max_steps`, `budget` or `error`; `terminated` or `truncated` if the
+            environment gives no reason.
         cut: The budget limit that cut the episode or one of its decisions; "" for none.
-        error_kind: What kind of infrastructure failure ended the episode; "" for none.
-        error: Its message.
-        information: The verifier's label, "" without a verifier.
+        error_kind: Kind of the infrastructure failure that ended the episode; "" for none.
+        error: Message of that failure.
+        information: The verifier's label; "" without a verifier.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
-        n_evaluations: Simulated attempts that the evaluator gave a verdict on.
-        n_passed: Of these, those that it passed.
-        wall_s: Seconds from reset to end, as it was run last.
-        usage: What was spent, by role and axis.
+        n_evaluations: Simulated attempts that the evaluator judged.
+        n_passed: Simulated attempts that the evaluator passed.
+        wall_s: Seconds from reset to end, in the last run of the episode.
+        usage: Usage by role and axis.
         progress_by_step: Progress after the reset and after each step.
         actions: The committed actions.
     """
@@ -90,28 +90,28 @@ class EpisodeRecord:
 
     @property
     def arm(self) -> Arm:
-        """The row of the table that it belongs to."""
+        """The row of the table that the episode belongs to."""
         return Arm(self.agent, self.strategy, self.n)
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the same command runs the episode again: it failed, or the budget of the whole run ended it."""
+        """Whether the same command runs the episode again, because it failed or the run's budget ended it."""
         return self.error_kind != "" or self.cut.startswith("run.")
 
     @property
     def is_scored(self) -> bool:
-        """Whether it counts in means."""
+        """Whether the episode counts in means."""
         return not self.is_unfinished
 
     @property
     def spent(self) -> Usage:
-        """What all roles spent."""
+        """Total usage of all roles."""
         first, *others = self.spent_by_role.values() or (NOTHING,)
         return sum(others, first)
 
     @property
     def spent_by_role(self) -> dict[str, Usage]:
-        """What each role spent."""
+        """Usage of each role."""
         return {role: Usage(**axes) for role, axes in self.usage.items()}  # type: ignore[arg-type]
 
     def as_json(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class EpisodeRecord:
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "EpisodeRecord":
-        """Return the record of a line; fields of a later version are left out."""
+        """Return the record of a line. Fields of a later version are ignored."""
         known = dict(line) if line.keys() <= _FIELDS else {name: line[name] for name in _FIELDS & line.keys()}
         for name in ("progress_by_step", "actions"):
             known[name] = tuple(known.get(name, ()))
@@ -132,7 +132,7 @@ EPISODES = "episodes.jsonl"
 
 @without_collector()
 def read_episodes(folder: Path | str) -> dict[str, EpisodeRecord]:
-    """Return the episodes that a run folder holds, by key; of two with the same key the later one."""
+    """Return the episodes of a run folder, by key. Of two with the same key the later one counts."""
     return {line["key"]: EpisodeRecord.of(line) for line in read_lines(Path(folder) / EPISODES)}
 
 
@@ -140,5 +140,5 @@ _FIELDS = frozenset(part.name for part in fields(EpisodeRecord))
 
 
 def number(value: Any) -> float | None:
-    """Return a finite float, or None for what is missing or no number: JSON has no NaN."""
+    """Return a finite float, or None for a missing or non-finite value, because JSON has no NaN."""
     return None if value is None or not math.isfinite(value) else float(value)

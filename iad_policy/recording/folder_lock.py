@@ -1,4 +1,4 @@
-"""The lock of a run folder. The operating system drops it with the process, so a killed run leaves no lock behind."""
+"""Locks a run folder. The operating system releases the lock with the process, so a killed run leaves no lock."""
 
 import sqlite3
 from pathlib import Path
@@ -29,7 +29,7 @@ def lock_folder(path: Path) -> FolderLock:
     """Take a lock without waiting.
 
     Args:
-        path: The lock's file. It is created if it is missing, and stays empty.
+        path: Path of the lock file. It is created if missing, and stays empty.
 
     Raises:
         FolderInUse: Another run holds the lock.

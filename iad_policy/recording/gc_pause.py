@@ -1,4 +1,4 @@
-"""Python's collector of cycles, which makes a large share of the work of reading a run and finds nothing in it."""
+"""Pauses Python's garbage collector, which takes much of the time of reading a run and finds no cycles there."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Let nobody look for cycles meanwhile, where nearly all that is made is kept, or holds none; also a decorator."""
+    """Disable the cyclic garbage collector in a block or a decorated function."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Where in an answer log the lines of each episode are, so that an episode's are read when it is asked for."""
+"""Indexes an answer log by episode, so that the lines of one episode can be read alone."""
 
 import json
 from array import array
@@ -9,35 +9,35 @@ from typing import Any
 from iad_policy.recording.jsonl import record_of, warn_of
 
 HEAD = b'{"episode":"'
-"""How a line of the log begins: the episode's key follows."""
+"""Start of every line of the log, before the episode's key."""
 N_BUFFERED = 2**20
-"""Bytes of the file that are read at once."""
+"""Size of the read buffer, in bytes."""
 Answers = dict[str, dict[str, Any]]
 """Lines of an episode by item."""
 
 
 class LogIndex:
-    """The episodes of an answer log that may grow meanwhile. In memory are only places in the file.
+    """The episodes of an answer log, which may be growing. Memory holds only positions in the file.
 
-    A line that is no JSON object is left out with a warning; a last line without its end is not there yet.
+    A line that is not a JSON object is skipped, with a warning. An incomplete last line is not read yet.
 
     Args:
-        path: The log; it may not be there yet.
-        without: Episodes whose lines nobody will ask for.
+        path: Path of the log, which need not exist yet.
+        without: Episodes whose lines are not needed.
 
     Attributes:
-        read_to: Bytes that were looked at.
+        read_to: Number of bytes that are indexed.
     """
 
     def __init__(self, path: Path, *, without: Container[str] = ()) -> None:
         self._path = path
         self._without = without
-        self._places: dict[str, array[int]] = {}  # where lines that follow each other begin, and their size, in turn
+        self._places: dict[str, array[int]] = {}  # start and size of each block of consecutive lines, in turn
         self._n_lines = 0
         self.read_to = 0
 
     def refresh(self) -> None:
-        """Take in the whole lines that were added."""
+        """Index the complete lines that were added."""
         if not self._path.exists():
             return
         with self._path.open("rb", N_BUFFERED) as file:
@@ -47,7 +47,7 @@ class LogIndex:
                     self._places.setdefault(key, array("Q")).extend((place, size))
 
     def answers(self, key: str) -> Answers:
-        """Return an episode's lines by item, without those that were left."""
+        """Return an episode's lines by item, without dropped ones."""
         answers: Answers = {}
         places = self._places.get(key, ())
         if places:
@@ -63,7 +63,7 @@ class LogIndex:
         self._places.pop(key, None)
 
     def _blocks(self, lines: Iterable[bytes]) -> Iterator[tuple[str, int, int]]:
-        """Yield the episode, the place and the size of lines that follow each other."""
+        """Yield the episode, the position and the size of each block of consecutive lines."""
         key, place, head = "", self.read_to, b""
         for line in lines:
             if not line.endswith(b"\n"):
@@ -96,7 +96,7 @@ class LogIndex:
 
 
 def add_line(answers: Answers, record: dict[str, Any]) -> None:
-    """Add a line of an episode to its answers by item; one that says what was left takes answers away."""
+    """Add a line of an episode to its answers by item. A line of kind `left` removes the answers that it lists."""
     if record["kind"] == "left":
         for item in record["dropped"]:
             answers.pop(item, None)
@@ -105,7 +105,7 @@ def add_line(answers: Answers, record: dict[str, Any]) -> None:
 
 
 def _key_of(line: bytes) -> str | None:
-    """Return the episode that a line belongs to, without reading all of it."""
+    """Return the episode of a line, if possible without parsing all of it."""
     if line.startswith(HEAD):
         return line[len(HEAD) : line.index(b'"', len(HEAD))].decode()
     record = record_of(line)

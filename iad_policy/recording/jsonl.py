@@ -1,4 +1,4 @@
-"""Files of JSON lines: they grow by whole lines, or not at all, and a damaged line costs no other."""
+"""Reads and writes files of JSON lines. Only whole lines are appended, and a damaged line does not affect others."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from iad_policy.errors import StorageError
 
 
 class LineFile:
-    """A file that grows by whole lines, or not at all.
+    """A file to which only whole lines are appended.
 
     Args:
-        path: The file; made if it is missing. A last line that was not written to its end is cut off.
-        opened: Opens the file for appending, unbuffered.
+        path: Path of the file; created if missing. An incomplete last line is removed.
+        opened: Function that opens the file for appending, unbuffered.
 
     Attributes:
-        is_repaired: Whether there was such a line.
+        is_repaired: Whether an incomplete last line was removed.
     """
 
     def __init__(self, path: Path, *, opened: "Callable[[Path], FileIO]" = lambda path: FileIO(path, "ab")) -> None:
@@ -33,10 +33,10 @@ class LineFile:
     def append(self, lines: bytes, *, is_synced: bool = False) -> None:
         """Write lines in one go.
 
-        They are with the operating system when this returns, and on the disk with `is_synced`.
+        The operating system has them when this returns. With `is_synced` they are on the disk.
 
         Raises:
-            StorageError: They can't be written, as when the disk is full; the file is then as it was before.
+            StorageError: They can't be written, for example because the disk is full. The file is then unchanged.
         """
         n_written = 0
         with self._lock:
@@ -44,7 +44,7 @@ class LineFile:
                 while n_written < len(lines):
                     n_written += self._file.write(lines[n_written:])
             except OSError as error:
-                with suppress(OSError):  # what is left of a line is cut off when the file is opened again
+                with suppress(OSError):  # the rest of a line is removed when the file is opened again
                     self._file.truncate(os.fstat(self._file.fileno()).st_size - n_written)
                 raise StorageError(self.path, error) from error
         if is_synced:
@@ -54,12 +54,12 @@ class LineFile:
                 raise StorageError(self.path, error) from error
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless."""
+        """Close the file. Closing twice is harmless."""
         self._file.close()
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read a file of JSON lines; a line that is no JSON object is left out with a warning that names it."""
+    """Read a file of JSON lines. A line that is not a JSON object is skipped, with a warning."""
     if not path.exists():
         return
     with path.open("rb") as lines:
@@ -72,7 +72,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def cut_torn_line(path: Path) -> bool:
-    """Cut a last line that was not written to its end, and say whether there was one."""
+    """Remove an incomplete last line, and return whether there was one."""
     if not path.exists():
         return False
     with path.open("rb+") as file:
@@ -91,7 +91,7 @@ def cut_torn_line(path: Path) -> bool:
 
 
 def record_of(line: bytes) -> dict[str, Any] | None:
-    """Return what a line holds; None where it is no JSON object."""
+    """Return the content of a line, or None if it is not a JSON object."""
     try:
         record = json.loads(line.decode())
     except ValueError:
@@ -100,5 +100,5 @@ def record_of(line: bytes) -> dict[str, Any] | None:
 
 
 def warn_of(path: Path, where: str) -> None:
-    """Say that a line is left out, to whoever asked for it."""
-    warnings.warn(f"{path}, {where}: expected a JSON object; the line is left out", stacklevel=3)
+    """Warn that a line is skipped."""
+    warnings.warn(f"{path}, {where}: expected a JSON object; the line is skipped", stacklevel=3)

@@ -1,12 +1,12 @@
-"""The folder of a run: its configuration, every answer, every finished episode, and the summary.
+"""Manages the folder of a run: its configuration, all answers, all finished episodes, and the summary.
 
-    config.json      what was asked for, written first
-    answers.jsonl    every answer, flushed as it arrives (`iad_policy.recording.answer_log`); long ones in blobs/
+    config.json      the configuration, written first
+    answers.jsonl    every answer, flushed at once (`iad_policy.recording.answer_log`); long ones in blobs/
     episodes.jsonl   one line per finished episode, on disk before the next one starts
-    summary.json     the table's figures, replaced as a whole
-    report.html      all of it as a page
+    summary.json     the figures of the table, replaced as a whole
+    report.html      the whole run as a page
 
-The same configuration goes on where it stopped; another one is refused.
+The same configuration resumes the run. Another one is refused.
 """
 
 import json
@@ -30,28 +30,28 @@ REPORT = "report.html"
 LOCK = ".lock"
 ABSENT = object()
 RESET = "reset"
-"""The item of an answer that only the environment gave."""
+"""Item of the reset, which is an answer of the environment alone."""
 
 
 class RunFolderError(IADError, ValueError):
-    """A folder can't take the run: it holds another one, or is in use."""
+    """A folder can't hold the run, because it holds another one or is in use."""
 
 
 class RunFolder:
     """A run on disk.
 
     Args:
-        path: The folder; made if it is missing.
-        config: What the run is, JSON-able.
-        free: Parts of the configuration that may differ from the recorded one: they change no answer.
-        is_fresh: Whether a run that the folder holds is forgotten first.
+        path: Path of the folder; created if missing.
+        config: Configuration of the run, JSON-able.
+        free: Keys of the configuration that may differ from the recorded one, because they change no answer.
+        is_fresh: Whether a run in the folder is deleted first.
 
     Attributes:
-        config: What the run is, as `config.json` has it.
-        episodes: The episodes that are kept, by key.
+        config: The configuration, as in `config.json`.
+        episodes: The recorded episodes, by key.
 
     Raises:
-        RunFolderError: It holds a run with another configuration, or something that is no run, or is in use.
+        RunFolderError: The folder holds a run with another configuration or other files, or is in use.
     """
 
     def __init__(
@@ -87,29 +87,29 @@ class RunFolder:
             raise
 
     def add(self, *records: EpisodeRecord) -> None:
-        """Keep finished episodes; they are on disk when this returns. A later line with the same key replaces one.
+        """Record finished episodes. They are on disk when this returns. A later line with the same key overrides one.
 
         Raises:
-            StorageError: It can't be written.
+            StorageError: They can't be written.
         """
         self._file.append(b"".join(dumps(record.as_json()).encode() + b"\n" for record in records), is_synced=True)
         self.episodes.update({record.key: record for record in records})
 
     @property
     def repaired(self) -> list[str]:
-        """The files whose last line was not written to its end, and was cut off."""
+        """The files whose incomplete last line was removed."""
         return [path for path, file in ((EPISODES, self._file), (ANSWERS, self.log)) if file.is_repaired]
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replace the summary.
 
         Raises:
-            StorageError: It can't be written; the old one is still there.
+            StorageError: It can't be written. The old one is kept.
         """
         _replace(self.path / SUMMARY, summary)
 
     def close(self) -> None:
-        """Close the files and let others in; closing twice is harmless."""
+        """Close the files and release the lock. Closing twice is harmless."""
         self.log.close()
         self._file.close()
         self._lock.close()
@@ -123,7 +123,7 @@ class RunFolder:
         self.close()
 
     def _forget(self) -> None:
-        # The configuration goes last: without it the rest would be taken for somebody's files.
+        # The configuration is deleted last: without it the other files would not be recognised as a run.
         for name in (BLOBS, THUMBNAILS):
             shutil.rmtree(self.path / name, ignore_errors=True)
         for name in (REPORT, SUMMARY, EPISODES, ANSWERS, CONFIG):
@@ -137,22 +137,22 @@ class RunFolder:
             return
         recorded = json.loads(path.read_text(encoding="utf-8"))
         differing = [
-            said
+            difference
             for name in sorted({*recorded, *self.config} - free)
-            for said in _differences(name, recorded.get(name, ABSENT), self.config.get(name, ABSENT))
+            for difference in _differences(name, recorded.get(name, ABSENT), self.config.get(name, ABSENT))
         ]
         if not differing:
             return
         if self._holds_answers():
             raise RunFolderError(
                 f"expected the configuration that {self.path} holds, got another {', '.join(differing)}; name another "
-                "folder (--out), forget what it holds (--fresh), or repeat the recorded command"
+                "folder (--out), delete the recorded run (--fresh), or repeat the recorded command"
             )
         self._forget()
         _replace(path, self.config)
 
     def _holds_answers(self) -> bool:
-        """Say whether anything was answered: where the first call failed there is nothing to lose."""
+        """Say whether there are answers. If the first call failed there are none, and nothing is lost."""
         episodes = read_episodes(self.path).values()
         answered = (line for line in read_lines(self.path / ANSWERS) if line.get("item") != RESET)
         return any(not record.is_unfinished for record in episodes) or any(True for _ in answered)
@@ -162,13 +162,13 @@ class RunFolder:
             return lock_folder(self.path / LOCK)
         except FolderInUse:
             raise RunFolderError(
-                f"expected a folder that no other process writes to, got {self.path}, which one does; wait for it, or "
-                "name another folder"
+                f"expected a folder that no other process writes to, got {self.path}, which is in use; wait for that "
+                "process, or name another folder"
             ) from None
 
 
 def _differences(name: str, there: Any, now: Any) -> Iterator[str]:
-    """Yield what differs, part by part, so that what is the same is not shown."""
+    """Yield the differences part by part, so that equal parts are not shown."""
     if there == now:
         return
     if isinstance(there, dict) and isinstance(now, dict):
@@ -179,7 +179,7 @@ def _differences(name: str, there: Any, now: Any) -> Iterator[str]:
 
 
 def _shown(value: Any, other: Any) -> str:
-    """Return a value; of a text of several words those that the other has not."""
+    """Return a value as JSON. Of a text only the words that the other text lacks are shown."""
     if value is ABSENT:
         return "not given"
     if isinstance(value, str) and isinstance(other, str):

@@ -1,1 +1,1 @@
-"""Answers the requests of a strategy: driver, answerer, batches of work, and the state of an episode."""
+"""Answers the requests of a strategy: the driver, the answerer, batches of work, and the state of an episode."""

@@ -1,6 +1,6 @@
-"""How each request is answered: a request becomes tasks, and their answers become the request's answer.
+"""Answers each request of a strategy by splitting it into work units.
 
-An answering generator yields batches of tasks and is sent their results; the driver performs a batch.
+An answering generator yields batches of work units. The driver executes a batch and sends the results back.
 """
 
 import math
@@ -33,18 +33,18 @@ from iad_policy.strategies.building_blocks.feedback import fingerprint
 from iad_policy.types import Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
-HOPELESS = ("auth", "not_found")
-"""Kinds of errors that every further question to the model would meet: missing verdicts would look like a result."""
+FATAL = ("auth", "not_found")
+"""Kinds of model errors that every later call would have too. They end the episode instead of failing one verdict."""
 
 
 class Answerer:
     """Answers the requests of one decision.
 
     Args:
-        components: Who answers.
-        episode: What lasts longer than the decision.
+        components: The components that answer.
+        episode: The episode of the decision.
         spending: The decision's budget.
-        name: Name of the decision; its requests are numbered after it.
+        name: Name of the decision. The names of its requests are this name and a number.
     """
 
     def __init__(self, components: Components, episode: Episode, spending: Spending, *, name: str) -> None:
@@ -81,12 +81,12 @@ class Answerer:
             raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
         at, feedback = request.at, request.feedback
         is_plain = feedback is None and not at.path
-        granted, is_owed = self._spending.reserve_proposals(request.n, item=name, is_plain=is_plain)
-        if is_owed and self._spending.overdraft:
+        granted, is_guaranteed = self._spending.reserve_proposals(request.n, item=name, is_plain=is_plain)
+        if is_guaranteed and self._spending.overdraft:
             self.notes[f"overdraft: one proposal beyond {self._spending.overdraft}"] = None
         prompt = digest("propose", *at.named_by(), fingerprint(feedback), request.temperature)
         tasks = [
-            self._proposal(request, prompt, f"{name}.{place}", is_owed=is_owed and place == 0)
+            self._proposal(request, prompt, f"{name}.{place}", is_guaranteed=is_guaranteed and place == 0)
             for place in range(granted)
         ]
         answers: list[Candidate] = []
@@ -108,7 +108,7 @@ class Answerer:
             raise BudgetExhausted(self._spending.cut)
         return answers
 
-    def _proposal(self, request: Propose, prompt: str, name: str, *, is_owed: bool) -> WorkUnit:
+    def _proposal(self, request: Propose, prompt: str, name: str, *, is_guaranteed: bool) -> WorkUnit:
         call = self._episode.call(prompt)
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
@@ -138,7 +138,7 @@ class Answerer:
             ]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
-        return WorkUnit([item], "agent", call, work, candidate_record, candidate_of, is_owed)
+        return WorkUnit([item], "agent", call, work, candidate_record, candidate_of, is_guaranteed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
         candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate(request.candidates)]
@@ -159,7 +159,7 @@ class Answerer:
         return (False, False) if error else (self._world.terminal(action), self._world.irreversible(action))
 
     def _named(self, candidate: Candidate, name: str = "") -> Candidate:
-        """Return a candidate with key, risks and id: one that the strategy made itself has none."""
+        """Return a candidate with key, risks and id. One that the strategy made itself has none."""
         if (candidate.key or candidate.error) and candidate.id:
             return candidate
         key = candidate.key if candidate.key or candidate.error else self._world.key(candidate.action)
@@ -195,7 +195,7 @@ class Answerer:
             for candidate, answer in zip(usable, answers, strict=True)
         ]
         if any(isinstance(answer, Cut) for answer in answers):
-            # What was answered before the cut was paid for: the decision shows it.
+            # Verdicts before the cut were paid for, so the decision shows them.
             self.candidates.update((candidate.id, candidate) for candidate in verified)
             raise BudgetExhausted(self._spending.cut)
         return verified
@@ -227,7 +227,7 @@ class Answerer:
         return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
 
     def _golden(self, state: State) -> State:
-        """Return a state with gold: for those alone who are labelled `oracle`."""
+        """Return a state with gold, only for components that are labelled `oracle`."""
         return replace(state, gold=self._world.oracle(self._episode.token(state)))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
@@ -240,7 +240,7 @@ class Answerer:
     def _previewed(
         self, at: State, candidates: list[Candidate], name: str, *, draw: int = 0
     ) -> Generator[list[WorkUnit], list[Result], list[Candidate]]:
-        """Attach the simulated state to each candidate; equal actions are simulated once."""
+        """Attach the simulated state to each candidate. Equal actions are simulated once."""
         new: dict[str, Candidate] = {}
         for candidate in candidates:
             if self._episode.known(at, candidate.key, draw) is None:
@@ -308,11 +308,11 @@ class Answerer:
         return usable_answer(request, answer.value, self.notes)
 
     def _question(self, *parts: Any) -> str:
-        """Return the digest of a question; only the log asks for it."""
+        """Return the digest of a question, or "" without a log, which alone needs it."""
         return "" if self._episode.log is None else digest(*parts)
 
     def to_commit(self, here: State, chosen: Candidate) -> Candidate:
-        """Return what is committed for the strategy's choice: where it is no action, the best one proposed here."""
+        """Return the candidate to commit: the strategy's choice, or the best usable one if the choice has an error."""
         chosen = self.candidates.get(chosen.id, self._named(chosen))
         if not chosen.error:
             return chosen
@@ -324,7 +324,7 @@ class Answerer:
         return self.usable(here, chosen)
 
     def usable(self, at: State, candidate: Candidate) -> Candidate:
-        """Return what is done instead of a candidate that is no action: the first legal action, the error kept."""
+        """Return a candidate with the first legal action instead of an invalid one; its error is kept."""
         action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
         ends, lasts = self._risks(action)
         return replace(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
@@ -333,11 +333,11 @@ class Answerer:
 def _verdicts_of(
     verifier: LoadedVerifier, at: State, candidates: Sequence[Candidate], among: Sequence[Candidate]
 ) -> list[Verdict]:
-    """Ask a verifier.
+    """Return a verifier's verdicts. If the verifier fails, every score is -inf.
 
     Raises:
-        ModelError: Its language model can't be asked at all: a wrong key, no such model.
-        ContractError: It gave another number of verdicts than there are candidates.
+        ModelError: Its language model can't be used at all, because of a wrong key or an unknown model.
+        ContractError: The number of verdicts differs from the number of candidates.
     """
     try:
         verdicts = list(verifier.verify(at, candidates, among))
@@ -357,10 +357,9 @@ def _verdicts_of(
 
 def _is_raised(error: Exception) -> bool:
     if isinstance(error, ModelError):
-        return error.kind in HOPELESS
-    return isinstance(error, IADError) or getattr(
-        error, "breaks_contract", False
-    )  # as the environments' guard marks its error
+        return error.kind in FATAL
+    # The guard of the environments marks its error with `breaks_contract`.
+    return isinstance(error, IADError) or getattr(error, "breaks_contract", False)
 
 
 def _without_nan(verdict: Verdict) -> Verdict:

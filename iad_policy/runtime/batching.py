@@ -1,7 +1,7 @@
-"""Work items: what is asked, performed once, logged, and replayed.
+"""Executes work units, logs their answers, and replays answers that the log has.
 
-An *item* is one candidate, verdict, text or outcome. A *task* is work that answers one or more items in one go (a
-verifier that looks at all candidates together). A task asks only for the items that the log does not have.
+An *item* is one candidate, verdict, text or outcome. A *work unit* answers one or more items in one call, such as a
+verifier that scores all candidates together. It computes only the items that the log does not have.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +18,12 @@ from iad_policy.types import NOTHING, Usage
 
 
 class Item(NamedTuple):
-    """One thing to be answered.
+    """One item to be answered.
 
     Attributes:
-        name: `decision.request.item`.
-        question: A digest of what is asked.
-        about: For readers of the log: the state that a candidate is for, the candidate of a verdict or an outcome.
+        name: Name of the form `decision.request.item`.
+        question: Digest of the question.
+        about: Id for readers of the log: the state of a candidate, or the candidate of a verdict or an outcome.
     """
 
     name: str
@@ -32,29 +32,29 @@ class Item(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Instead of an answer: the limit that was met before the task's turn came."""
+    """Replaces an answer when a limit was reached before the work unit was started."""
 
     axis: str
 
 
 class ItemAnswer(NamedTuple):
-    """An item's value and what it cost beyond the count that was granted: tokens, seconds, dollars."""
+    """An item's value, and its cost beyond the granted count: tokens, seconds, dollars."""
 
     value: Any
     usage: Usage
 
 
 class WorkUnit(NamedTuple):
-    """Work that answers items.
+    """Work that answers one or more items.
 
     Attributes:
-        items: What it answers, in order.
-        role: Who is charged.
-        call: Tells model clients which sample this is.
-        work: Given the answers that are recorded already, by position, returns those of all other positions in order.
-        record: Turns a value into its log record.
-        read: Turns a log record into the value.
-        is_owed: Whether it is performed even where a measured limit is met already.
+        items: The items, in order.
+        role: The role that is charged.
+        call: Identifies the sample for model clients.
+        work: Function from the recorded answers, by position, to the answers of all other positions in order.
+        record: Converts a value into its log record.
+        read: Converts a log record into the value.
+        is_guaranteed: Whether it is executed even if a measured limit is reached already.
     """
 
     items: Sequence[Item]
@@ -63,32 +63,32 @@ class WorkUnit(NamedTuple):
     work: Callable[[Mapping[int, Any]], Sequence[Any]]
     record: Callable[[Any], Mapping[str, Any]]
     read: Callable[[Mapping[str, Any]], Any]
-    is_owed: bool = False
+    is_guaranteed: bool = False
 
 
 Result = list[ItemAnswer | Cut]
 
 
 class BatchExecutor:
-    """Performs batches of tasks: replays what the log has, asks for the rest, and charges the budget.
+    """Executes batches of work units: replays recorded answers, computes the others, and charges the budget.
 
     Args:
-        spending: Budget that is charged with what is known only afterwards.
-        log: Where answers are kept, if anywhere.
-        executor: Runs tasks side by side; None runs them one after another.
+        spending: The budget that is charged with tokens, seconds and dollars.
+        log: The episode's log, if answers are recorded.
+        executor: Executor that runs work units in parallel; None runs them one after another.
     """
 
     def __init__(self, spending: Spending, log: EpisodeLog | None, executor: Executor | None) -> None:
         self._spending = spending
         self._log = log
-        # A limit on tokens or seconds may be passed by one call only, so calls are then made one at a time.
+        # Only one call may exceed a limit on tokens or seconds, so calls are then made one at a time.
         self._executor = None if spending.is_measured else executor
 
     def perform(self, batch: Sequence[WorkUnit]) -> list[Result]:
-        """Return the answers of each task, in order.
+        """Return the answers of each work unit, in order.
 
-        The log is looked at before anything is performed, so that what a changed question drops does not depend on
-        threads; and an error is raised when all tasks have ended, so that none writes to the log afterwards.
+        The log is read before any work starts, so the records that a changed question drops do not depend on threads.
+        An error is raised only after all units have ended, so that none writes to the log afterwards.
         """
         found = [(task, self._recorded(task)) for task in batch]
         if self._executor is None or len(batch) == 1:
@@ -109,7 +109,7 @@ class BatchExecutor:
         if not missing:
             return [recorded[position] for position in places]
         self._spending.refuse_if_stopped()
-        axis = "" if task.is_owed else self._spending.exhausted(task.role)
+        axis = "" if task.is_guaranteed else self._spending.exhausted(task.role)
         if axis:
             self._write([(task.items[position], {"kind": "cut", "axis": axis}, NOTHING) for position in missing])
             return [recorded.get(position, Cut(axis)) for position in places]
@@ -125,7 +125,7 @@ class BatchExecutor:
             if self._log is not None:
                 lines.append((task.items[position], task.record(value), usage))
             recorded[position] = ItemAnswer(value, usage)
-            usage = NOTHING  # a task's cost is told once, with its first new answer
+            usage = NOTHING  # a unit's cost is recorded once, with its first new answer
         self._write(lines)
         return [recorded[position] for position in places]
 
@@ -137,7 +137,7 @@ class BatchExecutor:
             record = self._log.recorded(item.name, item.question)
             if record is None:
                 continue
-            with suppress(OSError, ValueError):  # where a blob is gone or damaged, it is asked again
+            with suppress(OSError, ValueError):  # if a blob is missing or damaged, the question is asked again
                 is_cut = record["kind"] == "cut"
                 found[position] = Cut(record["axis"]) if is_cut else ItemAnswer(task.read(record), usage_of(record))
         return found

@@ -1,4 +1,4 @@
-"""The components that answer a strategy's questions."""
+"""Groups the components that answer a strategy's requests."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Components:
     simulator: Simulator | None = None
 
     def __post_init__(self) -> None:
-        # They may have been made by hand rather than by `load_agent` and its like.
+        # Components may be constructed directly, not by `load_agent` and similar functions.
         with_defaults(self.agent, LoadedAgent)
         with_defaults(self.roles, LoadedRoles)
         if self.verifier is not None:

@@ -1,8 +1,8 @@
-"""Drives a strategy: runs its generator, answers what it asks, and stops at each commit.
+"""Runs a strategy's generator, answers its requests, and stops at each commit.
 
-Generators inside `All` advance in rounds: every one that is not waiting is brought to its next batch of tasks, the
-batches are performed together, and the answers are handed back in order. So indices, seeds and budgets do not depend on
-how many threads perform them.
+Generators inside `All` advance in rounds. Each generator runs up to its next batch of work units, all batches are
+executed together, and the answers are returned in order. So indices, seeds and budgets do not depend on the number of
+threads.
 """
 
 from collections.abc import Callable, Generator
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class _Branch:
-    """A generator being run: the strategy itself, or one inside `All`."""
+    """A running generator: the strategy itself, or one inside `All`."""
 
     generator: Generator[Any, Any, Any]
     parent: "_Branch | None" = None
@@ -42,11 +42,11 @@ class Driver:
     """Drives one strategy through one episode.
 
     Args:
-        strategy: Given the first state, the generator to run.
+        strategy: Function from the first state to the generator to run.
         components: The agent, the verifier and the roles that answer.
-        episode: The environment to simulate beside, the budget and the log.
-        meter: Makes the meter of a decision, within the episode's.
-        executor: Performs tasks side by side; None performs them one after another.
+        episode: The episode, with its environment, budget and log.
+        meter: Function that makes the meter of a decision, with the episode's meter as its parent.
+        executor: Executor that runs work units in parallel; None runs them one after another.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Driver:
         """Run the strategy from the state after its last commit to its next one.
 
         Raises:
-            BudgetExhausted: The budget of the episode or the run is spent; nothing was asked.
-            ContractError: The strategy ended, asked for what no request is, or was closed: also by an error in an
-                earlier decision, which leaves it in the middle of one.
+            BudgetExhausted: The budget of the episode or the run is spent. No request was made.
+            ContractError: The strategy ended, yielded something that is not a request, or is closed. An error in an
+                earlier decision closes it too.
         """
         self._require_open()
         meter = self._meter()
@@ -103,11 +103,11 @@ class Driver:
         )
 
     def look(self, here: State, looking: Callable[[State], Asking[T]]) -> T:
-        """Run a generator that asks but commits nothing, from the state after the last commit; return its result.
+        """Run a generator that commits nothing, from the state after the last commit, and return its result.
 
         Raises:
-            BudgetExhausted: The budget of the episode or the run is spent; nothing was asked.
-            ContractError: It asked for a commit.
+            BudgetExhausted: The budget of the episode or the run is spent. No request was made.
+            ContractError: The generator yielded a commit.
         """
         self._require_open()
         spending = Spending(self._meter(), self._episode.log)
@@ -120,7 +120,7 @@ class Driver:
         return result.value  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Close the strategy's generator; closing twice is harmless."""
+        """Close the strategy's generator. Closing twice is harmless."""
         self._is_closed = True
         if self._main is not None:
             self._main.generator.close()
@@ -128,13 +128,13 @@ class Driver:
     def _require_open(self) -> None:
         if self._is_closed:
             raise ContractError(
-                "expected an episode that is under way, got one that has ended, by an error if it was not done; start "
-                "a new one: reset the environment and the policy (with the same log, recorded answers are replayed)"
+                "expected a running episode, got one that has ended, possibly by an error; start a new one: reset the "
+                "environment and the policy (with the same log, recorded answers are replayed)"
             )
         self._episode.meter.refuse_if_spent("agent")
 
     def _run(self, main: _Branch, answerer: Answerer, spending: Spending) -> Any:
-        """Return what the generator commits, or its result as `_Returned`."""
+        """Return the candidate that the generator commits, or its result as `_Returned`."""
         performer = BatchExecutor(spending, self._episode.log, self._executor)
         waiting = [main]
         while True:
@@ -163,7 +163,7 @@ def _committed(sent: Any) -> Candidate:
 
 
 def _advance(branch: _Branch, answerer: Answerer) -> list[_Branch]:
-    """Run a branch up to its next batches of tasks (its own, or those of the branches it starts), or to its commit."""
+    """Run a branch up to its commit or its next batch. Return the branches with batches, including those it starts."""
     while True:
         request = _next_request(branch)
         if request is _BATCH:
@@ -205,7 +205,7 @@ _BATCH = object()
 
 
 def _next_request(branch: _Branch) -> Any:
-    """Return the generator's next request, its result, or `_BATCH` when tasks have to be performed first."""
+    """Return the generator's next request, its result, or `_BATCH` if work units have to be executed first."""
     if branch.answering is not None:
         try:
             branch.batch = branch.answering.send(branch.send)
@@ -213,7 +213,7 @@ def _next_request(branch: _Branch) -> Any:
         except StopIteration as stop:
             branch.send = stop.value
         except BudgetExhausted as exhausted:
-            branch.throw, branch.send = exhausted, None  # what was sent is for the request that was cut
+            branch.throw, branch.send = exhausted, None  # the sent value belongs to the request that was cut
         branch.answering = branch.batch = None
     try:
         if branch.throw is not None:
@@ -227,6 +227,6 @@ def _next_request(branch: _Branch) -> Any:
         if branch.parent is not None:
             return _Returned(None)
         raise ContractError(
-            f"expected the strategy to commit its incumbent when the budget is spent, but it let {exhausted.axis} "
-            "through; catch BudgetExhausted around what may be cut"
+            f"expected the strategy to commit its incumbent when the budget is spent, but it did not catch "
+            f"BudgetExhausted ({exhausted.axis}); catch it around requests that may be cut"
         ) from exhausted

@@ -1,4 +1,4 @@
-"""What a driver keeps from reset to the end of an episode: where states are, and how often each question was asked."""
+"""Holds the policy's state of one episode: environment states, simulated states, and sample counts of prompts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
 from iad_policy.world import World
 
 MAX_TOKENS_KEPT = 256
-"""Simulated states kept ready; an older one is simulated again along its path when it is needed."""
+"""Maximum number of simulator tokens in memory. An older state is simulated again along its path if it is needed."""
 
 
 class Episode:
@@ -24,8 +24,8 @@ class Episode:
 
     Args:
         world: The environment.
-        simulator: What simulates beside it.
-        task: Names the task in seeds.
+        simulator: The simulator.
+        task: Name of the task, a part of the seeds.
         seed: The run's seed.
         meter: The episode's budget.
         log: The episode's part of the answer log, if there is one.
@@ -49,17 +49,17 @@ class Episode:
 
     @property
     def is_done(self) -> bool:
-        """Whether its end was seen."""
+        """Whether the episode is known to have ended."""
         return self.state is not None and self.state.done
 
     def call(self, prompt: str) -> Call:
-        """Return the call for the next sample of a prompt: its index is the running count, its seed follows."""
+        """Return the call for the next sample of a prompt, with its running index and the seed derived from it."""
         index = self._counts.get(prompt, 0)
         self._counts[prompt] = index + 1
         return Call(self._stream, index, seed_of(self._stream, prompt, index))
 
     def seed(self, *parts: Any) -> int:
-        """Return a seed named by the parts, for a choice that is no sample."""
+        """Return a seed derived from the parts, for a choice that is not a sample."""
         return seed_of(self._stream, *parts)
 
     def start(self, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
@@ -106,7 +106,7 @@ class Episode:
         return self.state
 
     def known(self, at: State, action_key: str, draw: int) -> State | None:
-        """Return the state after a simulated action, if it was simulated in this decision already."""
+        """Return the state after a simulated action, or None if it was not simulated in this decision yet."""
         state = self._simulated.get((at.id, action_key, draw))
         if state is None or (state.notes == at.notes and state.wording == at.wording):
             return state
@@ -135,11 +135,11 @@ class Episode:
         return state
 
     def token(self, state: State) -> Any:
-        """Return the simulator's token of a state ahead of the last committed one.
+        """Return the simulator's token of the current state or of a state that was simulated from it.
 
         Raises:
-            ContractError: The state lies behind the last commit.
-            ReplayError: Simulating along its path again leads elsewhere.
+            ContractError: The state is from before the last commit.
+            ReplayError: Simulating its path again gives another observation.
         """
         with self._tokens_lock:
             token = self._tokens.get(state.id)
@@ -148,8 +148,8 @@ class Episode:
     def _rebuilt(self, state: State) -> Any:
         if self.state is None or (state.id != self.state.id and state.id not in self._ahead):
             raise ContractError(
-                "expected a state that was simulated from the last committed one, got one from before it: what lies "
-                "behind a commit can't be reached again"
+                "expected a state that was simulated from the last committed one, got one from before it; simulate "
+                "again from the state after the commit"
             )
         name = self.state.id
         token = self._tokens.get(name)
@@ -162,20 +162,20 @@ class Episode:
         if name != state.id:
             raise ReplayError(
                 f"expected the simulated observation known for {state.path}, got another one: the environment or its "
-                "data changed, or it can't be simulated twice alike; start a new run folder"
+                "data changed, or its simulations are not deterministic; start a new run folder"
             )
         self._keep(name, token)
         return token
 
     def _keep(self, name: str, token: Any) -> None:
         if len(self._tokens) >= MAX_TOKENS_KEPT:
-            # The root was kept first and every rebuild starts from it, so the second oldest goes.
+            # Every rebuild starts from the root, so the oldest token that is not the root is dropped.
             oldest = next(key for key in self._tokens if self.state is None or key != self.state.id)
             del self._tokens[oldest]
         self._tokens[name] = token
 
     def record_commit(self, name: str, candidate: Candidate, cut: str) -> None:
-        """Log which candidate was committed; a replay that commits another one has left the record."""
+        """Log the committed candidate. If a replay commits another one, the rest of the record is dropped."""
         if self.log is None:
             return
         question = digest("commit", candidate.key, candidate.error)
@@ -183,7 +183,7 @@ class Episode:
             self.log.write(AnswerLine(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut}))
 
     def record_step(self, reward: float | None, done: bool, info: Mapping[str, Any] | None) -> None:
-        """Log what the real environment answered to the last commit.
+        """Log the real environment's answer to the last commit.
 
         Raises:
             ReplayError: The record of this step has another observation.
@@ -218,6 +218,6 @@ def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:
 
 
 def _turn(at: State, candidate: Candidate) -> Turn:
-    """Return the step that a candidate took; what stood in for an unusable answer was not reasoned about."""
-    said = () if candidate.error else (candidate.thought, candidate.parts)
-    return Turn(at.observation, candidate.action, at.info, *said)
+    """Return the turn of a candidate. A fallback action for an unusable answer has no thought."""
+    reasoning = () if candidate.error else (candidate.thought, candidate.parts)
+    return Turn(at.observation, candidate.action, at.info, *reasoning)

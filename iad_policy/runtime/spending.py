@@ -1,7 +1,7 @@
-"""The budget of one decision: reserves what is counted, refunds what was not done, settles what is known afterwards.
+"""Manages the budget of one decision.
 
-Counts are reserved before the work is done. Tokens, seconds and dollars are settled after it, so such a limit may be
-passed by one call. What a limit cut is logged, so that a replay is cut at the same place.
+Counts are reserved before the work is done, and refunded if it is not done. Tokens, seconds and dollars are charged
+afterwards, so one call may exceed such a limit. Cuts are logged, so that a replay is cut at the same place.
 """
 
 from iad_policy.budget import Meter, count
@@ -11,21 +11,21 @@ from iad_policy.types import Usage
 
 
 class Spending:
-    """What one decision reserves, refunds and settles.
+    """Reserves, refunds and charges the usage of one decision.
 
     Args:
-        meter: The decision's meter, within the episode's and the run's.
+        meter: The decision's meter, whose parents are the meters of the episode and the run.
         log: The episode's part of the answer log, if there is one.
 
     Attributes:
         cut: The limit that cut the decision last; "" for none.
-        overdraft: The limit that the guaranteed proposal passed; "" for none.
+        overdraft: The limit that the guaranteed proposal exceeded; "" for none.
     """
 
     def __init__(self, meter: Meter, log: EpisodeLog | None) -> None:
         self._meter = meter
         self._log = log
-        self._is_owed = True
+        self._has_guaranteed = True
         self.cut = ""
         self.overdraft = ""
         self.stopped = meter.stopped
@@ -35,19 +35,19 @@ class Spending:
 
     @property
     def is_measured(self) -> bool:
-        """Whether a limit is on something that is known only afterwards: then calls are made one at a time."""
+        """Whether a limit is on tokens, seconds or dollars. Then calls are made one at a time."""
         return self._meter.is_measured
 
     @property
     def by_role(self) -> dict[str, Usage]:
-        """What was spent, by role."""
+        """Usage by role."""
         return dict(self._meter.spent)
 
     def reserve(self, role: str, axis: str, n: int, *, item: str) -> None:
         """Reserve `n` on a counted axis, all or nothing.
 
         Raises:
-            BudgetExhausted: A limit doesn't allow it.
+            BudgetExhausted: A limit does not allow it.
         """
         granted, limit = self._grant(role, axis, n, item=item, whole=True)
         if not granted:
@@ -56,38 +56,38 @@ class Spending:
     def reserve_proposals(self, n: int, *, item: str, is_plain: bool) -> tuple[int, bool]:
         """Reserve up to `n` proposals.
 
-        One plain proposal per decision (in the real state, without feedback) is guaranteed: otherwise a limit per
+        One plain proposal per decision (in the real state, without feedback) is guaranteed. Otherwise a limit per
         decision could end the episode.
 
         Returns:
-            How many were granted, and whether the first of them is the guaranteed one.
+            The number that was granted, and whether the first of them is the guaranteed one.
 
         Raises:
-            BudgetExhausted: Not even one is left.
+            BudgetExhausted: No proposal was granted.
         """
         granted, limit = self._grant("agent", "proposals", n, item=item)
-        is_owed = self._is_owed and is_plain
-        if is_owed:
-            self._is_owed = False
+        is_guaranteed = self._has_guaranteed and is_plain
+        if is_guaranteed:
+            self._has_guaranteed = False
             self.overdraft = self._meter.exhausted("agent") if granted else limit
             if not granted:
                 self._meter.charge("agent", count("proposals", 1))
                 granted = 1
         if not granted:
             raise BudgetExhausted(limit)
-        return granted, is_owed
+        return granted, is_guaranteed
 
     def refund(self, role: str, axis: str, n: int = 1, *, limit: str = "") -> None:
-        """Give back what was reserved for work that was not done, as `limit` cut it."""
+        """Return a reservation for work that was not done because `limit` cut it."""
         self.cut = limit or self.cut
         self._meter.charge(role, count(axis, -n))
 
     def step(self) -> None:
-        """Charge the step that the real environment takes for a commit."""
+        """Charge the step of the real environment for a commit."""
         self._meter.charge("agent", count("env_steps", 1))
 
     def _grant(self, role: str, axis: str, n: int, *, item: str, whole: bool = False) -> tuple[int, str]:
-        """Reserve from the meter, or as the log says that it was cut."""
+        """Reserve from the meter, or repeat a cut that the log has."""
         item, question = f"{item}.cut", f"{role}.{axis}:{n}"
         record = None if self._log is None else self._log.recorded(item, question)
         if record is not None:

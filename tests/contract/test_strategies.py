@@ -183,7 +183,7 @@ def test_a_state_from_before_a_commit_can_not_be_simulated_from() -> None:
         yield from Commit((yield from Propose(there, 1))[0])
         yield from Simulate(here, candidate)
 
-    with pytest.raises(ContractError, match="behind a commit"):
+    with pytest.raises(ContractError, match="from before it"):
         play("dice", {"strategy": nostalgic}, n_decisions=3)
 
 
@@ -260,7 +260,7 @@ def test_an_error_in_an_agent_ends_the_episode_and_says_so_at_the_next_act() -> 
         with pytest.raises(OSError, match="connection lost"):
             policy.act(observation, info)
         observation, _, _, _, info = env.step("go west")
-        with pytest.raises(ContractError, match="under way"):
+        with pytest.raises(ContractError, match="expected a running episode"):
             policy.act(observation, info)
 
 

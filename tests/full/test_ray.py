@@ -206,7 +206,7 @@ def test_what_cannot_be_sent_is_told(cluster: Any, tmp_path: Path) -> None:
     agent = Dials(tmp_path / "notes")
     agent.lock = Lock()  # type: ignore[attr-defined]
     asked = runner(agent)
-    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(EngineError, match="can be sent"):
+    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(EngineError, match="can be pickled"):
         list(asked.episodes(folder))
 
 

@@ -108,7 +108,7 @@ def test_a_split_that_is_too_small_is_run_whole(tmp_path: Path) -> None:
     done = iad("run", "CartPole-v1", "--verifier", "none", "--strategy", "single", "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     done = iad("run", SHOP, "--strategy", "single", "--tasks", 10**6, "--agent", "random", "--out", tmp_path / "all")
-    assert done.stdout.startswith("1000000 tasks were asked for, there are ")
+    assert done.stdout.startswith("1000000 tasks were requested, but there are ")
 
 
 def test_list_names_everything() -> None:

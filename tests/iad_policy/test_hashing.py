@@ -74,7 +74,7 @@ def test_costs_do_not_change_a_candidates_name() -> None:
 
 
 def test_an_object_without_a_lasting_name_is_refused() -> None:
-    with pytest.raises(TypeError, match="has no lasting name"):
+    with pytest.raises(TypeError, match="has no stable name"):
         digest(object())
 
 

@@ -95,7 +95,7 @@ def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
         ("mine_here:last_off", UnknownName, "near: last_of"),
         ("mine_here:", UnknownName, "or module:object"),
         ("a b:c", UnknownName, "or module:object"),
-        ("broken_here:f", ImportError, "ZeroDivisionError: division by zero; mend the module"),
+        ("broken_here:f", ImportError, "ZeroDivisionError: division by zero; fix the module"),
         ("lacking_here:f", ImportError, "No module named 'no_such_package_at_all'"),
         ("mine_here:not_callable", TypeError, "a generator function"),
     ],

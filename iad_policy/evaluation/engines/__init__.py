@@ -1,6 +1,7 @@
-"""What runs the episodes of a run side by side. To add an engine: its file, and a line in `ENGINES`.
+"""Provides the engines, which run the episodes of a run in parallel.
 
-Whatever the engine, the run's folder is the same and so are the episodes in it.
+To add an engine, add its file and a line in `ENGINES`. The run folder and the episodes in it are the same with every
+engine.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,24 +18,24 @@ ENGINES: Mapping[str, str] = {
     THREADS: "iad_policy.evaluation.engines.threads:Threads",
     "ray": "iad_policy.evaluation.engines.ray:Ray",
 }
-"""Name -> "module:class"; a class is called with the post that workers fill and the journal that they work for."""
+"""The "module:class" of each engine, by name. The class is called with a `WorkerSpec` and a `RunJournal`."""
 
 
 class EngineError(IADError):
-    """An engine can't run episodes, or not these."""
+    """An engine can't run these episodes."""
 
 
 class Engine(Protocol):
-    """Runs episodes side by side."""
+    """Runs episodes in parallel."""
 
     def work(self, jobs: Sequence[EpisodeJob]) -> Iterator[EpisodeRecord]:
-        """Run every job, hand its record in at the journal, and yield it.
+        """Run every job, pass its record to the journal, and yield it.
 
-        It ends early, without an error, where the journal's meter was told to stop.
+        It ends early, without an error, if the journal's meter was asked to stop.
 
         Raises:
-            RunStopped: What the journal says of a record, or before an episode.
-            EngineError: Workers can't do these episodes.
+            RunStopped: The journal stopped the run, before an episode or after its record.
+            EngineError: Workers can't run these episodes.
         """
         ...
 
@@ -43,11 +44,11 @@ MakeEngine: TypeAlias = Callable[[WorkerSpec, RunJournal], Engine]
 
 
 def load_engine(name: str) -> MakeEngine:
-    """Return what makes an engine.
+    """Return the class or function that makes an engine.
 
     Raises:
-        UnknownName: No such engine.
-        MissingExtra: Its package is not installed.
+        UnknownName: There is no such engine.
+        MissingExtra: The engine's package is not installed.
     """
     made: MakeEngine = load_object(ENGINES[name]) if name in ENGINES else load_own("engine", name, ENGINES)
     require = getattr(made, "require", None)

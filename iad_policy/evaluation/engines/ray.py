@@ -1,7 +1,7 @@
-"""Processes on a Ray cluster: one process for each of its CPUs, as far as workers are asked for.
+"""Runs episodes in processes on a Ray cluster, with at most one process per CPU.
 
-The run's folder stays with the process that was started: workers send every answer there as it comes. An episode whose
-worker dies goes on in another one with what was recorded of it.
+Only the main process writes to the run folder. Workers send every answer there at once. If a worker dies, another one
+resumes its episode from the recorded answers.
 """
 
 import json
@@ -25,22 +25,22 @@ from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.index import Answers, add_line
 
 N_LIVES = 3
-"""Workers that an episode may lose before it is given up, and workers that may fail to start one after another."""
-LOOK_UP_S = 0.5
-"""How often it is looked whether the run was told to stop while nothing is message_ref."""
+"""Worker deaths after which an episode is given up, and failed starts in a row after which the run is given up."""
+POLL_S = 0.5
+"""Seconds between checks for a request to stop while there are no messages."""
 SHUTDOWN_S = 15.0
-"""How long workers may take to close their environments."""
+"""Seconds that workers have to close their environments."""
 COMPARED = ("iad_version", "data", "identity")
 
 
 class Ray:
-    """Runs episodes on the Ray cluster that `RAY_ADDRESS` or this machine has, else on one started here for the run.
+    """Runs episodes on the Ray cluster of `RAY_ADDRESS` or this machine, or else on one that is started for the run.
 
     Episodes of one task and seed run one after another in the same process, so that they share cached model answers.
 
     Args:
-        spec: What the workers do; it is sent to them.
-        journal: Where their work is handed in.
+        spec: Specification of the workers, which is sent to them.
+        journal: The journal that takes their results.
     """
 
     def __init__(self, spec: WorkerSpec, journal: RunJournal) -> None:
@@ -49,15 +49,15 @@ class Ray:
 
     @staticmethod
     def require() -> None:
-        """Raise `MissingExtra` where Ray is not installed."""
+        """Raise `MissingExtra` if Ray is not installed."""
         load_ray()
 
     def work(self, jobs: Sequence[EpisodeJob]) -> Iterator[EpisodeRecord]:
-        """Run every job, and yield its record.
+        """Run every job and yield its record.
 
         Raises:
-            RunStopped: What the journal says of a record, or before an episode.
-            EngineError: No cluster; or workers that don't start, or have other code or data.
+            RunStopped: The journal stopped the run, before an episode or after its record.
+            EngineError: There is no cluster, or workers don't start or have other code or data.
         """
         groups = [list(group) for _, group in groupby(jobs, lambda job: (job.task, job.seed))]
         with connected() as n_cpus:
@@ -66,10 +66,10 @@ class Ray:
 
 
 class _WorkerHandle:
-    """A worker somewhere in the cluster.
+    """A worker process in the cluster.
 
     Attributes:
-        n_free: How many groups of episodes it can take on; none before it answered the handshake.
+        n_free: Number of groups of episodes that it can take; 0 before it has answered the handshake.
     """
 
     def __init__(self, actor: Any) -> None:
@@ -79,7 +79,7 @@ class _WorkerHandle:
 
 
 class _Dispatch:
-    """Hands groups of episodes to workers, and what they write to the journal."""
+    """Sends groups of episodes to workers, and passes their messages to the journal."""
 
     def __init__(
         self, spec: WorkerSpec, journal: RunJournal, groups: Sequence[list[EpisodeJob]], n_processes: int
@@ -103,33 +103,33 @@ class _Dispatch:
         self._streams: dict[Any, tuple[_WorkerHandle, deque[EpisodeJob]]] = {}
 
     def records(self) -> Iterator[EpisodeRecord]:
-        """Yield records as they come, until all have or the run is over."""
-        is_hurried = False
+        """Yield records as they arrive, until all have arrived or the run is stopped."""
+        is_interrupted = False
         try:
             while self._streams or (self._waiting and not self._is_stopping):
                 self._assign()
                 if self._journal.meter.stopped.is_set() and not self._is_stopping:
-                    self._tell_to_stop()
+                    self._stop_workers()
                 for message_ref in self._ready():
                     if message_ref in self._handshakes:
                         self._shook_hands(message_ref)
-                    elif message_ref in self._streams:  # an earlier one of this round may have shown its worker dead
+                    elif message_ref in self._streams:  # else its worker died earlier in this round
                         yield from self._taken(message_ref)
         except KeyboardInterrupt:
-            is_hurried = True
+            is_interrupted = True
             raise
         finally:
-            self._shut_down(0.0 if is_hurried else SHUTDOWN_S)
+            self._shut_down(0.0 if is_interrupted else SHUTDOWN_S)
         if self._error is not None:
             raise self._error
 
     def _shipped(self, spec: WorkerSpec) -> Any:
         try:
             return self._ray.put(spec)
-        except Exception as error:  # whatever somebody's own agent or environment raises when it is packed
+        except Exception as error:  # pickling a user's agent or environment may raise anything
             raise EngineError(
-                f"expected agents, verifiers and environments that can be sent to other processes, got: {error}; name "
-                "them (module:object), or make what can't be sent when it is first used"
+                f"expected agents, verifiers and environments that can be pickled, got: {error}; name them "
+                "(module:object), or create the parts that can't be pickled on first use"
             ) from error
 
     def _start_worker(self) -> _WorkerHandle:
@@ -139,7 +139,7 @@ class _Dispatch:
         refs = [*self._handshakes, *self._streams]
         if not refs:
             return ()
-        ready, _ = self._ray.wait(refs, num_returns=1, timeout=LOOK_UP_S)
+        ready, _ = self._ray.wait(refs, num_returns=1, timeout=POLL_S)
         return self._ray.wait(refs, num_returns=len(refs), timeout=0)[0] if ready else ()
 
     def _assign(self) -> None:
@@ -165,7 +165,7 @@ class _Dispatch:
             for line in lines.splitlines():
                 add_line(answers, json.loads(line))
         for place in blobs_named(answers):
-            with suppress(OSError):  # the worker meets that it is gone, as it does with a folder of its own
+            with suppress(OSError):  # the worker handles a missing blob, as it does in a local run
                 blobs[place] = log.kept(place)
         return EpisodeRequest(job, answers, blobs)
 
@@ -182,7 +182,7 @@ class _Dispatch:
                 self._end(
                     EngineError(
                         f"expected workers that start, got {N_LIVES} that did not: {error}; every machine needs the "
-                        "same iad, its extras and the modules that are named"
+                        "same iad, its extras and the named modules"
                     )
                 )
             else:
@@ -193,7 +193,7 @@ class _Dispatch:
             self._refuse_another(json.loads(dumps(facts)))
 
     def _refuse_another(self, facts: Mapping[str, Any]) -> None:
-        """End the run where a machine has other code or other data."""
+        """End the run if a machine has other code or other data."""
         recorded = self._journal.folder.config
         for part in COMPARED:
             if not _is_same(recorded[part], facts[part]):
@@ -220,7 +220,7 @@ class _Dispatch:
             yield from self._kept(batch, jobs)
 
     def _kept(self, batch: Sequence[Message], jobs: deque[EpisodeJob]) -> Iterator[EpisodeRecord]:
-        """Keep a batch: files before the lines that name them, an episode's lines before its record."""
+        """Store a batch. Files come before the lines that refer to them, and an episode's lines before its record."""
         log = self._journal.folder.log
         for message in batch:
             if isinstance(message, FileContent):
@@ -244,12 +244,12 @@ class _Dispatch:
             self._journal.meter.charge(role, usage)
         yield record
         try:
-            self._journal.refuse_if_hopeless(record)
+            self._journal.refuse_if_fatal(record)
         except RunStopped as stopped:
             self._end(stopped)
 
     def _lost(self, worker: _WorkerHandle) -> Iterator[EpisodeRecord]:
-        """Give the episodes of a dead worker to others, and up where they have cost too many."""
+        """Give the episodes of a dead worker to others. Give up an episode that lost too many workers."""
         self._ray.kill(worker.actor)
         self._handles.remove(worker)
         orphaned = [(stream, jobs) for stream, (its, jobs) in self._streams.items() if its is worker]
@@ -265,9 +265,9 @@ class _Dispatch:
         self._replace()
 
     def _given_up(self, job: EpisodeJob) -> EpisodeRecord:
-        said = f"expected a worker that lives, got {N_LIVES} whose process died in this episode"
+        message = f"expected a worker that lives, got {N_LIVES} whose process died in this episode"
         known = identified(job, self._spec.config, str(self._journal.folder.config["env"]))
-        return EpisodeRecord(**known, stop_reason="error", error_kind="worker", error=said)
+        return EpisodeRecord(**known, stop_reason="error", error_kind="worker", error=message)
 
     def _replace(self) -> None:
         if not self._is_stopping:
@@ -276,13 +276,13 @@ class _Dispatch:
             self._handshakes[worker.handshake] = worker
 
     def _end(self, error: BaseException | None) -> None:
-        """Let the run come to an end: episodes under way stop when the answers under way have come."""
+        """Stop the run. Running episodes end when their pending answers have arrived."""
         if self._error is None:
             self._error = error
         self._journal.meter.stopped.set()
-        self._tell_to_stop()
+        self._stop_workers()
 
-    def _tell_to_stop(self) -> None:
+    def _stop_workers(self) -> None:
         self._is_stopping = True
         for worker in self._handles:
             worker.actor.stop.remote()
@@ -300,7 +300,7 @@ class _Dispatch:
 
 
 def _is_same(here: Any, there: Any) -> bool:
-    """Say whether names agree; one without a digest of its source, which is not there to be read, agrees with any."""
+    """Say whether identities agree. One without a source digest agrees with any digest: its source can't be read."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
         return here.keys() == there.keys() and all(_is_same(here[name], there[name]) for name in here)
     if isinstance(here, str) and isinstance(there, str):

@@ -1,4 +1,4 @@
-"""The Ray cluster that there is, or one that is started here for a while."""
+"""Connects to a Ray cluster, or starts a temporary one on this machine."""
 
 import os
 import socket
@@ -11,16 +11,16 @@ from iad_policy.errors import MissingExtra
 from iad_policy.evaluation.engines import EngineError
 
 OBJECT_STORE_BYTES = 2**28
-"""Of a Ray that is started here: what travels is small."""
+"""Size of the object store of a cluster that is started here. Messages are small."""
 REACH_S = 10.0
-"""How long a cluster's head may take to answer."""
+"""Seconds to wait for the head of a cluster."""
 
 
 def load_ray() -> Any:
-    """Return the package.
+    """Return the package `ray`.
 
     Raises:
-        MissingExtra: It is not installed.
+        MissingExtra: The package is not installed.
     """
     try:
         return import_module("ray")
@@ -30,7 +30,7 @@ def load_ray() -> Any:
 
 @contextmanager
 def connected() -> Iterator[int]:
-    """Connect to the cluster that there is, or start one here, and leave it; how many CPUs it has."""
+    """Connect to the running cluster, or start one here, and yield its number of CPUs. Disconnect at the end."""
     ray = load_ray()
     if ray.is_initialized():
         yield _n_cpus(ray)
@@ -43,7 +43,7 @@ def connected() -> Iterator[int]:
     except ConnectionError as error:
         if os.environ.get("RAY_ADDRESS"):
             _not_reached(error)
-        # Only this machine is to reach it.
+        # Only this machine may reach it.
         ray.init(
             address="local",
             include_dashboard=False,
@@ -62,7 +62,7 @@ def _n_cpus(ray: Any) -> int:
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Refuse an address that nobody listens at: Ray itself tries for minutes."""
+    """Reject an address at which no server listens. Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit() and "/" not in host:
         try:

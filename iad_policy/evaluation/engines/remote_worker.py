@@ -1,7 +1,7 @@
-"""Workers in a process of their own, which may be on another machine: they see neither the run's folder nor its meter.
+"""Runs workers in a separate process, possibly on another machine, without access to the run folder or its meter.
 
-What they write is handed over in batches as it arises, so that what was paid for is kept when the process dies. What
-an episode's earlier course recorded travels with it. Which framework starts the processes is an engine's matter.
+Their answers are sent in batches at once, so that paid answers are kept if the process dies. The recorded answers of an
+episode are part of its request. The engine decides which framework starts the processes.
 """
 
 import pickle
@@ -24,18 +24,18 @@ from iad_policy.recording.answer_log import EpisodeLog, Log
 from iad_policy.recording.episode_record import EpisodeRecord
 
 BATCH_S = 0.2
-"""How long what was written may wait for more that goes with it."""
+"""Seconds that a message may wait for others of its batch."""
 
 
 class LogLines(NamedTuple):
-    """Lines of the log of one episode."""
+    """Log lines of one episode."""
 
     key: str
     lines: bytes
 
 
 class FileContent(NamedTuple):
-    """Content of a file of the run's folder."""
+    """Content of a file of the run folder."""
 
     place: str
     content: bytes
@@ -46,12 +46,12 @@ MessageBatches: TypeAlias = Iterator[list[Message]]
 
 
 class EpisodeRequest(NamedTuple):
-    """An episode to run, and what is known of it.
+    """An episode to run, with its recorded answers.
 
     Attributes:
         job: The episode.
-        answers: What was recorded of it, by item.
-        blobs: The files of the folder that these name, by place.
+        answers: Recorded answers of the episode, by item.
+        blobs: Content of the blobs that the answers refer to, by path in the folder.
     """
 
     job: EpisodeJob
@@ -60,29 +60,30 @@ class EpisodeRequest(NamedTuple):
 
 
 class RemoteWorker:
-    """A process's workers, each in a thread of its own. Methods may be called side by side.
+    """The workers of a process, each in its own thread. Methods may be called from several threads.
 
     Args:
-        spec: What the workers do.
-        n_workers: How many; each makes its environment when it is first needed.
-        spec: The environment's, where it is registered: what the asking process imported may not be imported here.
+        spec: Specification of the workers.
+        n_workers: Number of workers. Each makes its environment when it is first needed.
+        env_spec: Gymnasium spec of the environment, if it is registered. This process may lack the import that
+            registers it.
     """
 
     def __init__(self, spec: WorkerSpec, n_workers: int, env_spec: EnvSpec | None = None) -> None:
         if env_spec is not None:
             gym.registry.setdefault(env_spec.id, env_spec)
         self._spec = spec
-        self._meter = Meter()  # the run's limits are the journal's; here it tells when to stop
+        self._meter = Meter()  # the journal checks the run's limits; this meter only tells when to stop
         self._waiting: SimpleQueue[_WorkerCall | None] = SimpleQueue()
         self._threads = [Thread(target=self._attend, daemon=True) for _ in range(n_workers)]
         for thread in self._threads:
             thread.start()
 
     def handshake(self) -> dict[str, Any]:
-        """Return where this is, and which code, data, agents and verifier there are.
+        """Return the host, the process id, the code version, the data and the identities of the components.
 
         Raises:
-            Exception: Whatever keeps the environment or those who answer from being made here.
+            Exception: The environment or a component can't be made here.
         """
 
         def look(worker: Worker) -> None:
@@ -94,10 +95,10 @@ class RemoteWorker:
         return {**found[0], "host": platform.node(), "pid": getpid()}
 
     def run(self, requests: tuple[EpisodeRequest, ...]) -> MessageBatches:
-        """Run episodes one after another, and yield what comes of them in batches.
+        """Run episodes one after another, and yield their messages in batches.
 
         Raises:
-            Exception: What a worker raises outside of an episode.
+            Exception: A worker raised an error outside of an episode.
         """
 
         def serve(worker: Worker) -> None:
@@ -111,11 +112,11 @@ class RemoteWorker:
         yield from self._done(serve, messages)
 
     def stop(self) -> None:
-        """Ask nothing more: episodes end when the answers under way have come."""
+        """Make no more requests. Episodes end when their pending answers have arrived."""
         self._meter.stopped.set()
 
     def close(self) -> None:
-        """Let the workers end, and close their environments."""
+        """End the workers and close their environments."""
         for _ in self._threads:
             self._waiting.put(None)
         for thread in self._threads:
@@ -129,7 +130,7 @@ class RemoteWorker:
         return _message_batches(messages)
 
     def _attend(self) -> None:
-        """Do tasks: what the thread of one worker does. An environment is made, used and closed in one thread."""
+        """Run calls in the thread of one worker. Its environment is made, used and closed in this thread."""
         worker: Worker | None = None
         while (task := self._waiting.get()) is not None:
             try:
@@ -137,18 +138,18 @@ class RemoteWorker:
                     worker = Worker(self._spec, self._meter)
                 task.do(worker)
                 task.end(_CallEnd())
-            except BaseException as error:  # whatever it is, the process that asked for the work is told
+            except BaseException as error:  # any error is passed to the process that asked for the work
                 task.end(_CallEnd(error))
         if worker is not None:
             worker.close()
 
 
 class RelayedLog(Log):
-    """The log of one episode whose folder is elsewhere.
+    """The log of one episode, whose run folder belongs to another process.
 
     Args:
-        request: What is known of the episode.
-        hand_over: Takes every message on its way to the folder.
+        request: The episode, with its recorded answers.
+        hand_over: Function that sends a message to that process.
     """
 
     def __init__(self, request: EpisodeRequest, hand_over: Callable[[Message], None]) -> None:
@@ -157,40 +158,38 @@ class RelayedLog(Log):
         self._kept: dict[str, None] = dict.fromkeys(request.blobs)
 
     def write(self, lines: bytes) -> None:
-        """Hand lines over."""
+        """Send lines."""
         self._hand_over(LogLines(self._request.job.key, lines))
 
     def keep(self, place: str, content: Callable[[], bytes]) -> None:
-        """Hand content over, once."""
+        """Send content, once per path."""
         if place not in self._kept:
             self._hand_over(FileContent(place, content()))
-            self._kept[place] = None  # afterwards: of two threads both hand it over rather than one too late
+            self._kept[place] = None  # only now: two threads may both send it, but none may rely on it too early
 
     def kept(self, place: str) -> bytes:
         """Return content that came with the request."""
         if place not in self._request.blobs:
-            raise FileNotFoundError(
-                f"expected the file {place} of the run's folder, which did not come with the episode"
-            )
+            raise FileNotFoundError(f"expected the file {place} of the run folder, which was not sent with the episode")
         return self._request.blobs[place]
 
 
 class _CallEnd:
-    """No more messages follow, because of an error or without."""
+    """Marks the end of the messages of a call, with its error if there was one."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
 
 class _WorkerCall(NamedTuple):
-    """What a worker is to do, and what is told when it has done it."""
+    """A function for a worker to run, and a function that is called at its end."""
 
     do: Callable[[Worker], None]
     end: Callable[[_CallEnd], None]
 
 
 def _message_batches(messages: "SimpleQueue[Message | _CallEnd]") -> MessageBatches:
-    """Yield messages as they come, those together that come within a while of the first, to the end."""
+    """Yield messages in batches until the call ends. A batch has all messages within `BATCH_S` of its first."""
     while True:
         batch: list[Message] = []
         message = messages.get()
@@ -208,9 +207,9 @@ def _message_batches(messages: "SimpleQueue[Message | _CallEnd]") -> MessageBatc
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """Return an error itself, or what it says where another process could not read it."""
+    """Return the error, or a `RuntimeError` with its text if it can't be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
-    except Exception:  # whatever its class does when it is made anew
+    except Exception:  # its class may raise anything while it is unpickled
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error

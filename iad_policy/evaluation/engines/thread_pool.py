@@ -1,4 +1,4 @@
-"""Workers: threads that each take the next job until there is none, or until they are told to stop."""
+"""Runs jobs in threads. Each thread takes the next job until there is none or the pool is stopped."""
 
 from collections.abc import Callable, Iterator, Sequence
 from queue import SimpleQueue
@@ -10,13 +10,13 @@ DoneT = TypeVar("DoneT")
 
 
 class ThreadPool(Generic[JobT, DoneT]):
-    """Does jobs side by side.
+    """Runs jobs in parallel.
 
     Args:
-        size: How many at once.
-        serve: What one worker does: takes jobs from the iterator it is given and yields what came of each. It runs in
-            the worker's thread, from the making of its environment to its closing.
-        stopped: Set when workers are to come to an end soon, keeping what is done.
+        size: Number of jobs that run at once.
+        serve: Generator function of one worker. It takes jobs from the given iterator and yields the result of each. It
+            runs in the worker's thread, so the worker's environment is created and closed there too.
+        stopped: Event that asks workers to end soon. Finished work is kept.
     """
 
     def __init__(self, size: int, serve: Callable[[Iterator[JobT]], Iterator[DoneT]], stopped: Event) -> None:
@@ -25,10 +25,10 @@ class ThreadPool(Generic[JobT, DoneT]):
         self._stopped = stopped
 
     def work(self, jobs: Sequence[JobT]) -> Iterator[DoneT]:
-        """Yield what comes of the jobs, as it comes.
+        """Yield the results of the jobs as they arrive.
 
-        An error of one worker stops the others, and is raised when they have ended. So is a Ctrl-C; a second one does
-        not wait for them.
+        An error of one worker stops the others, and is raised when they have ended. A Ctrl-C does the same. A second
+        one does not wait for them.
         """
         ended: SimpleQueue[DoneT | _ThreadEnd] = SimpleQueue()
         waiting = _SharedIterator(jobs)
@@ -73,12 +73,12 @@ class ThreadPool(Generic[JobT, DoneT]):
             for done in self._serve(waiting):
                 ended.put(done)
             ended.put(_ThreadEnd())
-        except BaseException as error:  # whatever it is, the thread that asked for the work is told
+        except BaseException as error:  # any error is passed to the thread that asked for the work
             ended.put(_ThreadEnd(error))
 
 
 class _ThreadEnd:
-    """A worker has ended, by an error or without."""
+    """Marks the end of a worker, with its error if there was one."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error

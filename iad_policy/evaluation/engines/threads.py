@@ -1,4 +1,4 @@
-"""Threads of this process: what waits for a language model, waits side by side."""
+"""Runs episodes in threads of this process, so that they wait for language models in parallel."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,8 +13,8 @@ class Threads:
     """Runs episodes in threads of this process.
 
     Args:
-        spec: What the workers do; each has an environment of its own.
-        journal: Where they hand it in.
+        spec: Specification of the workers. Each has its own environment.
+        journal: Journal that takes their results.
     """
 
     def __init__(self, spec: WorkerSpec, journal: RunJournal) -> None:
@@ -22,7 +22,7 @@ class Threads:
         self._journal = journal
 
     def work(self, jobs: Sequence[EpisodeJob]) -> Iterator[EpisodeRecord]:
-        """Run every job, and yield its record."""
+        """Run every job and yield its record."""
         yield from ThreadPool(self._spec.config.workers, self._serve, self._journal.meter.stopped).work(jobs)
 
     def _serve(self, jobs: Iterator[EpisodeJob]) -> Iterator[EpisodeRecord]:
@@ -34,7 +34,7 @@ class Threads:
                 record = worker.run(job, journal.log(job))
                 journal.keep(record)
                 yield record
-                journal.refuse_if_hopeless(record)
+                journal.refuse_if_fatal(record)
         except Interrupted:
             pass
         finally:

@@ -1,4 +1,4 @@
-"""Trackers of experiments that hear of a run as it goes on. To add one: its file, and a line in `TRACKERS`."""
+"""Provides experiment trackers, which get every episode of a run. To add one, add its file and a line in `TRACKERS`."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,37 +16,37 @@ TRACKERS: Mapping[str, str] = {
     "tensorboard": "iad_policy.evaluation.trackers.tensorboard:TensorBoardTracker",
     "wandb": "iad_policy.evaluation.trackers.wandb:WandbTracker",
 }
-"""Name -> "module:factory"; a factory is called with the run's folder and with what its `config.json` holds."""
+"""The "module:factory" of each tracker, by name. The factory is called with the run folder and its `config.json`."""
 PROJECT = "iad"
-"""What runs are filed under where the tracker's own settings don't say."""
+"""Default name of the project or experiment in the tracker."""
 
 
 class TrackerError(IADError):
-    """A tracker can't begin, so that the run would not be tracked."""
+    """A tracker can't start, so the run would not be tracked."""
 
 
 class Tracker(Protocol):
-    """Hears of a run: each finished episode, those that the folder had already included, and the end.
+    """Gets each finished episode of a run, including recorded ones, and the summary.
 
-    Each time the command is given it is a run of its own to the tracker, with all its episodes.
+    Each call of the command is a separate run in the tracker, with all its episodes.
     """
 
     def on_episode(self, record: EpisodeRecord, means: Mapping[str, float], n_episodes: int) -> None:
-        """Take in an episode.
+        """Log an episode.
 
         Args:
-            record: It.
-            means: `<row>/<metric>` -> mean over the row's scored episodes so far, for the row it belongs to.
-            n_episodes: How many the row has so far: the step of a curve.
+            record: The record of the episode.
+            means: Means over the scored episodes of its row so far, by `<row>/<metric>`.
+            n_episodes: Number of episodes of the row so far, which is the step of a curve.
         """
         ...
 
     def on_summary(self, summary: Mapping[str, Any]) -> None:
-        """Take in what `summary.json` holds; nothing follows but `close`."""
+        """Log the content of `summary.json`. Only `close` follows."""
         ...
 
     def close(self) -> None:
-        """Send what was not sent yet, and end."""
+        """Send the remaining data and end the run."""
         ...
 
 
@@ -54,13 +54,13 @@ MakeTracker = Callable[[Path, Mapping[str, Any]], Tracker]
 
 
 def load_tracker(tracker: str | MakeTracker) -> MakeTracker:
-    """Return what makes a tracker.
+    """Return the factory of a tracker.
 
     Args:
-        tracker: A name, or such a thing itself.
+        tracker: Name of a tracker, or a factory.
 
     Raises:
-        UnknownName: No such name.
+        UnknownName: There is no tracker of this name.
     """
     if callable(tracker):
         return tracker
@@ -71,10 +71,10 @@ def load_tracker(tracker: str | MakeTracker) -> MakeTracker:
 
 
 def tracker_names(listed: str) -> tuple[str, ...]:
-    """Return the names of a list with commas.
+    """Return the names in a comma-separated list.
 
     Raises:
-        UnknownName: One that is none.
+        UnknownName: There is no tracker of one of the names.
     """
     names = tuple(name.strip() for name in listed.split(",") if name.strip())
     for name in names:
@@ -83,19 +83,19 @@ def tracker_names(listed: str) -> tuple[str, ...]:
 
 
 class Tracking:
-    """Tells trackers of a run. One that fails is told nothing more: it must not cost the answers that were paid for.
+    """Passes the episodes of a run to trackers. A tracker that fails is dropped, so that it can't end the run.
 
     Args:
-        trackers: Names, or what makes them.
-        folder: The run's folder.
-        config: What is run.
-        recorded: What `config.json` holds.
-        warn: Told in a sentence of a tracker that failed.
+        trackers: Names or factories of trackers.
+        folder: The run folder.
+        config: Configuration of the run.
+        recorded: Content of `config.json`.
+        warn: Function that is called with a sentence about a tracker that failed.
 
     Raises:
-        UnknownName: No such tracker.
-        MissingExtra: Its package is not installed.
-        TrackerError: It can't begin: no server answers, say.
+        UnknownName: There is no such tracker.
+        MissingExtra: The package of a tracker is not installed.
+        TrackerError: A tracker can't start, for example because its server does not answer.
     """
 
     def __init__(
@@ -122,12 +122,12 @@ class Tracking:
         except Exception as error:
             self.close()
             raise TrackerError(
-                f"expected the trackers {', '.join(map(str, trackers))} to begin, got {type(error).__name__}: "
+                f"expected the trackers {', '.join(map(str, trackers))} to start, got {type(error).__name__}: "
                 f"{error!s:.300}; set them up, or leave them out"
             ) from error
 
     def on_episode(self, record: EpisodeRecord) -> None:
-        """Tell of a finished episode."""
+        """Pass a finished episode to all trackers."""
         if not self._trackers:
             return
         label = self._labels[record.arm]
@@ -138,15 +138,15 @@ class Tracking:
             sums[name] += value
             counts[name] += 1
         means = {f"{label}/{name}": total / counts.get(name, 1) for name, total in sums.items()}
-        self._tell(lambda tracker: tracker.on_episode(record, means, counts[""]))
+        self._call_all(lambda tracker: tracker.on_episode(record, means, counts[""]))
 
     def on_summary(self, summary: Mapping[str, Any]) -> None:
-        """Tell of the end."""
-        self._tell(lambda tracker: tracker.on_summary(summary))
+        """Pass the summary to all trackers."""
+        self._call_all(lambda tracker: tracker.on_summary(summary))
 
     def close(self) -> None:
-        """End all; closing twice is harmless."""
-        self._tell(lambda tracker: tracker.close())
+        """Close all trackers. Closing twice is harmless."""
+        self._call_all(lambda tracker: tracker.close())
         self._trackers.clear()
 
     def __enter__(self) -> "Tracking":
@@ -157,20 +157,20 @@ class Tracking:
     ) -> None:
         self.close()
 
-    def _tell(self, told: Callable[[Tracker], None]) -> None:
+    def _call_all(self, call: Callable[[Tracker], None]) -> None:
         for tracker in list(self._trackers):
             try:
-                told(tracker)
-            except Exception as error:  # theirs: a server that is gone, a full disk
+                call(tracker)
+            except Exception as error:  # a tracker may raise anything, such as a lost connection
                 self._trackers.remove(tracker)
                 self._warn(
-                    f"{type(tracker).__name__} failed and is told nothing more; the run goes on: "
+                    f"{type(tracker).__name__} failed and is not used any more; the run goes on: "
                     f"{type(error).__name__}: {error!s:.200}"
                 )
 
 
 def figures_of(record: EpisodeRecord) -> Iterator[tuple[str, float]]:
-    """Yield what is averaged of an episode; of one that failed only what it cost."""
+    """Yield the figures of an episode that are averaged. For a failed episode these are only its costs."""
     spent = record.spent
     yield from (("proposals", spent.proposals), ("tokens", spent.tokens), ("usd", spent.usd), ("wall_s", record.wall_s))
     if not record.is_scored:
@@ -191,7 +191,7 @@ def final_figures(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every part of a configuration as a name with dots and a text."""
+    """Yield every part of a configuration as a dotted name and a text."""
     for name, value in config.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{prefix}{name}.")
@@ -200,7 +200,7 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
 
 
 def labels_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return what no run may be without: what its verifier and its agents know."""
+    """Return the labels that every tracked run must show: the information of its verifier and its agents."""
     identity = [one for one in config.get("identity", {}).values() if isinstance(one, Mapping)]
     agents = {one["agent_information"] for one in identity if one.get("agent_information")}
     verifiers = {one.get("information", "") for one in identity}

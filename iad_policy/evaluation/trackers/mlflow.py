@@ -1,4 +1,4 @@
-"""MLflow: a run in the store that MLflow itself is set to."""
+"""Logs a run to MLflow, in the store that MLflow is configured to use."""
 
 import os
 import re
@@ -15,20 +15,20 @@ EXPERIMENT_VARIABLE = "MLFLOW_EXPERIMENT_NAME"
 NOT_IN_A_NAME = re.compile(r"[^\w\-. /]")
 PARAM_CHARS = 500
 N_BATCH = 500
-"""Metrics, and characters of a parameter, that every MLflow server takes."""
+"""Metrics per batch, and characters of a parameter (`PARAM_CHARS`), that every MLflow server accepts."""
 
 
 class MLflowTracker:
-    """Writes to the store that `MLFLOW_TRACKING_URI` names, by default MLflow's own in the working folder.
+    """Writes to the store at `MLFLOW_TRACKING_URI`, by default MLflow's own store in the working folder.
 
-    The experiment is `MLFLOW_EXPERIMENT_NAME`, by default `iad`; the labels are tags.
+    The experiment is `MLFLOW_EXPERIMENT_NAME`, by default `iad`. The labels are tags.
 
     Args:
-        folder: The run's folder.
-        config: What its `config.json` holds.
+        folder: The run folder.
+        config: Content of its `config.json`.
 
     Raises:
-        MissingExtra: mlflow is not installed.
+        MissingExtra: The package mlflow is not installed.
     """
 
     def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ class MLflowTracker:
         self._status = "FINISHED" if summary.get("is_complete") else "KILLED"
 
     def close(self) -> None:
-        """End the run; one that is not complete is marked as killed."""
+        """End the run. An incomplete run is marked as killed."""
         self._client.set_terminated(self._id, self._status)
 
     def _log(self, figures: Mapping[str, float], step: int) -> None:
@@ -69,5 +69,5 @@ class MLflowTracker:
 
 
 def _name(name: str) -> str:
-    """Return a name with the characters that MLflow allows."""
+    """Return a name with only the characters that MLflow allows."""
     return NOT_IN_A_NAME.sub("_", name)

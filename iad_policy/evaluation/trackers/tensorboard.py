@@ -1,4 +1,4 @@
-"""TensorBoard: curves in the run folder."""
+"""Writes TensorBoard curves to the run folder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,14 +12,14 @@ FOLDER = "tensorboard"
 
 
 class TensorBoardTracker:
-    """Writes to `tensorboard/<number>-<label>/` in the run folder, a number for each time the command was given.
+    """Writes to `tensorboard/<number>-<label>/` in the run folder. Each call of the command gets a new number.
 
     Args:
-        folder: The run's folder.
-        config: What its `config.json` holds.
+        folder: The run folder.
+        config: Content of its `config.json`.
 
     Raises:
-        MissingExtra: tensorboard is not installed.
+        MissingExtra: The package tensorboard is not installed.
     """
 
     def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
@@ -42,12 +42,15 @@ class TensorBoardTracker:
             self._writer.add_scalar(name, value, 0)
 
     def close(self) -> None:
-        """Write what was not written yet."""
+        """Write the remaining data."""
         self._writer.close()
 
 
 def known_by(config: Mapping[str, Any]) -> list[str]:
-    """Return the labels, `oracle` among them where an agent knows gold, as TensorBoard shows nothing else of a run."""
+    """Return the labels for the folder's name, because TensorBoard shows only that name of a run.
+
+    They include `agent-oracle` if an agent reads gold.
+    """
     labels = labels_of(config)
-    is_instrument = labels["agent_information"] != "none"
-    return [labels["information"], *([f"agent-{labels['agent_information']}"] if is_instrument else [])]
+    has_oracle_agent = labels["agent_information"] != "none"
+    return [labels["information"], *([f"agent-{labels['agent_information']}"] if has_oracle_agent else [])]

@@ -1,4 +1,4 @@
-"""Weights & Biases: a run in the run folder, sent later or at once."""
+"""Logs a run to Weights & Biases, offline in the run folder by default."""
 
 import os
 from collections.abc import Mapping
@@ -13,17 +13,17 @@ STEP = "n_episodes"
 
 
 class WandbTracker:
-    """Writes to `wandb/` in the run folder; nothing leaves the machine unless `WANDB_MODE=online` is set.
+    """Writes to `wandb/` in the run folder. Nothing leaves the machine unless `WANDB_MODE=online` is set.
 
-    `wandb sync` sends it later. The project is `WANDB_PROJECT`, by default `iad`; the labels are in its configuration
+    `wandb sync` uploads it later. The project is `WANDB_PROJECT`, by default `iad`. The labels are in its configuration
     and tags.
 
     Args:
-        folder: The run's folder.
-        config: What its `config.json` holds.
+        folder: The run folder.
+        config: Content of its `config.json`.
 
     Raises:
-        MissingExtra: wandb is not installed.
+        MissingExtra: The package wandb is not installed.
     """
 
     def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
@@ -44,7 +44,7 @@ class WandbTracker:
         self._rows: set[str] = set()
 
     def on_episode(self, record: EpisodeRecord, means: Mapping[str, float], n_episodes: int) -> None:
-        """Log a point of each curve, over the row's own episodes."""
+        """Log a point of each curve, with the row's number of episodes as the step."""
         row = next(iter(means)).rpartition("/")[0]
         if row not in self._rows:
             self._rows.add(row)
@@ -56,5 +56,5 @@ class WandbTracker:
         self._run.summary.update(dict(final_figures(summary)))
 
     def close(self) -> None:
-        """Write what was not written yet."""
+        """Write the remaining data."""
         self._run.finish()

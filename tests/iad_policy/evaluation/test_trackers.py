@@ -90,7 +90,7 @@ def test_a_tracker_that_fails_is_said_and_left_and_costs_nothing(moment: str, tm
     bad, good = Notebook(fails_at=moment), Notebook()
     status, said = tracked(runner(), tmp_path / "run", bad, good)
     assert status == 0
-    assert said.count("Notebook failed and is told nothing more; the run goes on: OSError: the server is gone") == 1
+    assert said.count("Notebook failed and is not used any more; the run goes on: OSError: the server is gone") == 1
     assert bad.told[-1][0] == moment
     assert len(good.of("episode")) == 12
     assert len((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()) == 12
@@ -98,7 +98,7 @@ def test_a_tracker_that_fails_is_said_and_left_and_costs_nothing(moment: str, tm
 
 def test_a_tracker_that_can_not_begin_ends_the_run_before_anything_is_asked(tmp_path: Path) -> None:
     agent, good = Guesser(), Notebook()
-    with pytest.raises(TrackerError, match="to begin, got OSError: the server is gone; set them up, or leave them out"):
+    with pytest.raises(TrackerError, match="to start, got OSError: the server is gone; set them up, or leave them out"):
         tracked(runner(agent), tmp_path / "run", good, Notebook(fails_at="begin"))
     assert agent.n_calls == 0
     assert good.told[-1][0] == "close"

@@ -45,7 +45,7 @@ def test_what_can_not_be_written_names_the_file(tmp_path: Path) -> None:
         said = f"expected to write {path}, got: (No such file|Not a directory)"
         with pytest.raises(StorageError, match=said), write_atomically(path) as part:
             part.write_text("new")
-    with pytest.raises(StorageError, match="No space left on device; what was kept before is not lost"):
+    with pytest.raises(StorageError, match="No space left on device; earlier results are kept"):
         write_half(tmp_path / "full", OSError(28, "No space left on device"))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

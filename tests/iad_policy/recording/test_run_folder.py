@@ -94,7 +94,7 @@ def test_a_line_that_does_not_fit_leaves_no_part_of_it(tmp_path: Path) -> None:
     file = LineFile(tmp_path / "lines", opened=lambda path: Brimful(path, 50))
     file.append(b'{"a": "0123456789"}\n')
     file.append(b'{"b": "0123456789"}\n')
-    with pytest.raises(StorageError, match="No space left on device; what was kept before is not lost"):
+    with pytest.raises(StorageError, match="No space left on device; earlier results are kept"):
         file.append(b'{"c": "0123456789"}\n')
     file.close()
     assert (tmp_path / "lines").read_bytes() == b'{"a": "0123456789"}\n{"b": "0123456789"}\n'
@@ -187,7 +187,7 @@ def test_a_server_that_is_not_there_ends_a_run_at_once_but_not_one_that_was_answ
     with RunFolder(tmp_path, {}) as folder:
         meter = Meter({})
         with pytest.raises(RunStopped, match="nobody listens") as caught:
-            RunJournal(folder, meter).refuse_if_hopeless(lost)
+            RunJournal(folder, meter).refuse_if_fatal(lost)
         assert caught.value.is_failure
         meter.charge("agent", Usage(completion_tokens=1))
-        RunJournal(folder, meter).refuse_if_hopeless(lost)
+        RunJournal(folder, meter).refuse_if_fatal(lost)
