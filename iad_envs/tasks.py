@@ -1,31 +1,31 @@
-"""What may be listed of an environment's tasks: the instruction, the split and the difficulty, never the gold."""
+"""The public part of an environment's tasks: instruction, split and difficulty, never the gold."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 
 class TaskRecord(Protocol):
-    """What an environment knows about one of its tasks; usually there is more, gold included.
+    """An environment's record of a task. Most records have more fields, including gold.
 
-    A record may also have `split` and `difficulty`, both texts. A record without a split is in every split.
+    Optional fields are `split` and `difficulty`, both texts. A record without a split is in every split.
     """
 
     @property
     def task_id(self) -> str:
-        """The task's id."""
+        """Id of the task."""
 
     @property
     def instruction(self) -> str:
-        """What the agent is asked to do."""
+        """Instruction for the agent."""
 
 
 class TaskInfo(NamedTuple):
     """The public part of a task.
 
     Attributes:
-        instruction: What the agent is asked to do.
-        split: `train`, `dev`, `test` ...; "" where the data has no splits.
-        difficulty: `easy`, `hard` ...; "" where the data does not say.
+        instruction: Instruction for the agent.
+        split: `train`, `dev`, `test` ..., or "" if the data has no splits.
+        difficulty: `easy`, `hard` ..., or "" if the data does not specify it.
     """
 
     instruction: str
@@ -34,11 +34,11 @@ class TaskInfo(NamedTuple):
 
 
 class PublicTasks(Mapping[str, TaskInfo]):
-    """The public part of many tasks, by id. Each is looked up when it is read, so listing ids reads no instruction.
+    """The public part of many tasks, by id. A task is read on access, so listing the ids reads no instructions.
 
     Args:
-        records: The environment's own records by id.
-        split: The split of records that name none.
+        records: The environment's records, by id.
+        split: Split of the records that do not specify one.
     """
 
     def __init__(self, records: Mapping[str, TaskRecord], split: str = "") -> None:
@@ -57,5 +57,5 @@ class PublicTasks(Mapping[str, TaskInfo]):
 
 
 def split_of(record: TaskRecord) -> str:
-    """Return the split that a record names; "" if it names none."""
+    """Return the split of a record, or "" if it has none."""
     return getattr(record, "split", "")

@@ -168,7 +168,7 @@ class BashEnv(IADEnv[str, ShellState]):
         return data_version(self._folder, DATA_FILES)
 
     def terminal(self, action: str) -> bool:
-        """Say whether the action submits."""
+        """Whether the action submits."""
         return action.strip() == SUBMIT
 
     def close(self) -> None:

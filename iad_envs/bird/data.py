@@ -61,7 +61,7 @@ class Question(NamedTuple):
 
     @property
     def instruction(self) -> str:
-        """The question, and the evidence where there is any."""
+        """The question, with its evidence if there is any."""
         return f"{self.question}\nEvidence: {self.evidence}" if self.evidence else self.question
 
 

@@ -157,7 +157,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         return action_key(action)
 
     def terminal(self, action: str) -> bool:
-        """Say whether the action submits."""
+        """Whether the action submits."""
         return parse_action(action).kind == "submit"
 
     def close(self) -> None:

@@ -183,7 +183,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         return f"ask[{answer.question}]" if answer.question else answer.html or action.strip()
 
     def terminal(self, action: str) -> bool:
-        """Say whether the action may be the last: a page that is handed in, or that may content the user."""
+        """Whether the action may end the episode: a page that is final, or that may satisfy the user."""
         return self.setting != "question" and bool(read_answer(action, as_published=self._as_published).html)
 
     def _start(self, task: SketchTask) -> SketchState:

@@ -59,7 +59,7 @@ class SketchTask(NamedTuple):
 
     @property
     def instruction(self) -> str:
-        """What the agent is asked to do."""
+        """Instruction for the agent."""
         title = title_of(self.html)
         return f"{TASK} {ASK[self.setting]}" + (f"\nThe page's title: {title}" if title else "")
 

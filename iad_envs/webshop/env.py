@@ -195,7 +195,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return f"{name}[{argument}]" if name else action.strip()
 
     def terminal(self, action: str) -> bool:
-        """Say whether the action buys."""
+        """Whether the action is a purchase."""
         return parse_action(action) == ("click", "buy now")
 
     def close(self) -> None:
