@@ -212,7 +212,7 @@ def _anywhere(
 ) -> None:
     """Agent environments, and policies that propose, verify and refine before they commit."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # module:object finds files beside you, as with python -m
+        sys.path.insert(0, str(Path.cwd()))  # module:object finds files in the working folder, as with python -m
 
 
 def _serve(application: Any, host: str, port: int) -> None:
