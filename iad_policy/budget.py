@@ -101,6 +101,11 @@ class Meter:
                 meter.spent[role] = meter.spent.get(role, NOTHING) + usage
                 meter = meter._parent
 
+    def charge_all(self, spent: Mapping[str, Usage]) -> None:
+        """Add the usage of an episode that ran elsewhere or earlier, by role."""
+        for role, usage in spent.items():
+            self.charge(role, usage)
+
     def grant(self, role: str, axis: str, n: int, *, whole: bool = False) -> tuple[int, str]:
         """Reserve up to `n` on a counted axis; with `whole`, all of them or none.
 

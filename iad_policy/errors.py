@@ -51,7 +51,7 @@ class Interrupted(IADError):
     """The run was asked to stop, so no more requests are made."""
 
     def __init__(self) -> None:
-        super().__init__("the run was asked to stop; give the same command to go on")
+        super().__init__("the run was asked to stop; repeat the command to continue")
 
 
 class GoldError(IADError, KeyError):
@@ -81,7 +81,7 @@ class StorageError(IADError, OSError):
     def __init__(self, path: Path, cause: OSError) -> None:
         super().__init__(
             f"expected to write {path}, got: {cause.strerror or cause}; earlier results are kept. Free some space, "
-            "then give the same command to go on"
+            "then repeat the command to continue"
         )
 
 

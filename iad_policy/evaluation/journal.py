@@ -76,4 +76,4 @@ class RunJournal:
 
 
 def _spent(limit: str) -> RunStopped:
-    return RunStopped(f"the budget {limit} is spent; raise it and give the same command to go on", is_failure=False)
+    return RunStopped(f"the budget {limit} is spent; raise it and repeat the command to continue", is_failure=False)

@@ -105,8 +105,7 @@ class Runner:
         """Charge recorded episodes that are not replayed to the run's budget. A replay charges itself."""
         for record in folder.episodes.values():
             if not record.error_kind:
-                for role, usage in record.spent_by_role.items():
-                    self._meter.charge(role, usage)
+                self._meter.charge_all(record.spent_by_role)
 
 
 def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:

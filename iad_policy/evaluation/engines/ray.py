@@ -240,8 +240,7 @@ class _Dispatch:
     def _ended(self, record: EpisodeRecord) -> Iterator[EpisodeRecord]:
         self._known.pop(record.key, None)
         self._written.pop(record.key, None)
-        for role, usage in record.spent_by_role.items():
-            self._journal.meter.charge(role, usage)
+        self._journal.meter.charge_all(record.spent_by_role)
         yield record
         try:
             self._journal.refuse_if_fatal(record)

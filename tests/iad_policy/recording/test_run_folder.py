@@ -57,7 +57,7 @@ def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_pa
     full = iad(*RUN, tmp_path / "full", n_bytes=n_bytes)
     assert full.returncode == 2
     assert full.stderr.startswith("iad: expected to write ")
-    assert "give the same command to go on" in full.stderr
+    assert "repeat the command to continue" in full.stderr
     assert full.stderr.count("\n") == 1
     path = tmp_path / "full" / "answers.jsonl"
     if path.exists():
