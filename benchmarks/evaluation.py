@@ -25,7 +25,8 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.analysis.results import Heading, Results
+from iad_policy.analysis.figures import Heading
+from iad_policy.analysis.results import Results
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.runner import Runner
 from iad_policy.information import Information

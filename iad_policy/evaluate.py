@@ -14,7 +14,8 @@ from iad_policy.strategies import Strategy
 from iad_policy.types import Agent, Verifier
 
 if TYPE_CHECKING:
-    from iad_policy.analysis.results import Figures, Results
+    from iad_policy.analysis.figures import Figures
+    from iad_policy.analysis.results import Results
     from iad_policy.evaluation.runner import Runner
 
 Named = str | Callable[..., Any]
@@ -147,7 +148,8 @@ def execute(
         RunFolderError: The folder can't hold this run.
         TrackerError: A tracker can't start.
     """
-    from iad_policy.analysis.results import Results, heading_of
+    from iad_policy.analysis.figures import heading_of
+    from iad_policy.analysis.results import Results
     from iad_policy.analysis.viewer.report import write_report
     from iad_policy.errors import StorageError
     from iad_policy.evaluation.config import FREE

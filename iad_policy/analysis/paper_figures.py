@@ -9,11 +9,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from iad_policy.analysis.curves import METRICS, spent_on
+from iad_policy.analysis.plots import Mark, Panel, draw
 from iad_policy.analysis.results import Results
-from iad_policy.analysis.statistics import Interval, bootstrap_mean
+from iad_policy.analysis.statistics import bootstrap_mean
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.hashing import digest
@@ -29,36 +30,6 @@ FORMS = ("none", "scalar", "best-worst", "judge", "best-worst-judge")
 N_OF_FIGURE_7 = 2
 SUBSET = 0.2
 """Share of the tasks that the weak agent of figure 8 runs."""
-
-
-class Mark(NamedTuple):
-    """One point: x, the mean of the metric, its 95 % bootstrap interval over tasks, and the number of episodes."""
-
-    x: float
-    value: float
-    interval: Interval
-    n_episodes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One set of axes.
-
-    Attributes:
-        title: Title above the panel.
-        x: Label of the horizontal axis.
-        y: Name of the metric.
-        lines: Name of a line -> its points.
-        information: The verifier's information label, or "" without a verifier.
-        ticks: Position on the horizontal axis -> its name, for settings that are not numbers.
-    """
-
-    title: str
-    x: str
-    y: str
-    lines: Mapping[str, Sequence[Mark]]
-    information: str = ""
-    ticks: Mapping[float, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +249,6 @@ def _by_spending(results: Results, metric: str) -> Panel:
 
 def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:
     """Write a figure as PNG, SVG and JSON, and return the files."""
-    from iad_policy.analysis.plots import draw
-
     stem = f"figure-{name}"
     labels = dict.fromkeys(VERIFIER_TEXTS[panel.information] for panel in panels)
     title = f"{sweep.env}, {sweep.tasks} tasks at most; {'; '.join(labels)}"

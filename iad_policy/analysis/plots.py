@@ -1,14 +1,13 @@
 """Draws line charts as PNG and SVG with matplotlib (the extra `plots`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
+from iad_policy.analysis.statistics import Interval
 from iad_policy.errors import MissingExtra
 from iad_policy.recording.atomic import write_atomically
-
-if TYPE_CHECKING:
-    from iad_policy.analysis.paper_figures import Panel
 
 WIDTH, HEIGHT = 4.4, 3.4
 """Size of a panel in inches."""
@@ -16,7 +15,37 @@ COLUMNS = 3
 MARKERS = "osD^vP*X"
 
 
-def draw(panels: "Sequence[Panel]", title: str, stem: Path) -> list[Path]:
+class Mark(NamedTuple):
+    """One point: x, the mean of the metric, its 95 % bootstrap interval over tasks, and the number of episodes."""
+
+    x: float
+    value: float
+    interval: Interval
+    n_episodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One set of axes.
+
+    Attributes:
+        title: Title above the panel.
+        x: Label of the horizontal axis.
+        y: Name of the metric.
+        lines: Name of a line -> its points.
+        information: The verifier's information label, or "" without a verifier.
+        ticks: Position on the horizontal axis -> its name, for settings that are not numbers.
+    """
+
+    title: str
+    x: str
+    y: str
+    lines: Mapping[str, Sequence[Mark]]
+    information: str = ""
+    ticks: Mapping[float, str] = field(default_factory=dict)
+
+
+def draw(panels: Sequence[Panel], title: str, stem: Path) -> list[Path]:
     """Draw the panels in one picture, each point with its interval, and return the two files written.
 
     Raises:

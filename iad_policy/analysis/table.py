@@ -10,8 +10,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from iad_policy.analysis.figures import Figures, Heading
 from iad_policy.analysis.metrics import Difference, StrategySummary
-from iad_policy.analysis.results import Figures, Heading
 from iad_policy.analysis.statistics import Interval
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS

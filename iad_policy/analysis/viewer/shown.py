@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from iad_policy.analysis.curves import METRICS
-from iad_policy.analysis.results import Figures, results_of
+from iad_policy.analysis.figures import Figures
+from iad_policy.analysis.results import results_of
 from iad_policy.analysis.statistics import N_RESAMPLES
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import SUMMARY

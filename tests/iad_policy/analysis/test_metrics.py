@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from iad_policy.analysis.figures import Figures, Heading
 from iad_policy.analysis.metrics import differences, progress_curve, summarise
-from iad_policy.analysis.results import Figures, Heading
 from iad_policy.analysis.table import RunTable
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.recording.episode_record import EpisodeRecord, number

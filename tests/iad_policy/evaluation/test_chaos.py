@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.analysis.results import Results, heading_of
+from iad_policy.analysis.figures import heading_of
+from iad_policy.analysis.results import Results
 from iad_policy.evaluation.config import FREE
 from iad_policy.evaluation.runner import Runner
 from iad_policy.hashing import seed_of

@@ -6,7 +6,8 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from iad_policy.analysis.results import Heading, Results
+from iad_policy.analysis.figures import Heading
+from iad_policy.analysis.results import Results
 from iad_policy.errors import ModelError
 from iad_policy.evaluation.components import CACHE_VARIABLE, load_components
 from iad_policy.evaluation.config import FREE, RunConfig

@@ -1,0 +1,55 @@
+"""The content of a run's table: the facts above it, and the figures in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from iad_policy.analysis.curves import AXES, Curve, CurveDifference, compared
+from iad_policy.analysis.metrics import Difference, StrategySummary
+from iad_policy.evaluation.config import RunConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The facts shown above the table.
+
+    Attributes:
+        config: The run's configuration.
+        information: The verifier's information label, or "" without a verifier.
+        n_tasks: Number of tasks in the run.
+        data: Name and digest of the data, or empty if the environment has none.
+        oracle_agents: Names of the agents that know gold.
+    """
+
+    config: RunConfig
+    information: str
+    n_tasks: int
+    data: Mapping[str, str]
+    oracle_agents: tuple[str, ...] = ()
+
+
+class Figures(NamedTuple):
+    """The summaries, differences and curves of a run."""
+
+    summaries: dict[str, StrategySummary]
+    differences: dict[str, Difference]
+    curves: tuple[Curve, ...] = ()
+
+    def comparisons(self, metric: str) -> list[CurveDifference]:
+        """Compare the curves of a metric on each axis where they share a range of budgets."""
+        found = [compared([one for one in self.curves if (one.metric, one.axis) == (metric, axis)]) for axis in AXES]
+        return [one for one in found if one is not None]
+
+
+def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> Heading:
+    """Return the heading of a run.
+
+    Args:
+        config: The run's configuration, including the user's own strategies if they are known.
+        recorded: The content of its `config.json`.
+        n_tasks: Number of tasks.
+    """
+    identity = recorded["identity"]
+    information = identity[config.agent[0]]["information"]
+    oracle_agents = tuple(agent for agent in config.agent if "agent_information" in identity[agent])
+    return Heading(config, information, n_tasks, recorded["data"], oracle_agents)
