@@ -80,6 +80,8 @@ def encode(value: Any) -> Any:
 
 def decode(value: Any) -> Any:
     """Return the value that was encoded. Numpy scalars come back as Python numbers, unknown objects as their repr."""
+    if type(value) in _SIMPLE:
+        return value
     if isinstance(value, list):
         return [decode(part) for part in value]
     if not isinstance(value, dict):
