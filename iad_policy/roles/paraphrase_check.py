@@ -19,7 +19,7 @@ Changes: TypeAlias = Mapping[str, str]
 """Replacements in a task, the longest first."""
 
 _LABEL = re.compile(r"[A-Z][\w' ]{0,40}: ")
-_QUOTED = re.compile(r"(?<!\w)'[^'\n]+'(?!\w)|\"[^\"\n]+\"|`[^`\n]+`")
+_QUOTED = re.compile(r"(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w))+'(?!\w)|\"[^\"\n]+\"|`[^`\n]+`")
 _CODE = re.compile(r"[^\s,;]*[/\\_=<>*|~#@&{}\[\]^+][^\s,;]*|(?<!\w)\.\w+|[A-Za-z]\w*\.\w[\w.]*")
 _CURRENCY = {"$": "$", "dollar": "$", "usd": "$", "€": "€", "euro": "€", "eur": "€", "£": "£"}
 _UNITS = frozenset(

@@ -46,6 +46,8 @@ TASKS = st.lists(st.one_of(WORDS, AMOUNTS, QUOTES, PATHS), min_size=1, max_size=
 
 @example("show me show me show me i am looking for 'show me'", 0, "")
 @example("i am looking for shoes that i need", 3, "")
+@example("find me 'i'm looking for'", 0, "")
+@example("show me 'i'd like'", 1, "")
 @given(TASKS, st.integers(0, 5), st.text(max_size=3))
 def test_a_paraphrase_keeps_numbers_prices_quoted_texts_and_paths(task: str, index: int, stream: str) -> None:
     said = paraphrase(task, index, stream)
