@@ -71,7 +71,7 @@ def database(server: Server) -> Iterator[PostgresDatabase]:
 
 def answers_at_once(database: PostgresDatabase) -> bool:
     started = time.monotonic()
-    rows = database.run("SELECT count(*) FROM worker").rows
+    rows = database.run("SELECT count(*) FROM station").rows
     return len(rows) == 1 and rows[0][0] > 0 and time.monotonic() - started < SLACK_S
 
 
@@ -96,11 +96,11 @@ def test_a_query_that_takes_too_much_ends_in_time_and_within_the_caps(sql: str, 
 
 @pytest.mark.parametrize("sql", REFUSED.values(), ids=list(REFUSED))
 def test_what_is_not_one_reading_query_is_refused_and_changes_nothing(sql: str, database: PostgresDatabase) -> None:
-    count = database.run("SELECT count(*), min(name) FROM worker").rows
+    count = database.run("SELECT count(*), min(name) FROM station").rows
     result = database.run(sql)
     assert (result.status, result.rows) == ("rejected", ())
     assert result.message.startswith("not allowed: ")
-    assert database.run("SELECT count(*), min(name) FROM worker").rows == count
+    assert database.run("SELECT count(*), min(name) FROM station").rows == count
     assert database.run("SELECT count(*) FROM pg_class WHERE relname = 'mine'").rows == ((0,),)
 
 
@@ -147,8 +147,8 @@ def test_the_reader_has_no_right_but_to_read(server: Server, database: PostgresD
     rights = (
         "SELECT has_database_privilege(current_database(), 'TEMP'), has_database_privilege(current_database(), "
         "'CREATE'), has_schema_privilege('public', 'CREATE'), has_schema_privilege('bike_share', 'CREATE'), "
-        "has_table_privilege('worker', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER'), "
-        "has_table_privilege('worker', 'SELECT'), current_setting('transaction_read_only')"
+        "has_table_privilege('station', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER'), "
+        "has_table_privilege('station', 'SELECT'), current_setting('transaction_read_only')"
     )
     assert database.run(rights).rows == ((False, False, False, False, False, True, "on"),)
 
@@ -163,7 +163,7 @@ def test_values_come_as_python_has_them_and_the_rest_as_text(database: PostgresD
 
 
 def test_numbers_are_compared_as_numbers_whatever_their_type(database: PostgresDatabase) -> None:
-    one, other = (database.run(f"SELECT {sql} FROM worker").rows for sql in ("avg(docks)", "avg(docks::float8)"))
+    one, other = (database.run(f"SELECT {sql} FROM station").rows for sql in ("avg(docks)", "avg(docks::float8)"))
     assert isinstance(one[0][0], Decimal)
     assert isinstance(other[0][0], float)
     assert same_bag(one, other)

@@ -27,7 +27,7 @@ def sandbox() -> Iterator[Sandbox]:
     reason = ""
     try:
         opened = open_sandbox(
-            "docker", image=IMAGE, limits=limits, setup=["mkdir -p /journal/sub; echo one >/journal/a; true"]
+            "docker", image=IMAGE, limits=limits, setup=["mkdir -p /desk/sub; echo one >/desk/a; true"]
         )
     except SandboxUnavailable as error:
         reason = str(error)
@@ -39,29 +39,29 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def test_a_command_runs_with_its_folder_input_and_exit_code(sandbox: Sandbox) -> None:
-    result = sandbox.run("""cd sub && cat && printf '%s|' "a  b" 'c"d' >&2; exit 3""", cwd="/journal", stdin=b"given\n")
+    result = sandbox.run("""cd sub && cat && printf '%s|' "a  b" 'c"d' >&2; exit 3""", cwd="/desk", stdin=b"given\n")
     assert (result.exit_code, result.output) == (3, 'given\na  b|c"d|')
-    assert (result.cwd, result.oldpwd) == ("/journal/sub", "/journal")
+    assert (result.cwd, result.oldpwd) == ("/desk/sub", "/desk")
     assert not result.timed_out
-    assert sandbox.run("cd -", cwd="/journal", oldpwd="/tmp").cwd == "/tmp"
+    assert sandbox.run("cd -", cwd="/desk", oldpwd="/tmp").cwd == "/tmp"
 
 
 def test_changes_are_told_and_taken_back(sandbox: Sandbox) -> None:
-    sandbox.run("cd /journal; echo two >a; echo new >n; chmod 700 sub; ln -s a l; rm -f /etc/hostname")
-    found = {change.path: change.kind for change in sandbox.diff() if change.path.startswith("/journal")}
-    assert found == {"/journal/a": "modified", "/journal/n": "added", "/journal/sub": "mode", "/journal/l": "added"}
+    sandbox.run("cd /desk; echo two >a; echo new >n; chmod 700 sub; ln -s a l; rm -f /etc/hostname")
+    found = {change.path: change.kind for change in sandbox.diff() if change.path.startswith("/desk")}
+    assert found == {"/desk/a": "modified", "/desk/n": "added", "/desk/sub": "mode", "/desk/l": "added"}
     sandbox.reset()
-    assert [change for change in sandbox.diff() if change.path.startswith("/journal")] == []
-    assert sandbox.read("/journal/a") == b"one\n"
+    assert [change for change in sandbox.diff() if change.path.startswith("/desk")] == []
+    assert sandbox.read("/desk/a") == b"one\n"
 
 
 def test_a_fork_is_tried_and_taken_over(sandbox: Sandbox) -> None:
     with sandbox.fork(sandbox.start) as child:
-        child.run("echo tried >/journal/tried; sleep 100 &")
-        assert sandbox.run("ls /journal").output == "a\nsub\n"
+        child.run("echo tried >/desk/tried; sleep 100 &")
+        assert sandbox.run("ls /desk").output == "a\nsub\n"
         token = sandbox.commit(child)
     assert token.ended >= 1
-    assert sandbox.run("cat /journal/tried").output == "tried\n"
+    assert sandbox.run("cat /desk/tried").output == "tried\n"
     sandbox.reset()
 
 

@@ -1,4 +1,4 @@
-"""Lucene itself beside our BM25: the same products in the same request, for every human query."""
+"""Lucene itself beside our BM25: the same products in the same order, for every human query."""
 
 import json
 import os

@@ -60,7 +60,7 @@ def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
 
 
 def answers(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The lines of every episode in their request, without what was measured."""
+    """The lines of every episode in their order, without what was measured."""
     lines = defaultdict(list)
     for line in (folder / "answers.jsonl").read_text().splitlines():
         record = json.loads(line)
@@ -84,7 +84,7 @@ def runner(agent: Any, **changes: Any) -> Runner:
 
 
 def run(asked: Runner, folder: Path) -> list[EpisodeRecord]:
-    with RunFolder(folder, asked.config(), free=frozenset({"engine", "workers", "run_budget"})) as kept:
+    with RunFolder(folder, asked.recorded_config(), free=frozenset({"engine", "workers", "run_budget"})) as kept:
         return list(asked.episodes(kept))
 
 
@@ -185,7 +185,7 @@ def test_pairing_holds_for_a_model_whose_answers_are_random(tmp_path: Path) -> N
 
 def test_the_budget_of_a_run_ends_it_between_episodes(cluster: Any, tmp_path: Path) -> None:
     asked = runner(Dials(tmp_path / "notes"), budget={"run.proposals": 20})
-    with RunFolder(tmp_path / "run", asked.config()) as folder:
+    with RunFolder(tmp_path / "run", asked.recorded_config()) as folder:
         records = []
         with pytest.raises(RunStopped, match=r"run\.proposals"):
             records.extend(asked.episodes(folder))
@@ -198,7 +198,10 @@ def test_the_budget_of_a_run_ends_it_between_episodes(cluster: Any, tmp_path: Pa
 def test_machines_with_other_data_are_refused(cluster: Any, tmp_path: Path) -> None:
     here = cast(Dials(tmp_path / "notes"), Liker())
     asked = Runner(config(engine="ray", workers=2), OtherDataEnv, lambda *_: here)
-    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(EngineError, match="the same data"):
+    with (
+        RunFolder(tmp_path / "run", asked.recorded_config()) as folder,
+        pytest.raises(EngineError, match="the same data"),
+    ):
         list(asked.episodes(folder))
 
 
@@ -206,7 +209,10 @@ def test_what_cannot_be_sent_is_told(cluster: Any, tmp_path: Path) -> None:
     agent = Dials(tmp_path / "notes")
     agent.lock = Lock()  # type: ignore[attr-defined]
     asked = runner(agent)
-    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(EngineError, match="can be pickled"):
+    with (
+        RunFolder(tmp_path / "run", asked.recorded_config()) as folder,
+        pytest.raises(EngineError, match="can be pickled"),
+    ):
         list(asked.episodes(folder))
 
 
@@ -219,7 +225,10 @@ def test_an_environment_that_cannot_be_made_there_is_told(cluster: Any, tmp_path
         return DialsEnv()
 
     asked = Runner(config(engine="ray", workers=2), only_here, lambda *_: here)
-    with RunFolder(tmp_path / "run", asked.config()) as folder, pytest.raises(FileNotFoundError, match="/nowhere"):
+    with (
+        RunFolder(tmp_path / "run", asked.recorded_config()) as folder,
+        pytest.raises(FileNotFoundError, match="/nowhere"),
+    ):
         list(asked.episodes(folder))
 
 

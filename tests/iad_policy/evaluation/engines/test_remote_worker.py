@@ -62,7 +62,7 @@ def requests(runner: Runner, n: int, answers: Any = None, blobs: Any = None) -> 
 
 
 def written(messages: list[Message], folder: Path) -> list[EpisodeRecord]:
-    """Write messages as a journal does, in the request in which they came."""
+    """Write messages as a journal does, in the order in which they came."""
     log = AnswerLog(folder)
     for message in messages:
         if isinstance(message, FileContent):
