@@ -158,6 +158,7 @@ def test_pairing_holds_for_a_model_whose_answers_are_random(tmp_path: Path) -> N
             "OPENAI_API_BASE": server.address,
             "IAD_CACHE": str(tmp_path / "cache.sqlite"),
             "PYTHONPATH": str(ROOT),
+            "RAY_ADDRESS": "local",  # the cluster of the other tests does not have these variables
         }
         options = "--tasks 6 --strategies single,bon --agent litellm:openai/moody --env-arg max_steps=2 --engine ray"
         command = ["compare", "IAD/WebShop-v0", *options.split(), "--workers", "4", "--out", str(tmp_path / "run")]
