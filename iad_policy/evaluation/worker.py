@@ -14,7 +14,7 @@ from iad_policy.evaluation.components import identity_of
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episode_run import EpisodeRun
 from iad_policy.hashing import seed_of
-from iad_policy.recording.answer_log import EpisodeLog
+from iad_policy.recording.answer_log import FORMAT, EpisodeLog
 from iad_policy.recording.episode_record import Arm, EpisodeRecord
 from iad_policy.registry import with_source_digest
 from iad_policy.runtime.components import Components
@@ -102,6 +102,7 @@ class WorkerContext:
             "data": self.data,
             "identity": {**agents, **self.signatures(), self.env_id: self.environment},
             "iad_version": version("iad"),
+            "format": FORMAT,
         }
 
 

@@ -16,7 +16,7 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import Prompts
 from iad_policy.roles import ROLES
 from iad_policy.roles.language_model import N_RANKER_TRIES, ModelRoles, model_roles
-from iad_policy.types import Candidate, State, Turn, Verdict
+from iad_policy.types import Candidate, State, Turn
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import FinalisingJudge, PairwiseJudge, ScoringJudge, finalising_judge, judge
 from tests.iad_policy.toy_lamp import LampEnv
