@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from iad_policy.hashing import digest
-from iad_policy.models import Completion, LanguageModel, Messages, settings_of
+from iad_policy.models import Completion, LanguageModel, Messages, question_of, settings_of
 from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
@@ -75,18 +75,22 @@ class CachedModel:
     ) -> Completion:
         """Return the stored answer, or ask the model and store its answer."""
         call = current_call()
-        prompt = digest(self.name, self.settings, list(messages), temperature, max_tokens)
-        draw = call.n_requests.get(prompt, 0)
-        call.n_requests[prompt] = draw + 1
-        key = digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
-        with self._alone_with(key):
-            known = self._read(key)
-            if known is not None:
-                call.report(known.usage)
-                return known
-            answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
-            self._write(key, answer)
-            return answer
+        prompt = question_of(self, messages, temperature, max_tokens)
+        with call.drawing(prompt) as draw:
+
+            def key_of(sample_index: int) -> str:
+                return digest(CACHE_VERSION, prompt, call.stream, sample_index, draw)
+
+            key = key_of(call.sample_index)
+            with self._alone_with(key):
+                known = self._read(key)
+                if known is not None:
+                    call.report(known.usage)
+                    return known
+                call.siblings = [one for one in call.siblings if self._read(key_of(one)) is None]
+                answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
+                self._write(key, answer)
+                return answer
 
     @contextmanager
     def _alone_with(self, key: str) -> Iterator[None]:
