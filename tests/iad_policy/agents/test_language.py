@@ -238,6 +238,9 @@ def run(env: LampEnv, policy: IADPolicyWrapper) -> dict[str, Any]:
     return info
 
 
+REFINING: Any = {"verifier": "oracle", "feedback": "best-worst"}
+
+
 def green_after_feedback(messages: Messages) -> str:
     asked = messages[-1]["content"]
     if "The lamp is green" in asked:
@@ -247,7 +250,7 @@ def green_after_feedback(messages: Messages) -> str:
 
 def test_an_episode_with_feedback_is_solved_and_metered() -> None:
     env = LampEnv()
-    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, verifier="oracle") as policy:
+    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, **REFINING) as policy:
         info = run(env, policy)
         assert info["success"] is True
         first = policy.decisions[0]
@@ -267,7 +270,7 @@ def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
         env = LampEnv()
         with (
             CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
-            IADPolicyWrapper(language_agent(env, model), env, verifier="oracle", threads=2) as policy,
+            IADPolicyWrapper(language_agent(env, model), env, threads=2, **REFINING) as policy,
         ):
             run(env, policy)
             usage = policy.usage._replace(seconds=0.0).as_dict()
