@@ -190,8 +190,8 @@ class LocalModel:
                 self._refuse_without_memory()
                 self._server = ServerProcess(
                     {
-                        "path": str(self._file.path),
-                        "port": 0,
+                        "path": str(self._file.path.resolve()),
+                        "sha256": self._file.sha256,
                         "n_context": self._n_context,
                         "n_parallel": N_PARALLEL,
                         "n_batch": N_BATCH,
