@@ -112,6 +112,13 @@ def allow_parallel(model: LanguageModel, n: int) -> None:
         rate_limit.raise_limit(n)
 
 
+def release(model: LanguageModel) -> None:
+    """Let a client end what it started itself, such as a server. When it is asked again, it starts that again."""
+    end = getattr(model, "release", None)
+    if end is not None:
+        end()
+
+
 def identity_of(model: LanguageModel) -> str:
     """Return a model's name and settings as one text, for the key of an episode."""
     settings = ",".join(f"{key}={value}" for key, value in sorted(settings_of(model).items()) if value is not None)
