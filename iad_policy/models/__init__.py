@@ -32,7 +32,7 @@ class Completion:
         finish_reason: The provider's reason for the end, such as `stop` or `length`.
         logprob_kind: Whether the log-probabilities are the model's own, `model`, or those after temperature and
             truncation, `sampled`; "" if that is not known.
-        cached_tokens: Prompt tokens that the server had read before and did not read again. None if it does not say.
+        cached_tokens: Tokens of the prompt that the server had in its cache; None if it didn't say.
     """
 
     text: str
@@ -118,6 +118,13 @@ def allow_parallel(model: LanguageModel, n: int) -> None:
     rate_limit = getattr(model, "rate_limit", None)
     if rate_limit is not None:
         rate_limit.raise_limit(n)
+
+
+def release(model: LanguageModel) -> None:
+    """Let a client end what it started itself, such as a server. When it is asked again, it starts that again."""
+    end = getattr(model, "release", None)
+    if end is not None:
+        end()
 
 
 def identity_of(model: LanguageModel) -> str:

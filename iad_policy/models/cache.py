@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from iad_policy.hashing import digest
-from iad_policy.models import Completion, LanguageModel, Messages, question_of, settings_of
+from iad_policy.models import Completion, LanguageModel, Messages, question_of, release, settings_of
 from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
@@ -106,6 +106,10 @@ class CachedModel:
                 _, n_waiting = self._asking.pop(key)
                 if n_waiting > 1:
                     self._asking[key] = asking, n_waiting - 1
+
+    def release(self) -> None:
+        """Let the model end what it started. See `iad_policy.models.release`."""
+        release(self._model)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless, and a closed cache forwards everything to the model."""

@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 from platformdirs import user_cache_path
 
+from iad_policy.errors import UnknownName
+from iad_policy.models.local.fetch import fetched
 from iad_policy.models.local.gguf import Gguf, read_gguf
+from iad_policy.models.local.known import KNOWN
 
 BLOCK_BYTES = 1 << 22
 
@@ -31,24 +34,32 @@ class ModelFile(NamedTuple):
 
 
 def find_model(spec: str) -> ModelFile:
-    """Return the file of a model.
+    """Return the file of a model. A known one is fetched if it is not there.
 
     Args:
-        spec: A path of a GGUF file.
+        spec: A name of `KNOWN`, or the path of a GGUF file.
 
     Raises:
-        ValueError: There is no such file, it is not a whole GGUF file, or it has no chat template.
+        UnknownName: It is neither.
+        ValueError: The file is not a whole GGUF file, or is not the known one, or has no chat template; or it can't be
+            fetched.
     """
-    path = Path(spec).expanduser()
+    path = fetched(spec) if spec in KNOWN else Path(spec).expanduser()
     if not path.is_file():
-        raise ValueError(f"expected a GGUF file, got {spec}, which is not there; check the path")
+        raise UnknownName("model on this machine, or path of a GGUF file", spec, KNOWN)
+    sha256 = hash_of(path)
+    if spec in KNOWN and sha256 != KNOWN[spec].sha256:
+        raise ValueError(
+            f"expected {KNOWN[spec].title} with the SHA-256 {KNOWN[spec].sha256}, got {path} with {sha256}; delete it, "
+            "and it is fetched again"
+        )
     gguf = read_gguf(path)
     if not gguf.chat_template:
         raise ValueError(
-            f"expected a model with a chat template, got {path}, which has none (a base model?); take "
-            "its instruct version"
+            f"expected a model with a chat template, got {path}, which has none (a base model?); take its instruct "
+            "version"
         )
-    return ModelFile(path.stem, path, hash_of(path), gguf)
+    return ModelFile(spec if spec in KNOWN else path.stem, path, sha256, gguf)
 
 
 def hash_of(path: Path, known: Path | None = None) -> str:

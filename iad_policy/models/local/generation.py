@@ -12,10 +12,18 @@ from typing import Any
 from iad_policy.errors import IADError
 from iad_policy.models import Completion
 from iad_policy.models.local.process import ServerProcess
+from iad_policy.models.local.room import TokenRoom
+from iad_policy.models.scripted import text_of
 from iad_policy.models.token_starts import starts_of
 from iad_policy.types import Usage
 
 ENDPOINT = "/v1/chat/completions"
+CHARS_PER_TOKEN = 3
+ANSWER_TOKENS = 1024
+"""Length of an answer without a limit, for the estimate of the room that it takes."""
+UNAVAILABLE = 503
+FULL = "Context size has been exceeded."
+"""What the server says if the requests that it runs don't fit into its key-value cache together."""
 CONTEXT_ERROR = "exceed_context_size_error"
 
 
@@ -82,9 +90,12 @@ class Generation:
         body: The request, without its number of samples. Sample k gets the seed plus k.
         samples: The samples to fill.
         server: Function that returns the running server.
+        room: Room on the server.
     """
 
-    def __init__(self, body: Mapping[str, Any], samples: Sequence[Sample], server: Callable[[], ServerProcess]) -> None:
+    def __init__(
+        self, body: Mapping[str, Any], samples: Sequence[Sample], server: Callable[[], ServerProcess], room: TokenRoom
+    ) -> None:
         self._body = {
             **body,
             "n": len(samples),
@@ -94,10 +105,16 @@ class Generation:
         }
         self._samples = samples
         self._find_server = server
+        self._room = room
+        n_prompt, n_answer = n_tokens(body)
+        self._n_tokens = n_prompt + len(samples) * n_answer
+        self._is_waiting = True
+        self._is_cancelled = False
         self._server: ServerProcess | None = None
         self._connection: HTTPConnection | None = None
         self._started_at = monotonic()
         self._last = 0
+        self._n_cached = 0
         for sample in samples:
             sample.generation = self
 
@@ -107,24 +124,33 @@ class Generation:
 
     def cancel(self, error: BaseException) -> None:
         """End all samples with an error, and stop the server's work on them."""
-        for sample in self._samples:
-            sample.end(error)
+        self._is_cancelled = True
+        self._fail(error)
         connection = self._connection
         if connection is not None and connection.sock is not None:
             with suppress(OSError):
                 connection.sock.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads
 
     def silent_s(self) -> float:
-        """Return the seconds since the server last sent something, to this request or to another one."""
+        """Return the seconds since the server last sent something, to this request or to another one.
+
+        While this one waits for room, others are heard.
+        """
+        if self._is_waiting:
+            return 0.0
         heard_at = self._started_at if self._server is None else self._server.heard_at
         return monotonic() - max(heard_at, self._started_at)
 
     def _run(self) -> None:
         try:
-            self._server = self._find_server()
-            for event in self._events(self._server):
-                self._take(event)
-            raise GenerationError(self._gone("it ended in the middle of an answer"), kind="server", is_temporary=True)
+            with self._room.taken(self._n_tokens, lambda: self._is_cancelled):
+                self._started_at, self._is_waiting = monotonic(), False
+                if self._is_cancelled:
+                    return
+                self._server = self._find_server()
+                for event in self._events(self._server):
+                    self._take(event)
+                raise GenerationError(self._gone("the end of its answer"), kind="server", is_temporary=True)
         except (OSError, HTTPException) as error:
             self._fail(GenerationError(self._gone(repr(error)), kind="server", is_temporary=True))
         except (GenerationError, IADError) as error:
@@ -164,6 +190,9 @@ class Generation:
     def _take(self, event: Mapping[str, Any]) -> None:
         if "error" in event:
             raise _refusal(event["error"])
+        # Only the first sample's state is read; the server says of the others that nothing was cached.
+        if "prompt_progress" in event and event["choices"][0]["index"] == 0:
+            self._n_cached = int(event["prompt_progress"]["cache"])
         for choice in event["choices"]:
             sample = self._samples[choice["index"]]
             sample.text.append(choice["delta"].get("content") or "")
@@ -177,19 +206,22 @@ class Generation:
     def _completion(self, place: int, counts: Mapping[str, Any]) -> Completion:
         sample = self._samples[place]
         text = "".join(sample.text)
-        n_prompt = int(counts["prompt_tokens"])
-        n_cached = int(counts["prompt_tokens_details"]["cached_tokens"])
         tokens = sample.tokens
         return Completion(
             text,
-            Usage(prompt_tokens=n_prompt, completion_tokens=int(counts["completion_tokens"])),
+            Usage(prompt_tokens=int(counts["prompt_tokens"]), completion_tokens=int(counts["completion_tokens"])),
             tuple(float(token["logprob"]) for token in tokens) or None,
             sample.finish_reason,
             starts_of([bytes(token["bytes"]) for token in tokens], text),
-            logprob_kind="model" if tokens else "",  # llama.cpp computes them before temperature and truncation
-            # The first sample reads the prompt; the server copies its state to the others, and does not count that.
-            cached_tokens=n_cached if place == 0 else n_prompt,
+            "model" if tokens else "",  # llama.cpp computes them before temperature and truncation
+            self._n_cached,
         )
+
+
+def n_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
+    """Return estimates, rather too high, of the tokens of a request's prompt and of an answer to it."""
+    n_chars = sum(len(text_of(message["content"])) for message in body["messages"])
+    return n_chars // CHARS_PER_TOKEN, int(body.get("max_tokens", ANSWER_TOKENS))
 
 
 def _refusal(error: Mapping[str, Any]) -> GenerationError:
@@ -199,8 +231,9 @@ def _refusal(error: Mapping[str, Any]) -> GenerationError:
             "tokens; set a larger one (IAD_LOCAL_CONTEXT), or shorten the prompt",
             kind="context",
         )
+    said = error.get("message", error)
     return GenerationError(
-        f"expected an answer of the local model's server, got: {error.get('message', error)}; fix what it says",
+        f"expected an answer of the local model's server, got: {said}; fix what it says",
         kind="server" if error.get("code", 500) >= 500 else "other",
-        is_temporary=error.get("code") == 503,
+        is_temporary=error.get("code") == UNAVAILABLE or said == FULL,
     )
