@@ -20,7 +20,7 @@ from iad_policy.models import text_of
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import SUMMARY
 from iad_policy.recording.trace import RecordedStep, RunTraces
-from iad_policy.types import Candidate, Exchange, State, Usage
+from iad_policy.types import FALLBACK, Candidate, Exchange, State, Usage
 
 N_RESAMPLES_LIVE = 2000
 """Of a run that goes on, whose page is drawn again and again; a complete one has the table's own figures."""
@@ -147,6 +147,7 @@ def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, An
         "committed": decision.committed.id,
         "action": table.put(_text(step.action)),
         "cut": decision.cut,
+        "is_fallback": FALLBACK in decision.notes,
         "reward": step.reward,
         "after": _state(step.after, run, table),
     }

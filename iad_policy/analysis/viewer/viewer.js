@@ -316,7 +316,7 @@ function card(one, place, step, texts, bounds) {
   const verdict = one.verdict;
   return h("article", { className: `card${isCommitted ? " committed" : ""}${one.error ? " bad-one" : ""}`, "aria-label": `candidate ${place + 1}` },
     h("header", {}, h("b", {}, `Candidate ${place + 1}`),
-      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, "committed") : null)),
+      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, step.is_fallback ? "a fallback was committed instead" : "committed") : null)),
     one.preview?.picture ? h("img", { src: text(one.preview.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
     action(text(one.action, texts)),
     one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
@@ -338,7 +338,7 @@ function stepView(step, texts) {
     h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Action from an earlier plan, without a new proposal"),
     h("div", { className: "candidates" }, step.candidates.map((one, place) => card(one, place, step, texts, bounds))),
     step.asked.map((one) => folded(`${one.role} (${one.source})`, h("pre", {}, text(one.text, texts)))),
-    h("p", {}, "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
+    h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
     step.after ? folded("next state", seen(step.after, texts, "After")) : null,
   ];
 }
