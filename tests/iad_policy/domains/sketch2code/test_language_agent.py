@@ -64,8 +64,14 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer
     assert candidate.action == "Here:\n```html\n<p>page</p>\n```"
     ((messages, temperature, max_tokens),) = model.asked
     assert (temperature, max_tokens) == (0.5, 4096)
-    text = messages[-1]["content"][0]["text"]
-    assert "Write the page." in text
+    sketch, words = messages[-1]["content"]
+    assert (sketch["type"], words["type"]) == ("image_url", "text")
+    text = words["text"]
+    assert text.startswith(
+        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide: 1 pixel of "
+        "the sketch is 6.40 pixels of the page."
+    )
+    assert text.count("Write the page.") == 1
     assert "Best: <p>old</p>" in text
     assert sizes(messages[-1]["content"]) == [(400, 200)]
 
