@@ -362,7 +362,7 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
         env.close()
     assert all("execute[" in text for text in asked["interactive"])
     assert not any("execute[" in text for text in asked["answer"])
-    assert all("submit[SELECT" in text and observation in text for text in asked["answer"])
+    assert all("submit[SELECT" in text and info["page"]["question"] in text for text in asked["answer"])
 
 
 def test_in_the_shell_models_are_asked_in_its_own_language() -> None:
