@@ -160,6 +160,11 @@ def language_agent(
     return made_for(env, kind, model, style, **options)
 
 
+def local_agent(env: gym.Env[Any, Any], model: str = "", **options: Any) -> LanguageAgent:
+    """Ask a model on this machine: `local:<model>` or `local:<model>#cot`. See `language_agent`."""
+    return language_agent(env, f"local:{model}", **options)
+
+
 def paper_agent(env: gym.Env[Any, Any], kind: type[AgentT], model: str | LanguageModel, **options: Any) -> AgentT:
     """Return a paper's agent for an environment. See `language_agent`.
 

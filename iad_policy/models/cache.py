@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from iad_policy.hashing import digest
-from iad_policy.models import Completion, LanguageModel, Messages, settings_of
+from iad_policy.models import Completion, LanguageModel, Messages, question_of, release, settings_of
 from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
@@ -75,18 +75,22 @@ class CachedModel:
     ) -> Completion:
         """Return the stored answer, or ask the model and store its answer."""
         call = current_call()
-        prompt = digest(self.name, self.settings, list(messages), temperature, max_tokens)
-        draw = call.n_requests.get(prompt, 0)
-        call.n_requests[prompt] = draw + 1
-        key = digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
-        with self._alone_with(key):
-            known = self._read(key)
-            if known is not None:
-                call.report(known.usage)
-                return known
-            answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
-            self._write(key, answer)
-            return answer
+        prompt = question_of(self, messages, temperature, max_tokens)
+        with call.drawing(prompt) as draw:
+
+            def key_of(sample_index: int) -> str:
+                return digest(CACHE_VERSION, prompt, call.stream, sample_index, draw)
+
+            key = key_of(call.sample_index)
+            with self._alone_with(key):
+                known = self._read(key)
+                if known is not None:
+                    call.report(known.usage)
+                    return known
+                call.siblings = [one for one in call.siblings if self._read(key_of(one)) is None]
+                answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
+                self._write(key, answer)
+                return answer
 
     @contextmanager
     def _alone_with(self, key: str) -> Iterator[None]:
@@ -102,6 +106,10 @@ class CachedModel:
                 _, n_waiting = self._asking.pop(key)
                 if n_waiting > 1:
                     self._asking[key] = asking, n_waiting - 1
+
+    def release(self) -> None:
+        """Let the model end what it started. See `iad_policy.models.release`."""
+        release(self._model)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless, and a closed cache forwards everything to the model."""
@@ -140,6 +148,8 @@ class CachedModel:
             "logprobs": answer.logprobs,
             "finish_reason": answer.finish_reason,
             "starts": answer.starts,
+            "logprob_kind": answer.logprob_kind,
+            "cached_tokens": answer.cached_tokens,
         }
         self._execute("INSERT OR IGNORE INTO completions VALUES (?, ?)", key, json.dumps(record))
 
@@ -170,4 +180,6 @@ def _completion_of(record: dict[str, Any]) -> Completion:
         None if logprobs is None else tuple(float(value) for value in logprobs),
         str(record["finish_reason"]),
         None if starts is None else tuple(int(value) for value in starts),
+        str(record.get("logprob_kind", "")),
+        record.get("cached_tokens"),
     )

@@ -196,8 +196,8 @@ class Prompts:
 
 
 def prompts_of(env: gym.Env[object, object]) -> Prompts:
-    """Return the prompts of an environment."""
-    return Prompts(defaults_of(env).prompts)
+    """Return the prompts of an environment, in its mode."""
+    return Prompts(defaults_of(env).prompts_in(str(getattr(env.unwrapped, "mode", ""))))
 
 
 @cache

@@ -19,7 +19,7 @@ from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.index import LogIndex
 from iad_policy.recording.run_folder import CONFIG, RunFolderError
-from iad_policy.types import NOTHING, Candidate, Decision, RoleAnswer, State, Usage
+from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 
 N_BLOBS = 128
 """Long values that are kept in memory."""
@@ -51,7 +51,7 @@ class RecordedStep:
     - `committed` is `UNFINISHED` where nothing was committed, and `state` is `UNKNOWN` where its line is damaged.
     - Candidates are those that this decision proposed. One of an earlier decision is not listed again when it is
       verified again; where it is committed, it is `committed` nevertheless.
-    - The notes are empty.
+    - Of the notes only that of a fallback is there.
 
     Attributes:
         index: From 0.
@@ -205,6 +205,7 @@ def _steps(
             committed,
             _Budget(own, simulating),
             cut="" if commit is None else commit.get("cut", ""),
+            notes=(FALLBACK,) if committed.error and committed is not UNFINISHED else (),
             role_answers=_role_answers(own["text"]) if "text" in own else (),
         )
         after = None if step is None else _state(step, value)
@@ -257,7 +258,8 @@ def _candidates(own: _Lines, known: Mapping[str, Candidate], value: Callable[[An
     for line in lines:
         judged = verdicts.get(line["item"])
         preview = previews.get(place_of(line)) if previews else None
-        candidates.append(candidate_of(line, None if judged is None else verdict_of(judged), preview))
+        judgement = None if judged is None else verdict_of(judged)
+        candidates.append(candidate_of(line, judgement, preview, value=value))
     return candidates
 
 
@@ -311,7 +313,8 @@ class _Budget(Mapping[str, Usage]):
             ("commit", "agent", "env_steps"),
         ):
             for line in self._own.get(kind, ()):
-                yield role or line["role"], count(axis, 1), line
+                # A revised verdict costs what was measured, but is not counted again.
+                yield role or line["role"], count(axis, 0 if "revised" in line else 1), line
 
 
 class _Info(Mapping[str, Any]):

@@ -113,12 +113,11 @@ def load_roles(
 def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
     if not isinstance(component, str):
         return component
-    kind, _, model = component.partition(":")
     if component == TemplateRoles.source:
         return TemplateRoles()
-    if kind != "litellm":
-        raise UnknownName("component of a role", component, [TemplateRoles.source, "litellm:<model>"])
-    return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
+    if component.partition(":")[0] not in ("litellm", "local"):
+        raise UnknownName("component of a role", component, [TemplateRoles.source, "litellm:<model>", "local:<model>"])
+    return load_object("iad_policy.roles.language_model:model_roles")(env, component)  # type: ignore[no-any-return]
 
 
 def _identity(roles: LoadedRoles) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from contextlib import suppress
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
-from iad_policy.recording.codec import usage_of
+from iad_policy.recording.codec import exchange_record, usage_of
 from iad_policy.runtime.spending import Spending
 from iad_policy.types import NOTHING, Usage
 
@@ -24,11 +25,13 @@ class Item(NamedTuple):
         name: Name of the form `decision.request.item`.
         question: Digest of the question.
         about: Id for readers of the log: the state of a candidate, or the candidate of a verdict or an outcome.
+        also: Further facts for readers of the log that are not part of the answer.
     """
 
     name: str
     question: str
     about: str = ""
+    also: Mapping[str, Any] = MappingProxyType({})
 
 
 class Cut(NamedTuple):
@@ -91,6 +94,7 @@ class BatchExecutor:
         An error is raised only after all units have ended, so that none writes to the log afterwards.
         """
         found = [(task, self._recorded(task)) for task in batch]
+        _introduce([task.call for task, recorded in found if len(recorded) < len(task.items)])
         if self._executor is None or len(batch) == 1:
             return [self._charged(task, self._answers(task, recorded)) for task, recorded in found]
         futures = [self._executor.submit(self._answers, task, recorded) for task, recorded in found]
@@ -120,12 +124,16 @@ class BatchExecutor:
             values = task.work(known)
         call.report(Usage(seconds=perf_counter() - start))
         usage = call.usage
+        exchanges = [] if self._log is None else [exchange_record(one, self._log) for one in call.exchanges]
         lines = []
         for position, value in zip(missing, values, strict=True):
             if self._log is not None:
-                lines.append((task.items[position], task.record(value), usage))
+                record = {**task.record(value), **task.items[position].also}
+                if exchanges:
+                    record["exchanges"] = exchanges
+                lines.append((task.items[position], record, usage))
             recorded[position] = ItemAnswer(value, usage)
-            usage = NOTHING  # a unit's cost is recorded once, with its first new answer
+            usage, exchanges = NOTHING, []  # both belong to the unit, and are recorded once, with its first new answer
         self._write(lines)
         return [recorded[position] for position in places]
 
@@ -145,3 +153,12 @@ class BatchExecutor:
     def _write(self, lines: Sequence[tuple[Item, Mapping[str, Any], Usage]]) -> None:
         if self._log is not None:
             self._log.write(*(AnswerLine(*item[:2], record, usage, item.about) for item, record, usage in lines))
+
+
+def _introduce(calls: Sequence[Call]) -> None:
+    """Tell each call which samples of its question are asked in the same batch."""
+    together: dict[str, list[int]] = {}
+    for call in calls:
+        together.setdefault(call.question, []).append(call.sample_index)
+    for call in calls:
+        call.siblings = together[call.question]

@@ -21,10 +21,10 @@ from iad_policy.recording.trace import RecordedStep
 from iad_policy.registry import load_object
 from iad_policy.types import Candidate, State, Turn
 
-LANGUAGE = "litellm"
+LANGUAGE = ("litellm", "local")
 KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
 """Agents whose one question follows from the state, by the name they are run by."""
-WHO_SAYS = (LANGUAGE, *KINDS, "plan-solve")
+WHO_SAYS = (*LANGUAGE, *KINDS, "plan-solve")
 """Agents whose thoughts a language model wrote, so that they are part of its answer."""
 
 Message = dict[str, str]
@@ -50,6 +50,8 @@ class Prompter:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._defaults = DEFAULTS.get(str(config["env"]).rpartition(":")[2], Defaults())
+        mode = str(config.get("env_args", {}).get("mode", ""))
+        self._prompts = Prompts(self._defaults.prompts_in(mode))
         self._max_steps: float = config.get("max_steps") or math.inf
         first_and_n = config.get("discrete")
         self._space = Discrete(first_and_n[1], start=first_and_n[0]) if first_and_n else None
@@ -94,9 +96,9 @@ class Prompter:
 
     def _made(self, name: str) -> LanguageAgent:
         kind, _, model = name.partition(":")
-        style: Any = model.rpartition("#")[2] if kind == LANGUAGE and "#" in model else None
+        style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
         made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._defaults.language)
-        return made(_Nobody(), Prompts(self._defaults.prompts), style, space=self._space)
+        return made(_Nobody(), self._prompts, style, space=self._space)
 
 
 def _turn(step: RecordedStep) -> Turn:

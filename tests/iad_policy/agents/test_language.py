@@ -20,7 +20,7 @@ from iad_policy.agents import load_agent
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
 from iad_policy.agents.plan_solve import PlanSolveAgent
-from iad_policy.agents.react import ReActAgent
+from iad_policy.agents.react import ReActAgent, react_agent
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.cache import CachedModel
@@ -271,6 +271,9 @@ def run(env: LampEnv, policy: IADPolicyWrapper) -> dict[str, Any]:
     return info
 
 
+REFINING: Any = {"verifier": "oracle", "feedback": "best-worst"}
+
+
 def green_after_feedback(messages: Messages) -> str:
     asked = messages[-1]["content"]
     if "The lamp is green" in asked:
@@ -280,7 +283,7 @@ def green_after_feedback(messages: Messages) -> str:
 
 def test_an_episode_with_feedback_is_solved_and_metered() -> None:
     env = LampEnv()
-    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, verifier="oracle") as policy:
+    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, **REFINING) as policy:
         info = run(env, policy)
         assert info["success"] is True
         first = policy.decisions[0]
@@ -300,7 +303,7 @@ def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
         env = LampEnv()
         with (
             CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
-            IADPolicyWrapper(language_agent(env, model), env, verifier="oracle", threads=2) as policy,
+            IADPolicyWrapper(language_agent(env, model), env, threads=2, **REFINING) as policy,
         ):
             run(env, policy)
             usage = policy.usage._replace(seconds=0.0).as_dict()
@@ -344,6 +347,26 @@ def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> No
     assert told is not None
     assert told.critique == "Name the colour."
     assert "critic answered by scripted" in policy.decisions[-1].notes
+
+
+def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
+    feedback = Feedback("Best: submit[SELECT 1]")
+    asked = {}
+    for mode in ("interactive", "answer"):
+        env = gym.make("IAD/BIRD-v0", mode=mode)
+        observation, info = env.reset(seed=0)
+        at = State(observation, info, steps_left=1)
+        agents = [language_agent(env, ScriptedModel([]), cast(Style, style)) for style in STYLES]
+        made = [*agents, react_agent(env, ScriptedModel([]))]
+        asked[mode] = ["\n".join(one["content"] for one in agent.messages(at, feedback)) for agent in made]
+        env.close()
+    assert all("execute[" in text for text in asked["interactive"])
+    assert not any("execute[" in text for text in asked["answer"])
+    assert all("submit[SELECT" in text and info["page"]["question"] in text for text in asked["answer"])
+    answering, either = Prompts("bird/answer"), Prompts("bird")
+    assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
+    assert answering.part("examples") == either.part("examples") != Prompts().part("examples")
+    assert type(answering.rendering) is type(either.rendering)
 
 
 def test_in_the_shell_models_are_asked_in_its_own_language() -> None:

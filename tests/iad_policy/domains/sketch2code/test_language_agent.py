@@ -102,7 +102,7 @@ def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: 
 
     judge = PageJudge(model, sees, screenshot)
     gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}} if label == "oracle" else None
-    (verdict,) = judge.verify(state(), [previewed(gold)], ())
+    (verdict,) = judge.verify(state(), [previewed(gold)])
     assert judge.information == label
     assert (verdict.score, verdict.critique) == (0.7, "Too narrow.")
     content = model.asked[0][0][-1]["content"]
@@ -112,7 +112,7 @@ def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: 
 
 def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
     with pytest.raises(ValueError, match="preview with gold"):
-        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()], ())
+        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()])
     with pytest.raises(UnknownName, match="images"):
         PageJudge(Model(""), "smells", lambda html: None)  # type: ignore[arg-type]
 
@@ -120,8 +120,8 @@ def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
 def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
     gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
     for part, expected in gold["reward_parts"].items():
-        assert ReferenceVerifier(part).verify(state(), [previewed(gold)], ())[0].score == expected
-    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")], ())[0].score == -1.0
+        assert ReferenceVerifier(part).verify(state(), [previewed(gold)])[0].score == expected
+    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")])[0].score == -1.0
     with pytest.raises(UnknownName, match="layout"):
         ReferenceVerifier("colour")
 
@@ -129,6 +129,6 @@ def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
 def test_the_proxy_prefers_what_the_sketch_shows() -> None:
     there, elsewhere = previewed(), previewed(boxes={"divider": [[0.0, 0.9, 0.5, 0.01]]})
     full = State(state().observation, {**state().info, "facts": {"complaint": "", "sketch_size": [400, 300]}})
-    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})], ())
+    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})])
     assert verdicts[0].score > 0.8 > 0.2 > verdicts[1].score >= verdicts[2].score == 0.0
     assert agreement(ink_of(SKETCH, (400, 300)), BOXES) == verdicts[0].score
