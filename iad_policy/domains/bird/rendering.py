@@ -19,7 +19,7 @@ SCHEMA_CHARS = 40_000
 OLD_RESULT_CHARS = 500
 """Characters of an earlier result that the history shows."""
 TABLE = re.compile(r"^CREATE TABLE [^\n]* \(\n(.*?)^\);$", re.MULTILINE | re.DOTALL)
-KEY_COLUMN = re.compile(r"^    (\"(?:[^\"]|\"\")+\"|\S+)([^\n]*?) PRIMARY KEY,", re.MULTILINE)
+KEY_COLUMN = re.compile(r"^    (\"(?:[^\"]|\"\")+\"|\S+)((?:(?!--)[^\n])*?) PRIMARY KEY,", re.MULTILINE)
 POSTGRES = "in PostgreSQL's dialect"
 NOTHING_RUN = "No query was executed yet."
 

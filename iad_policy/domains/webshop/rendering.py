@@ -57,7 +57,7 @@ class ShopRendering(Rendering):
                 return head
             return ": ".join([head, ", ".join(f"{one['asin'].lower()} {one['price']}" for one in page["products"])])
         if page["kind"] != "item":
-            return clipped(" ".join(page["lines"]) or "nothing", READ_CHARS) if "lines" in page else ""
+            return clipped("; ".join(page["lines"]) or NO_TEXT, READ_CHARS) if "lines" in page else ""
         if earlier.get("asin") != page["asin"]:
             return f"{page['price']} {clipped(page['title'], TITLE_CHARS)}"
         old = earlier.get("selected", page["selected"])
@@ -65,6 +65,14 @@ class ShopRendering(Rendering):
         if chosen:
             return f"selected {_pairs(chosen)}"
         return "nothing changed" if earlier["kind"] == "item" else "back on the product's page"
+
+    def outcome(self, preview: State) -> str:
+        """Return the page that an action leads to. Of a product's page that stays, only the selection."""
+        page, before = page_of(preview), page_of(preview.history[-1]) if preview.history else {}
+        same = page.get("kind") == before.get("kind") == "item" and page["asin"] == before["asin"]
+        if same and not preview.info.get("invalid_action"):
+            return f"The same product's page. {_selection(page)}"
+        return super().outcome(preview)
 
     def actions(self, state: State) -> str:
         """Return "" where the page shows what can be done."""

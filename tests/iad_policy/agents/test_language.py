@@ -363,6 +363,10 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
     assert all("execute[" in text for text in asked["interactive"])
     assert not any("execute[" in text for text in asked["answer"])
     assert all("submit[SELECT" in text and info["page"]["question"] in text for text in asked["answer"])
+    answering, either = Prompts("bird/answer"), Prompts("bird")
+    assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
+    assert answering.part("examples") == either.part("examples") != Prompts().part("examples")
+    assert type(answering.rendering) is type(either.rendering)
 
 
 def test_in_the_shell_models_are_asked_in_its_own_language() -> None:

@@ -68,8 +68,8 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer
     assert (sketch["type"], words["type"]) == ("image_url", "text")
     text = words["text"]
     assert text.startswith(
-        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide: 1 pixel of "
-        "the sketch is 6.40 pixels of the page."
+        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide: "
+        "1 pixel of the sketch is 6.40 pixels of the page."
     )
     assert text.count("Write the page.") == 1
     assert "Best: <p>old</p>" in text
