@@ -55,7 +55,7 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
 def asking(components: Components) -> list[Any]:
     """Return the components that ask a language model."""
     roles = (component_for(components.roles, role) for role in ROLES)
-    found = (components.agent, components.verifier, components.simulator, *roles)
+    found: tuple[Any, ...] = (components.agent, components.verifier, components.simulator, *roles)
     return [one for one in found if one is not None and one.model is not None]
 
 
