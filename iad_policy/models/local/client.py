@@ -1,6 +1,6 @@
 """A model on this machine as a client. Its server is started with the first question."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -51,6 +51,7 @@ class LocalModel:
             the model was trained for fewer.
         n_threads: Threads. By default it is the number of cores that this process may use.
         timeout_s: Longest silence of the server. While it reads a prompt it is not silent.
+        serve: Function that starts a server with the options of `server.py`.
         free: Function that returns the free memory in bytes, or None if it is not known.
     """
 
@@ -65,6 +66,7 @@ class LocalModel:
         n_context: int = CONTEXT,
         n_threads: int | None = None,
         timeout_s: float = TIMEOUT_S,
+        serve: Callable[[Mapping[str, Any]], ServerProcess] = ServerProcess,
         free: Callable[[], int | None] = free_bytes,
     ) -> None:
         self.name = f"local:{file.name}"
@@ -74,6 +76,7 @@ class LocalModel:
         self._n_context = n_context
         self._n_threads = n_threads or n_cores()
         self._timeout_s = timeout_s
+        self._serve = serve
         self._free = free
         self._drawing = Drawing(self._running, TokenRoom(n_context))
         self._server: ServerProcess | None = None
@@ -105,9 +108,13 @@ class LocalModel:
             is_greedy = temperature == 0
             seed = 0 if is_greedy else seed_of(call.stream, id, draw) % 2**SEED_BITS
             question = Question(id, self._body(messages, temperature, max_tokens), seed)
-            index, siblings = (0, ()) if is_greedy else (call.sample_index, call.siblings)
+            index = 0 if is_greedy else call.sample_index
+            # Siblings ask the same at first. What they ask next follows from their answers.
+            is_first = draw == 0 and len(call.n_requests) == 1
+            siblings = call.siblings.copy() if is_first and not is_greedy else set()
             with self._counted():
                 answer = self._answer(question, index, siblings, call)
+        call.siblings.discard(call.sample_index)
         call.report(answer.usage)
         return answer
 
@@ -118,10 +125,10 @@ class LocalModel:
                 self._server.end()
                 self._server = None
 
-    def _answer(self, question: Question, index: int, siblings: Sequence[int], call: Call) -> Completion:
+    def _answer(self, question: Question, index: int, siblings: Set[int], call: Call) -> Completion:
         n_tries = 1
         while True:
-            sample = self._drawing.sample(question, index, siblings if n_tries == 1 else ())
+            sample = self._drawing.sample(question, index, siblings if n_tries == 1 else set())
             try:
                 return self._awaited(sample, call)
             except GenerationError as error:
@@ -181,7 +188,7 @@ class LocalModel:
                 self._server = None
             if self._server is None:
                 self._refuse_without_memory()
-                self._server = ServerProcess(
+                self._server = self._serve(
                     {
                         "path": str(self._file.path.resolve()),
                         "sha256": self._file.sha256,

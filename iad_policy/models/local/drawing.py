@@ -1,6 +1,6 @@
 """Draws the samples of a question: those that are asked together in one request, and none of them twice."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Set
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ class Drawing:
         self._samples: dict[tuple[str, int], Sample] = {}
         self._lock = Lock()
 
-    def sample(self, question: Question, index: int, siblings: Sequence[int]) -> Sample:
+    def sample(self, question: Question, index: int, siblings: Set[int]) -> Sample:
         """Return a sample, which may be under way. A new one is asked for together with its siblings.
 
         Args:
@@ -70,7 +70,7 @@ class Drawing:
             if self._samples.get((question.id, question.seed + index)) is sample:
                 del self._samples[question.id, question.seed + index]
 
-    def _together(self, question: Question, index: int, siblings: Sequence[int], n_most: int) -> range:
+    def _together(self, question: Question, index: int, siblings: Set[int], n_most: int) -> range:
         """Return the indices around one that are wanted too, as far as they are not under way."""
 
         def is_wanted(place: int) -> bool:
