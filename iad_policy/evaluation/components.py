@@ -55,8 +55,8 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
 def asking(components: Components) -> list[Any]:
     """Return the components that ask a language model."""
     roles = (component_for(components.roles, role) for role in ROLES)
-    found: tuple[Any, ...] = (components.agent, components.verifier, components.simulator, *roles)
-    return [one for one in found if one is not None and one.model is not None]
+    found = (components.agent, components.verifier, components.simulator, *roles)
+    return [one for one in found if getattr(one, "model", None) is not None]
 
 
 def identity_of(component: LoadedAgent | LoadedVerifier | Simulator | None, name: str) -> str:

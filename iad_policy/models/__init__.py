@@ -99,6 +99,14 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
     return spec
 
 
+def text_of(content: object) -> str:
+    """Return the text of a message's content. In a list of parts, it is that of the text parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else []
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
+
+
 def settings_of(model: LanguageModel) -> Mapping[str, Any]:
     """Return everything but the name that changes a model's answers. It is empty for a client without settings."""
     settings: Mapping[str, Any] = getattr(model, "settings", {})

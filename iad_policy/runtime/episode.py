@@ -40,6 +40,7 @@ class Episode:
         self.log = log
         self.state: State | None = None
         self.n_committed = 0
+        self.has_proposals = False
         self._stream = f"{task}:{seed}"
         self._tokens: dict[str, Any] = {}
         self._tokens_lock = Lock()
