@@ -16,7 +16,7 @@ from typing import Any
 
 from iad_policy.hashing import digest
 from iad_policy.models import Completion, LanguageModel, Messages, settings_of
-from iad_policy.models.call_context import current_call
+from iad_policy.models.call_context import Call, current_call
 from iad_policy.types import Usage
 
 CACHE_VERSION = 1
@@ -31,16 +31,22 @@ class CachedModel:
     is a new one, and the same run finds all of them again. Outside of a driver every call is the first sample. Errors
     are never kept.
 
+    At temperature 0 the stream and the number are not in the key: another sample, task or seed would get the same
+    answer, so an identical question is asked once.
+
     Args:
         model: The model that answers after a miss.
         path: The cache file. It and its folder are created if needed.
+        asks_greedy_once: Whether an identical question at temperature 0 is asked once. False is for models whose
+            answers differ even then.
 
     Raises:
         ValueError: The file exists and is not a cache.
     """
 
-    def __init__(self, model: LanguageModel, path: Path | str) -> None:
+    def __init__(self, model: LanguageModel, path: Path | str, *, asks_greedy_once: bool = True) -> None:
         self._model = model
+        self._asks_greedy_once = asks_greedy_once
         self._path = Path(path)
         self._lock = Lock()
         self._asking: dict[str, tuple[Lock, int]] = {}
@@ -75,10 +81,7 @@ class CachedModel:
     ) -> Completion:
         """Return the stored answer, or ask the model and store its answer."""
         call = current_call()
-        prompt = digest(self.name, self.settings, list(messages), temperature, max_tokens)
-        draw = call.n_requests.get(prompt, 0)
-        call.n_requests[prompt] = draw + 1
-        key = digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
+        key = self._key(digest(self.name, self.settings, list(messages), temperature, max_tokens), temperature, call)
         with self._alone_with(key):
             known = self._read(key)
             if known is not None:
@@ -87,6 +90,13 @@ class CachedModel:
             answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
             self._write(key, answer)
             return answer
+
+    def _key(self, prompt: str, temperature: float | None, call: Call) -> str:
+        if temperature == 0 and self._asks_greedy_once:
+            return digest(CACHE_VERSION, prompt, "greedy")
+        draw = call.n_requests.get(prompt, 0)
+        call.n_requests[prompt] = draw + 1
+        return digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
 
     @contextmanager
     def _alone_with(self, key: str) -> Iterator[None]:
