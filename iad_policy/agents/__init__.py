@@ -20,6 +20,7 @@ AGENTS: Mapping[str, str] = {
     "tracer": "iad_policy.domains.sketch2code.agent:Sketch2CodeAgent",
     "plan-following": "iad_policy.agents.plan_following:PlanFollowingAgent",
     "litellm": "iad_policy.agents.language:language_agent",
+    "local": "iad_policy.agents.language:local_agent",
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
     "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",

@@ -44,14 +44,19 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
     roles = load_roles(config.roles, env, loaded, verifier)
     simulator = load_simulator(config.simulator, env)
     require_no_gold(simulator, loaded, verifier)
-    components: tuple[Any, ...] = (loaded, verifier, simulator, *(component_for(roles, role) for role in ROLES))
-    for one in components:
-        if one is None or one.model is None:
-            continue
+    components = Components(loaded, verifier, roles, simulator)
+    for one in asking(components):
         allow_parallel(one.model, config.workers * config.threads)
         if config.cache:
             one.model = _cached(one.model, cache_path())
-    return Components(loaded, verifier, roles, simulator)
+    return components
+
+
+def asking(components: Components) -> list[Any]:
+    """Return the components that ask a language model."""
+    roles = (component_for(components.roles, role) for role in ROLES)
+    found = (components.agent, components.verifier, components.simulator, *roles)
+    return [one for one in found if getattr(one, "model", None) is not None]
 
 
 def identity_of(component: LoadedAgent | LoadedVerifier | Simulator | None, name: str) -> str:

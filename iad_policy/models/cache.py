@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any
 
 from iad_policy.hashing import digest
-from iad_policy.models import Completion, LanguageModel, Messages, settings_of
-from iad_policy.models.call_context import Call, current_call
+from iad_policy.models import Completion, LanguageModel, Messages, question_of, release, settings_of
+from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
 CACHE_VERSION = 1
@@ -81,22 +81,23 @@ class CachedModel:
     ) -> Completion:
         """Return the stored answer, or ask the model and store its answer."""
         call = current_call()
-        key = self._key(digest(self.name, self.settings, list(messages), temperature, max_tokens), temperature, call)
-        with self._alone_with(key):
-            known = self._read(key)
-            if known is not None:
-                call.report(known.usage)
-                return known
-            answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
-            self._write(key, answer)
-            return answer
+        prompt = question_of(self, messages, temperature, max_tokens)
+        is_asked_once = temperature == 0 and self._asks_greedy_once
+        with call.drawing(prompt) as draw:
 
-    def _key(self, prompt: str, temperature: float | None, call: Call) -> str:
-        if temperature == 0 and self._asks_greedy_once:
-            return digest(CACHE_VERSION, prompt, "greedy")
-        draw = call.n_requests.get(prompt, 0)
-        call.n_requests[prompt] = draw + 1
-        return digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
+            def key_of(sample_index: int) -> str:
+                return digest(CACHE_VERSION, prompt, *(() if is_asked_once else (call.stream, sample_index, draw)))
+
+            key = key_of(call.sample_index)
+            with self._alone_with(key):
+                known = self._read(key)
+                if known is not None:
+                    call.report(known.usage)
+                    return known
+                call.siblings = [one for one in call.siblings if self._read(key_of(one)) is None]
+                answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
+                self._write(key, answer)
+                return answer
 
     @contextmanager
     def _alone_with(self, key: str) -> Iterator[None]:
@@ -112,6 +113,10 @@ class CachedModel:
                 _, n_waiting = self._asking.pop(key)
                 if n_waiting > 1:
                     self._asking[key] = asking, n_waiting - 1
+
+    def release(self) -> None:
+        """Let the model end what it started. See `iad_policy.models.release`."""
+        release(self._model)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless, and a closed cache forwards everything to the model."""

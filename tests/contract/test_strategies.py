@@ -238,8 +238,11 @@ def _generator(requests: Any) -> Any:
         ({"strategy": "bon", "n": -1}, "n, the proposals per decision"),
         ({"strategy": "iad", "gamma": 1}, "delta, feedback, n, stop, temperature"),
         ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
-        ({"strategy": "iad", "feedback": "loud"}, "best-worst, best-worst-judge, judge, none, scalar"),
-        ({"strategy": "iad", "stop": "later"}, "finalise, never, score:X"),
+        (
+            {"strategy": "iad", "feedback": "loud"},
+            "best-worst, best-worst-judge, findings, judge, none, results, scalar",
+        ),
+        ({"strategy": "iad", "stop": "later"}, "finalise, never, repeat, score:X"),
         ({"strategy": "iad", "threads": 0}, "threads of 1 or more"),
     ],
 )

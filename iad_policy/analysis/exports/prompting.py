@@ -96,17 +96,17 @@ class Prompter:
 
     def _made(self, name: str) -> LanguageAgent:
         kind, _, model = name.partition(":")
-        style: Any = model.rpartition("#")[2] if kind == LANGUAGE and "#" in model else "direct"
+        style: Any = model.rpartition("#")[2] if kind == LANGUAGE and "#" in model else None
         made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._defaults.language)
         return made(_Nobody(), self._prompts, style, space=self._space)
 
 
 def _turn(step: RecordedStep) -> Turn:
     committed = step.proposed
-    observation = None if step.before is None else step.before.observation
+    observation, info = (None, {}) if step.before is None else (step.before.observation, step.before.info)
     if committed is None:
-        return Turn(observation, step.action)
-    return Turn(observation, step.action, thought=committed.thought, parts=committed.parts)
+        return Turn(observation, step.action, info)
+    return Turn(observation, step.action, info, thought=committed.thought, parts=committed.parts)
 
 
 def _words(content: Any) -> str:

@@ -303,6 +303,14 @@ function action(said) {
   return said.length > LONG ? folded(`action, ${count(said.length)} characters`, whole) : whole;
 }
 
+function exchangeView(exchange, texts) {
+  const cached = exchange.cached_tokens === null ? "" : `, ${count(exchange.cached_tokens)} prompt tokens from the server's cache`;
+  return [
+    folded("prompt, as sent", exchange.prompt.map((message) => [h("p", { className: "quiet" }, message.role), h("pre", {}, text(message.text, texts))])),
+    folded(`answer, as sampled${exchange.finish === "stop" ? "" : `, ended by ${exchange.finish}`}`,
+      [h("pre", {}, text(exchange.answer, texts)), h("p", { className: "quiet" }, exchange.sampling + cached)])];
+}
+
 function card(one, place, step, texts, bounds) {
   const isCommitted = one.id === step.committed;
   const verdict = one.verdict;
@@ -315,6 +323,7 @@ function card(one, place, step, texts, bounds) {
     verdict ? [scoreOf(verdict, bounds), h("p", {}, text(verdict.critique, texts))] : h("p", { className: "quiet" }, "not verified"),
     one.thought ? h("p", { className: "quiet" }, text(one.thought, texts)) : null,
     one.feedback ? folded("feedback to the agent", h("pre", {}, text(one.feedback, texts))) : null,
+    (one.exchanges || []).map((exchange) => exchangeView(exchange, texts)),
     verdict && Object.keys(verdict.details).length ? folded("parts of the score", h("dl", {}, Object.entries(verdict.details).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))) : null,
     one.preview ? folded("preview: the simulated next state", seen({ ...one.preview, picture: null }, texts, "Preview")) : null,
     one.spent ? h("p", { className: "quiet" }, Object.entries(one.spent).map(([axis, value]) => `${axis} ${count(value)}`).join(", ")) : null);
