@@ -407,6 +407,8 @@ class LoadedVerifier(Verifier, Protocol):
     per_candidate: bool = False
     """Whether each candidate is verified in a separate call. Such calls can run in parallel. `compares` overrides it.
     """
+    reads_info: bool = False
+    """Whether it reads the structured info of previews, `facts` and `page`, which some simulators don't predict."""
     model: Any = None
     """Its language model, if it has one."""
 

@@ -20,8 +20,8 @@ from iad_policy.runtime.components import Components
 from iad_policy.runtime.driver import Driver
 from iad_policy.runtime.episode import Episode
 from iad_policy.runtime.event_loop import EventLoop
-from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold
-from iad_policy.strategies import Strategy, load_strategy, require_verifier
+from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold, require_predicted_info
+from iad_policy.strategies import Strategy, declaration_of, load_strategy, require_verifier
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.strategies.building_blocks.stop import StopRule
 from iad_policy.types import Agent, AsyncAgent, Candidate, Decision, LoadedVerifier, Roles, State, Usage, Verifier
@@ -97,6 +97,8 @@ class IADPolicyWrapper:
         self._world = adapt(env)
         self._simulator = load_simulator(simulator, env)
         require_no_gold(self._simulator, base, judge)
+        if declaration_of(strategy).needs != "nothing":
+            require_predicted_info(self._simulator, judge)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
         self._seed = seed

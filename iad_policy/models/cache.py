@@ -31,16 +31,22 @@ class CachedModel:
     is a new one, and the same run finds all of them again. Outside of a driver every call is the first sample. Errors
     are never kept.
 
+    At temperature 0 the stream and the number are not in the key: another sample, task or seed would get the same
+    answer, so an identical question is asked once.
+
     Args:
         model: The model that answers after a miss.
         path: The cache file. It and its folder are created if needed.
+        asks_greedy_once: Whether an identical question at temperature 0 is asked once. False is for models whose
+            answers differ even then.
 
     Raises:
         ValueError: The file exists and is not a cache.
     """
 
-    def __init__(self, model: LanguageModel, path: Path | str) -> None:
+    def __init__(self, model: LanguageModel, path: Path | str, *, asks_greedy_once: bool = True) -> None:
         self._model = model
+        self._asks_greedy_once = asks_greedy_once
         self._path = Path(path)
         self._lock = Lock()
         self._asking: dict[str, tuple[Lock, int]] = {}
@@ -76,10 +82,11 @@ class CachedModel:
         """Return the stored answer, or ask the model and store its answer."""
         call = current_call()
         prompt = question_of(self, messages, temperature, max_tokens)
+        is_asked_once = temperature == 0 and self._asks_greedy_once
         with call.drawing(prompt) as draw:
 
             def key_of(sample_index: int) -> str:
-                return digest(CACHE_VERSION, prompt, call.stream, sample_index, draw)
+                return digest(CACHE_VERSION, prompt, *(() if is_asked_once else (call.stream, sample_index, draw)))
 
             key = key_of(call.sample_index)
             with self._alone_with(key):

@@ -39,6 +39,7 @@ class LanguageSimulator(ModelComponent):
     """
 
     is_perfect = False
+    predicts_info = False
 
     def __init__(
         self,

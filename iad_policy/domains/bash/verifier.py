@@ -29,6 +29,7 @@ class BashVerifier:
 
     information: Information = "proxy"
     needs_preview = True
+    reads_info = True
     compares = True
 
     def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
