@@ -56,7 +56,7 @@ def asking(components: Components) -> list[Any]:
     """Return the components that ask a language model."""
     roles = (component_for(components.roles, role) for role in ROLES)
     found = (components.agent, components.verifier, components.simulator, *roles)
-    return [one for one in found if one is not None and one.model is not None]
+    return [one for one in found if getattr(one, "model", None) is not None]
 
 
 def identity_of(component: LoadedAgent | LoadedVerifier | Simulator | None, name: str) -> str:

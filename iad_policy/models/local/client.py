@@ -118,9 +118,9 @@ class LocalModel:
                         if not error.is_temporary or n_tries == N_TRIES:
                             tries = "" if n_tries == 1 else f" ({n_tries} tries)"
                             raise ModelError(f"{error}{tries}", kind=error.kind) from error
+                        siblings = ()
                     else:
                         break
-                        siblings = ()
                     finally:
                         self._forget(question, seed + index, sample)
         call.report(answer.usage)

@@ -10,10 +10,9 @@ from time import monotonic
 from typing import Any
 
 from iad_policy.errors import IADError
-from iad_policy.models import Completion
+from iad_policy.models import Completion, text_of
 from iad_policy.models.local.process import ServerProcess
 from iad_policy.models.local.room import TokenRoom
-from iad_policy.models.scripted import text_of
 from iad_policy.models.token_starts import starts_of
 from iad_policy.types import Usage
 
