@@ -1,6 +1,6 @@
 """One decision in each environment, as a model meets it: the turns before, two candidates with results, an attempt."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.requests import Asking, Commit, Simulate
+from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.types import Candidate, Feedback, State, Turn, Verdict
 from tests.iad_policy.toy_lamp import LampEnv
 
@@ -22,17 +23,26 @@ class Situation:
         states: The real states up to the decision, oldest first. The decision is made in the last one.
         candidates: Candidates for the decision, with previews and verdicts.
         attempt: Last state of a simulated attempt from the first state, stopped before its end.
-        feedback: What is told of the candidates.
     """
 
     states: tuple[State, ...]
     candidates: tuple[Candidate, ...]
     attempt: State
-    feedback: Feedback
 
     @property
     def here(self) -> State:
         return self.states[-1]
+
+    def feedback(self, form: FeedbackForm, n: int = 2) -> Feedback:
+        """Return feedback about the first candidates. Their results are known, so nothing is asked for it."""
+        given: list[Feedback | None] = []
+
+        def ask() -> Asking[None]:
+            given.append((yield from form(self.here, self.candidates[:n])))
+
+        assert not list(ask())
+        assert given[0] is not None
+        return given[0]
 
 
 @dataclass(frozen=True)
@@ -40,8 +50,8 @@ class _Script:
     make: Callable[[], gym.Env[Any, Any]]
     task_id: str
     actions: tuple[str, ...]
-    tried: Mapping[str, str]
-    results: tuple[str, ...]
+    tried: Mapping[str, tuple[float, str]]
+    """Candidates, each with its verdict's score and critique."""
 
 
 SCRIPTS: Mapping[str, _Script] = {
@@ -49,40 +59,38 @@ SCRIPTS: Mapping[str, _Script] = {
         LampEnv,
         "green",
         ("paint[red]",),
-        {"paint[blue]": "Blue is not asked for.", "paint[green]": "Green is asked for."},
-        ("The lamp is blue.", "The lamp is green."),
+        {"paint[blue]": (0.2, "Blue is not asked for."), "paint[green]": (0.9, "Green is asked for.")},
     ),
     "webshop": _Script(
         lambda: gym.make("IAD/WebShop-v0"),
         "test-0141",
         ("search[stain resistant rug charcoal 2 x 3 feet]", "click[b0wwpcxg4k]", "click[features]", "click[< prev]"),
         {
-            "click[2 x 3 feet]": "The size is as asked for; color is still open.",
-            "click[buy now]": "The instruction names a size and a color, and none is selected.",
+            "click[2 x 3 feet]": (0.6, "The size is as asked for; color is still open."),
+            "click[buy now]": (0.1, "The instruction names a size and a color, and none is selected."),
         },
-        ("Selected: size = 2 x 3 feet", "it ends the task"),
     ),
     "bash": _Script(
         lambda: gym.make("IAD/InterCodeBash-v0"),
         "fs_1-19",
         ("find /project/docs -name '*.md' | sort", "cd /project && mkdir papers"),
         {
-            "cp docs/*.md papers/": "It changes what the task names.",
-            "cp -r docs papers": "It creates files that the task does not name.",
+            "cp docs/*.md papers/": (0.7, "It changes what the task names."),
+            "cp -r docs papers": (0.3, "It creates files that the task does not name."),
         },
-        ("Created: /project/papers/design.md", "Created: /project/papers/docs"),
     ),
     "bird": _Script(
         lambda: gym.make("IAD/BIRD-v0"),
         "12",
         ("execute[SELECT code, name FROM assay WHERE name LIKE '%chol%']",),
         {
-            "submit[SELECT AVG(value) FROM result WHERE assay_code = 'cholesterol']": "'cholesterol' is no value of "
-            "result.assay_code; near: 'CHO'.",
+            "submit[SELECT AVG(value) FROM result WHERE assay_code = 'cholesterol']": (
+                0.2,
+                "'cholesterol' is no value of result.assay_code; near: 'CHO'.",
+            ),
             "submit[SELECT AVG(T1.value) FROM result AS T1 INNER JOIN assay AS T2 ON T1.assay_code = T2.assay_code "
-            "WHERE T2.name = 'cholesterol']": "Nothing odd: it runs, and uses what the evidence names.",
+            "WHERE T2.name = 'cholesterol']": (0.8, "Nothing odd: it runs, and uses what the evidence names."),
         },
-        ("1 row: NULL", "1 row"),
     ),
 }
 
@@ -115,25 +123,10 @@ def situation(name: str) -> Situation:
             observation, _, _, _, info = env.step(policy.act(observation, info))
     env.close()
     candidates = tuple(
-        Candidate(action, key=action, preview=preview, verdict=Verdict(0.5, critique))
-        for (action, critique), preview in zip(script.tried.items(), previews, strict=True)
+        Candidate(action, key=action, preview=preview, verdict=Verdict(score, critique))
+        for (action, (score, critique)), preview in zip(script.tried.items(), previews, strict=True)
     )
-    return Situation(tuple(states), candidates, attempt[-1], _findings(candidates, script.results))
-
-
-def _findings(candidates: Sequence[Candidate], results: Sequence[str]) -> Feedback:
-    """Return feedback in the form that shows results and findings."""
-    blocks = [
-        f"Tried {number}: {one.action}\nResult: {result}\nFindings: {one.verdict.critique if one.verdict else ''}"
-        for number, (one, result) in enumerate(zip(candidates, results, strict=True), start=1)
-    ]
-    return Feedback("\n".join(blocks), best=candidates[0], worst=candidates[-1])
-
-
-def bare(candidates: Sequence[Candidate]) -> Feedback:
-    """Return feedback in the paper's form: the best and, of several candidates, the worst."""
-    worst = f"\nWorst: {candidates[-1].action}" if len(candidates) > 1 else ""
-    return Feedback(f"Best: {candidates[0].action}{worst}")
+    return Situation(tuple(states), candidates, attempt[-1])
 
 
 def _sketch() -> Situation:
@@ -164,12 +157,11 @@ def _sketch() -> Situation:
             "image": [[0, 0.1, 0.5, 0.9]],
         },
     }
-    critiques = ("The image is missing.", "The page's outline agrees with the sketch to 81%.")
+    verdicts = (Verdict(0.3, "The image is missing."), Verdict(0.8, "The outline agrees with the sketch to 81%."))
     candidates = tuple(
-        Candidate(html, key=html, preview=state(html, boxes, done=True), verdict=Verdict(0.5, critique))
-        for (html, boxes), critique in zip(pages.items(), critiques, strict=True)
+        Candidate(html, key=html, preview=state(html, boxes, done=True), verdict=verdict)
+        for (html, boxes), verdict in zip(pages.items(), verdicts, strict=True)
     )
-    results = ("A page of 1280 x 640 pixels with 1 nav_bar.", "A page of 1280 x 640 pixels with 1 nav_bar, 1 image.")
     turn = Turn(here.observation, next(iter(pages)), here.info)
     attempt = replace(state(next(iter(pages)), {}, done=True), history=(turn,))
-    return Situation((here,), candidates, attempt, _findings(candidates, results))
+    return Situation((here,), candidates, attempt)

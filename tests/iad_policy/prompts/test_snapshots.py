@@ -23,8 +23,9 @@ from iad_policy.domains.sketch2code.language_agent import Sketch2CodeLanguageAge
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import PLACEHOLDERS, Prompts
+from iad_policy.strategies.building_blocks.feedback import best_and_worst, findings
 from iad_policy.types import Part, State
-from tests.iad_policy.prompts.situations import SCRIPTS, Situation, bare, situation
+from tests.iad_policy.prompts.situations import SCRIPTS, Situation, situation
 
 FOLDER = Path(__file__).parent / "snapshots"
 PAGE = Path(__file__).parents[3] / "docs" / "what-a-model-reads.md"
@@ -72,9 +73,9 @@ def _asked(name: str) -> Iterator[tuple[str, Messages]]:
     agent = _agent(one, name)
     for number, state in enumerate(at.states[:-1]):
         yield f"turn_{number}", agent.messages(state)
-    yield "refine", agent.messages(at.here, at.feedback)
-    yield "refine_bare", agent.messages(at.here, bare(at.candidates))
-    yield "refine_one", agent.messages(at.here, bare(at.candidates[:1]))
+    yield "refine", agent.messages(at.here, at.feedback(findings))
+    yield "refine_bare", agent.messages(at.here, at.feedback(best_and_worst))
+    yield "refine_one", agent.messages(at.here, at.feedback(findings, 1))
     if name != "sketch2code":
         yield "actor_react", _agent(ReActAgent, name).messages(at.here)
         yield "actor_composite-first", _agent(CompositeAgent, name).messages(at.states[0])
