@@ -185,6 +185,11 @@ def wanted_values(options: Mapping[str, Sequence[str]], instruction: ShopInstruc
     return {name: asked.values[0] for name, asked in asked_values(options, instruction).items() if asked.is_exact}
 
 
+def is_near(name: str, value: str, instruction: ShopInstruction) -> bool:
+    """Return whether an option's value says what the instruction says, at least for the larger part."""
+    return _match(name, value, instruction) > _NO_MATCH
+
+
 class _Match(NamedTuple):
     """How well an instruction asks for a value. Better ones are greater."""
 

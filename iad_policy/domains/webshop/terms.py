@@ -107,6 +107,11 @@ def read_words(text: str) -> tuple[Word, ...]:
     return tuple(words)
 
 
+def is_specific(word: Word) -> bool:
+    """Return whether a word is a colour, a size or a number: what options are about."""
+    return word.term in COLOURS or word.term in SIZES or word.term[0].isdigit()
+
+
 @lru_cache(maxsize=16_384)
 def term(word: str) -> str:
     """Return the form in which a word in lower case is compared."""

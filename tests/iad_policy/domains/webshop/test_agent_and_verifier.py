@@ -114,7 +114,7 @@ def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
 
 def verdict(at: State, action: str, page: dict[str, Any], **others: Any) -> Verdict:
     preview = state(page, **others)
-    (found,) = WebShopVerifier().verify(at, [Candidate(action, preview=preview)], [])
+    (found,) = WebShopVerifier().verify(at, [Candidate(action, preview=preview)])
     return found
 
 
@@ -150,7 +150,7 @@ def test_a_price_above_the_limit_and_an_invalid_action_cost() -> None:
     assert cheap.score > dear.score
     assert "above the limit" in dear.critique
     invalid = State("", PublicInfo({**at.info, "invalid_action": True, "facts": {"complaint": "no"}}, frozenset()))
-    (refused,) = WebShopVerifier().verify(at, [Candidate("x", preview=invalid)], [])
+    (refused,) = WebShopVerifier().verify(at, [Candidate("x", preview=invalid)])
     assert (refused.score, refused.critique) == (INVALID, "no")
 
 
