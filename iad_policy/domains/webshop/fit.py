@@ -1,4 +1,4 @@
-"""How a product with its selected options fits an instruction, as far as it was seen, and how likely buying it succeeds.
+"""Judges how a product with its selected options fits an instruction, and how likely buying it succeeds.
 
 The probability is a logistic model of a few features that can be counted by hand. Nothing here knows the goal.
 """
@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from iad_policy.domains.webshop.options import Asked, asked_values, is_near
 from iad_policy.domains.webshop.reading import (
     FACT_PAGES,
-    Asked,
     ShopInstruction,
-    asked_values,
-    is_near,
     price_share,
     read_instruction,
     shown_terms,
@@ -23,16 +21,16 @@ from iad_policy.domains.webshop.reading import (
 from iad_policy.domains.webshop.terms import Word, is_specific
 
 WEIGHTS: Mapping[str, float] = {
-    "bias": 2.70,
-    "incomplete": -1.79,
-    "unseen": -2.59,
-    "unseen_read": -2.44,
-    "unseen_specifics": -2.41,
-    "wrong_options": -5.33,
-    "similar_options": -1.31,
-    "open_options": -6.47,
-    "unsure_options": -1.14,
-    "over_price": -5.63,
+    "bias": 2.60,
+    "incomplete": -1.95,
+    "unseen": -2.10,
+    "unseen_read": -2.79,
+    "unseen_specifics": -2.43,
+    "wrong_options": -4.95,
+    "similar_options": -0.94,
+    "open_options": -5.84,
+    "unsure_options": -1.39,
+    "over_price": -5.04,
 }
 """Weights of the features of `Fit.features`, fitted to purchases on the bundled train and dev tasks by
 `python benchmarks/support/fit_webshop_verifier.py`, which prints them."""
@@ -164,7 +162,7 @@ def fit_of(
         unread: Its sub pages with facts that were not opened.
     """
     wanted = read_instruction(instruction)
-    asked = asked_values(options, wanted)
+    asked = asked_values(options, wanted, title)
     # What an option can answer is a matter of the option, whether it is selected or not.
     answers = [value for one in asked.values() for value in one.values]
     shown = shown_terms([title, *lines, *selected.values(), *answers])

@@ -8,8 +8,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_COUNTS = "pack|set|box|case|bag|pair|bundle"
-_PACK_OF = re.compile(rf"\b({_COUNTS})(?:e?s)? of (\d+|[a-z]+)\b")
+_NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS.split(), start=1)} | {"dozen": "12"}
+_PACK_OF = re.compile(rf"\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(NUMBERS)})\b")
+_BY = re.compile(r"(?<=[\dwl\"]) by (?=\d)")
 _LARGE_OR_SMALL = re.compile(r"\b(?:(\d)\s?x|(x{1,5})|(extra))[\s-]*(large|small|l|s)\b")
 _SIZE_LETTER = re.compile(r"(?<=\bsize )([sml])\b|^([sml])$")
 _INCHES = re.compile(r"""(?<=\d)\s?(?:"|''|″|”)|(?<=\d)in\b|(?<=\d) in(?=\s*(?:[,.)x]|$))""")
@@ -18,8 +20,6 @@ _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _BREAK = re.compile(r"[,.;:?!()|+]")
 
 _LETTER_SIZES = {"s": "small", "m": "medium", "l": "large"}
-_NUMBER_WORDS = ("one two three four five six seven eight nine ten eleven twelve").split()
-NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS, start=1)} | {"dozen": "12"}
 _UNIT_NAMES = {
     "oz": "ounce ounces",
     "inch": "inches",
@@ -36,6 +36,8 @@ UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.spl
 COUNTING = frozenset(["pc", "pack", "count", "set", "box", "bag", "pair", "bundle", "unit"])
 """Units that only say how many: "one" asks for "1 pack" as well as for "1 pcs"."""
 ALL_UNITS = frozenset([*UNITS.values(), *COUNTING])
+_MEASURES = ALL_UNITS | {"x", "w", "l", "h", "d", "t", "m", "mm", "gb", "tb", "k", "v", "hz", "p"}
+"""Words that may be glued to a number without making it a code."""
 _SPELLINGS = {"gray": "grey", "women": "woman", "womens": "woman", "men": "man", "mens": "man", "colour": "color"}
 _COLOUR_NAMES = """
     amber apricot aqua aquamarine army azure beige black blonde blue blush bronze brown burgundy camel camo champagne
@@ -46,12 +48,12 @@ _COLOUR_NAMES = """
 """
 _SIZE_NAMES = ["small", "medium", "large", *(f"{'x' * n}{size}" for n in range(1, 6) for size in ("large", "small"))]
 
-_ENDS_IN_IE = frozenset(
-    "beanie birdie bootie brownie calorie cookie cutie foodie genie hoodie movie onesie pie selfie smoothie tie veggie "
-    "zombie".split()
-)
-_ENDS_IN_O = frozenset("avocado echo hero mango mosquito potato tomato".split())
-_NO_PLURAL = frozenset("always atlas canvas christmas gas lens news series species this".split())
+_IE_NOUNS = """
+beanie birdie bootie brownie calorie cookie cutie foodie genie hoodie movie onesie pie selfie smoothie tie veggie zombie
+"""
+_ENDS_IN_IE = frozenset(_IE_NOUNS.split())
+_ENDS_IN_O = frozenset(["avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato"])
+_NO_PLURAL = frozenset(["always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this"])
 _IRREGULAR = {
     "children": "child",
     "feet": "foot",
@@ -89,20 +91,17 @@ class Word(NamedTuple):
 def read_words(text: str) -> tuple[Word, ...]:
     """Return the words of a text. Digits and letters are separate words: "120ml" has two."""
     text = _written_out(text)
+    found = list(_TOKEN.finditer(text))
     words: list[Word] = []
     end = 0
-    found = list(_TOKEN.finditer(text))
-    for place, match in enumerate(found):
-        token, gap = match[0], text[end : match.start()]
-        neighbours = [
-            found[other][0]
-            for other, is_glued in (
-                (place - 1, place > 0 and gap == ""),
-                (place + 1, place + 1 < len(found) and found[place + 1].start() == match.end()),
-            )
-            if is_glued
+    for before, match, after in zip([None, *found], found, [*found[1:], None], strict=False):
+        glued = [
+            other[0]
+            for other in (before, after)
+            if other is not None and (other.end() == match.start() or match.end() == other.start())
         ]
-        words.append(Word(token, term(token), _is_code(token, neighbours), bool(_BREAK.search(gap))))
+        starts = _BREAK.search(text, end, match.start()) is not None
+        words.append(Word(match[0], term(match[0]), _is_code(match[0], glued), starts))
         end = match.end()
     return tuple(words)
 
@@ -148,6 +147,7 @@ def _written_out(text: str) -> str:
     """Return a text in lower case, with sizes, inches and packs written in one way."""
     text = text.lower().replace("’", "'").replace("'s", "").replace("\xa0", " ")
     text = _PACK_OF.sub(r"\2 \1", text)
+    text = _BY.sub(" x ", text)
     text = _LARGE_OR_SMALL.sub(_size_name, text)
     text = _SIZE_LETTER.sub(lambda match: _LETTER_SIZES[match[0]], text)
     text = _FLUID.sub("", text)
@@ -160,14 +160,13 @@ def _size_name(match: re.Match[str]) -> str:
     return "x" * n + ("large" if size.startswith("l") else "small")
 
 
-def _is_code(token: str, neighbours: list[str]) -> bool:
+def _is_code(token: str, glued: list[str]) -> bool:
     """Return whether a word is a part of a code: a number glued to a word that is no unit, or a single letter."""
     if token[0].isdigit():
-        return any(term(other) not in _MEASURES for other in neighbours)
-    return len(token) == 1 and token not in ("x",)
+        return any(term(other) not in _MEASURES for other in glued)
+    return len(token) == 1 and token != "x"
 
 
-_MEASURES = frozenset([*_UNIT_NAMES, *COUNTING, "x", "w", "l", "h", "d", "t", "m", "mm", "gb", "tb", "k", "v", "hz", "p"])
 COLOURS = frozenset(map(term, _COLOUR_NAMES.split()))
 """The terms of colours."""
 SIZES = frozenset(map(term, _SIZE_NAMES))

@@ -78,7 +78,14 @@ def _purchase(state: State) -> Verdict:
         return Verdict(INVALID, "No product is open that could be bought.")
     score = min(fit.probability, AT_MOST_IF_FAILING) if fit.is_known_to_fail else fit.probability
     critique = " ".join(_findings(fit)) or "Everything that is asked for was seen and is selected."
-    return Verdict(score, critique, passed=fit.is_complete, details=fit.features())
+    return Verdict(score, critique, passed=_passes(fit), details=fit.features())
+
+
+def _passes(fit: Fit) -> bool | None:
+    """Return True if nothing is missing, False if an option or the price is not as asked, None if facts are unseen."""
+    if fit.is_complete:
+        return True
+    return False if fit.is_known_to_fail or fit.differing else None
 
 
 def _product(state: State, preview: State) -> Verdict:

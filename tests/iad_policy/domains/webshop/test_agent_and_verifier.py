@@ -10,7 +10,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State, Verdict
 from iad_policy.domains.webshop.agent import WebShopAgent
-from iad_policy.domains.webshop.reading import price_fits, read_instruction, wanted_values
+from iad_policy.domains.webshop.options import wanted_values
+from iad_policy.domains.webshop.reading import price_fits, read_instruction
 from iad_policy.domains.webshop.verifier import INVALID, WebShopVerifier
 from iad_policy.types import PublicInfo
 
