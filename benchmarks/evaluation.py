@@ -120,7 +120,7 @@ class InstantVerifier:
     information: Information = "proxy"
     needs_preview = False
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Answer at once."""
         return [Verdict(float(candidate.action == "go[left]")) for candidate in candidates]
 

@@ -68,7 +68,7 @@ class Indifferent:
     information = "proxy"
     needs_preview = False
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Score everything equally."""
         return [Verdict(0.5) for _ in candidates]
 

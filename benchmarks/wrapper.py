@@ -62,7 +62,7 @@ class InstantVerifier:
     information: Information = "proxy"
     needs_preview = False
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Answer at once."""
         return [Verdict(0.5)] * len(candidates)
 

@@ -40,7 +40,7 @@ class Curious:
 
     information, needs_preview = "proxy", True
 
-    def verify(self, state, candidates, among):
+    def verify(self, state, candidates):
         """Compare each candidate's preview with the lines read so far."""
         known = {line for turn in (*state.history, state) for line in turn.observation.splitlines()}
         pages = [{*candidate.preview.observation.splitlines()} for candidate in candidates]

@@ -22,7 +22,7 @@ class OnTheMap:
     information = "proxy"
     needs_preview = True
 
-    def verify(self, state, candidates, among):
+    def verify(self, state, candidates):
         """Score the position after each candidate."""
         return [Verdict(self.score(candidate.preview.observation)) for candidate in candidates]
 

@@ -25,7 +25,7 @@ class Shorter:
     information = "proxy"
     needs_preview = True
 
-    def verify(self, state, candidates, among):
+    def verify(self, state, candidates):
         """Score each candidate's preview."""
         return [Verdict(self.score(candidate.preview)) for candidate in candidates]
 

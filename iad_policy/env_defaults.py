@@ -1,6 +1,7 @@
 """Defines the default agent, verifier and prompts of each environment."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ class Defaults:
         agent: Name of the rule-based agent.
         proxy: The proxy verifier as "module:factory"; "" for none.
         prompts: Name of the folder in `iad_policy/prompts/`.
+        mode_prompts: Folders for modes of the environment with prompts of their own, by the mode.
         stand_ins: Actions that have outcomes of different types in any state. Noisy simulators and their report use
             them.
         language: The class that `litellm:<model>` makes, as "module:Class".
@@ -26,8 +28,13 @@ class Defaults:
     agent: str = "random"
     proxy: str = ""
     prompts: str = "any"
+    mode_prompts: Mapping[str, str] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
     language: str = "iad_policy.agents.language:LanguageAgent"
+
+    def prompts_in(self, mode: str) -> str:
+        """Return the name of the prompts' folder for a mode of the environment; "" for one without modes."""
+        return self.mode_prompts.get(mode, self.prompts)
 
 
 SHOP = Defaults(
@@ -50,6 +57,7 @@ DEFAULTS = {
         "linker",
         proxy="iad_policy.domains.bird.verifier:BirdVerifier",
         prompts="bird",
+        mode_prompts={"answer": "bird/answer"},
         stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
     ),
     "IAD/Sketch2Code-v0": Defaults(

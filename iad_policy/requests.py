@@ -30,17 +30,20 @@ class Propose:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Ask the verifier for a verdict on each candidate.
+    """Ask the verifier for a verdict on each candidate of a set.
 
-    The answer is the same candidates, each with a verdict. `among` are candidates that are verified already: verifiers
-    that compare or count agreement see them, and they are not charged again. A candidate with `error` scores -inf at no
-    cost. `draw` selects the outcome that a preview shows, as in `Simulate`.
+    The answer is the same candidates, each with a verdict. A verifier that compares sees this set and nothing else, so
+    a strategy passes all candidates that it holds, those with a verdict too: their verdicts may be revised. Only
+    candidates without a verdict are charged as verifications. A candidate with `error` scores -inf at no cost. `draw`
+    selects the outcome that a preview shows, as in `Simulate`.
+
+    `among` is the former way to pass candidates that have a verdict already. The next version doesn't have it.
     """
 
     at: State
     candidates: Sequence[Candidate]
-    among: Sequence[Candidate] = ()
     draw: int = 0
+    among: Sequence[Candidate] = ()
 
     def __iter__(self) -> Generator["Request", Any, list[Candidate]]:
         return (yield self)  # type: ignore[no-any-return]

@@ -78,6 +78,28 @@ class Part(NamedTuple):
     logprob: float | None = None
 
 
+class Exchange(NamedTuple):
+    """One question to a language model, as it was sent, and the answer, as it was sampled.
+
+    Attributes:
+        prompt: The messages.
+        text: The answer.
+        finish: Why the answer ended: `stop`, `length` (it was cut at `max_tokens`), or the provider's own word.
+        sampling: The model's name and the sampling parameters that were used; those that were left to the provider are
+            missing.
+        logprob_kind: How the server computed the log-probabilities of the answer's tokens: `model` before temperature
+            and truncation, `sampled` after them; "" if that is not known or there are none.
+        cached_tokens: Tokens of the prompt that the server had in its cache; None if it didn't say.
+    """
+
+    prompt: Sequence[Mapping[str, Any]]
+    text: str
+    finish: str = "stop"
+    sampling: Mapping[str, Any] = MappingProxyType({})
+    logprob_kind: str = ""
+    cached_tokens: int | None = None
+
+
 class Turn(NamedTuple):
     """One real or simulated step: the observation with its public info, and the action.
 
@@ -184,12 +206,14 @@ class Feedback:
         best: The incumbent, without its verdict.
         worst: The candidate to avoid, without its verdict.
         critique: The judge's critique alone.
+        tried: All candidates that the text describes, oldest first, without their verdicts.
     """
 
     text: str
     best: "Candidate | None" = None
     worst: "Candidate | None" = None
     critique: str = ""
+    tried: "tuple[Candidate, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +235,7 @@ class Candidate:
         at: Id of the state that it was proposed in, real or simulated; "" if the strategy made it itself.
         is_terminal: Whether the action may end the episode. The driver asks the environment.
         is_irreversible: Whether the action can't be taken back while the episode goes on. It is set in the same way.
+        exchanges: What its agent asked a language model, and the answers, in order. The last answer has the action.
     """
 
     action: Any
@@ -227,6 +252,7 @@ class Candidate:
     at: str = ""
     is_terminal: bool = False
     is_irreversible: bool = False
+    exchanges: tuple[Exchange, ...] = ()
 
     @property
     def score(self) -> float:
@@ -341,14 +367,14 @@ class LoadedAgent(Agent, Protocol):
 class Verifier(Protocol):
     """Scores candidates before one is committed.
 
-    A verdict may depend on the state, its candidate, and the union of `candidates` and `among`. It must not depend on
-    which of the two lists a candidate is in: after an interruption, recorded candidates are passed in `among`.
+    With `compares`, a verdict may depend on the whole set of candidates, but not on their order or on the verdicts that
+    they already have. Without it, a verdict depends on the state and its own candidate alone.
     """
 
     information: Information
     needs_preview: bool
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Return one verdict per candidate, in order."""
         ...
 
@@ -358,8 +384,12 @@ class LoadedVerifier(Verifier, Protocol):
 
     identity: str = ""
     """A text that identifies everything its verdicts depend on. "" means its name and a digest of its source."""
+    compares: bool = False
+    """Whether a verdict depends on the other candidates. If so, `verify` gets all candidates that the strategy holds,
+    and its verdicts replace their earlier ones. If not, it only gets candidates that have no verdict."""
     per_candidate: bool = False
-    """Whether each candidate is verified in a separate call. Such calls can run in parallel."""
+    """Whether each candidate is verified in a separate call. Such calls can run in parallel. `compares` overrides it.
+    """
     model: Any = None
     """Its language model, if it has one."""
 

@@ -73,7 +73,7 @@ class InstantVerifier:
     def __init__(self, information: Information) -> None:
         self.information: Information = information
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Answer at once."""
         return [Verdict(0.5)] * len(candidates)
 

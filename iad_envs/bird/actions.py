@@ -1,16 +1,14 @@
 """Parses the actions of the environment: execute a query, or submit an answer."""
 
 import re
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from iad_envs.bird.sql import canonical, looks_like_sql
 
 ACTION = re.compile(r"\s*(execute|submit)\s*\[(.*)\]\s*\Z", re.DOTALL | re.IGNORECASE)
 FENCED = re.compile(r"\s*```(?:sql|sqlite|postgresql|postgres)?\s*\n(.*?)```\s*\Z", re.DOTALL | re.IGNORECASE)
-AVAILABLE = ("execute[...]", "submit[...]")
-HOW_TO = (
-    "Actions: execute[SQL] runs a query and shows its rows; submit[SQL], or a bare query, commits it as the answer."
-)
+Mode = Literal["interactive", "answer"]
 DIALECTS = {
     "sqlite": "One reading query (SELECT) in SQLite's dialect.",
     "postgresql": "One reading query (SELECT) in PostgreSQL's dialect.",
@@ -22,6 +20,44 @@ class Action(NamedTuple):
 
     kind: Literal["execute", "submit", ""]
     sql: str
+
+
+class Offer(NamedTuple):
+    """The actions of a mode.
+
+    Attributes:
+        kinds: The kinds of valid actions.
+        forms: The expected forms, for complaints.
+        how_to: What the actions do, for the first page.
+        max_steps: Actions per episode, if the environment is given no number.
+    """
+
+    kinds: tuple[str, ...]
+    forms: str
+    how_to: str
+    max_steps: int
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The actions as patterns."""
+        return tuple(f"{kind}[...]" for kind in self.kinds)
+
+
+OFFERS: Mapping[Mode, Offer] = {
+    "interactive": Offer(
+        ("execute", "submit"),
+        "execute[SQL], submit[SQL] or a bare query",
+        "Actions: execute[SQL] runs a query and shows its rows; "
+        "submit[SQL], or a bare query, commits it as the answer.",
+        10,
+    ),
+    "answer": Offer(
+        ("submit",),
+        "submit[SQL] or a bare query",
+        "The only action: submit[SQL], or a bare query, commits it as the answer.",
+        1,
+    ),
+}
 
 
 def parse_action(action: str) -> Action:

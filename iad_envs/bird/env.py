@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from iad_envs.bird.actions import AVAILABLE, action_key, parse_action
+from iad_envs.bird.actions import OFFERS, Mode, action_key, parse_action
 from iad_envs.bird.connection import OpenDatabase, PostgresServer, open_postgres, open_sqlite
 from iad_envs.bird.data import Question, aligned, load_data, read_predictions
 from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult, require_worker
@@ -48,7 +48,8 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     ## Action Space
     Text. `execute[SQL]` shows the rows of a query. `submit[SQL]` or a bare query commits it. If a query fails, is
-    refused or times out, the observation says why. Any other text changes nothing and counts as a step.
+    refused or times out, the observation says why. Any other text changes nothing and counts as a step. With
+    `mode="answer"` there is only `submit[SQL]`.
 
     ## Observation Space
     Text. The result of the last query, then the schema, the question and its evidence. After a submit only the result.
@@ -75,7 +76,8 @@ class BirdEnv(IADEnv[str, BirdState]):
         schema: Format of the schema: `ddl`, `ddl+samples` or `m-schema`.
         scoring: `ex` is the official EX, with score 0 for anything but a single reading query. `official` runs the
             official procedure on a temporary copy even for such texts. `sound` is a stricter rule, see docs/bird.md.
-        max_steps: Actions per episode.
+        mode: `interactive`, or `answer`: one decision per task, with `submit[SQL]` as the only action.
+        max_steps: Actions per episode. Default: 10, or 1 with `mode="answer"`.
         time_limit_s: Time limit in seconds of an executed or previewed query.
         score_limit_s: Time limit in seconds for scoring a submitted query (official: 30).
         shown_rows: Maximum number of result rows in the observation.
@@ -98,7 +100,8 @@ class BirdEnv(IADEnv[str, BirdState]):
         split: str = "dev",
         schema: str = "ddl+samples",
         scoring: Scoring = "ex",
-        max_steps: int = 10,
+        mode: Mode = "interactive",
+        max_steps: int | None = None,
         time_limit_s: float = EXPLORING.seconds,
         score_limit_s: float = TIMEOUT_S,
         shown_rows: int = 20,
@@ -110,6 +113,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         for argument, given, known in (
             ("schema", schema, tuple(RENDERERS)),
             ("scoring", scoring, ("ex", "official", "sound")),
+            ("mode", mode, tuple(OFFERS)),
             ("dialect", dialect, ("sqlite", "postgresql")),
         ):
             if given not in known:
@@ -122,7 +126,10 @@ class BirdEnv(IADEnv[str, BirdState]):
             require_worker()
         self._server = None if dsn is None else PostgresServer(dsn, guard_dsn)
         self._data = load_data(data_folder("bird", data_dir).resolve(), split)
-        super().__init__(self._data.questions, max_steps=max_steps, split=split, render_mode=render_mode)
+        self.mode = mode
+        self._offer = OFFERS[mode]
+        steps = self._offer.max_steps if max_steps is None else max_steps
+        super().__init__(self._data.questions, max_steps=steps, split=split, render_mode=render_mode)
         self._render = RENDERERS[schema]
         self._scoring = scoring
         self._limits = QueryLimits(seconds=time_limit_s)
@@ -184,8 +191,8 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     def _transition(self, state: BirdState, action: str, rng: np.random.Generator | None) -> Transition:
         kind, sql = parse_action(action)
-        if not kind:
-            complaint = f"expected execute[SQL], submit[SQL] or a bare query, got {action[:200]!r}"
+        if not kind or kind not in self._offer.kinds:
+            complaint = f"expected {self._offer.forms}, got {action[:200]!r}"
             return Transition(state, complaint, False)
         desk = self._at(state.question.db_id)
         result = desk.database.run(sql)
@@ -205,7 +212,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         is_over = last is not None and last.kind == "submit"
         # The result comes first, because a prompt may show only the head of an earlier observation.
         parts = [] if last is None else [answer_page(last, self._limits, self._shown_rows)]
-        parts += [] if is_over else [first_page(question, self._render(desk.schema), desk.dialect)]
+        parts += [] if is_over else [first_page(question, self._render(desk.schema), self._offer.how_to, desk.dialect)]
         observation = "\n\n".join(parts)
         if complaint:
             observation = f"{observation}\nInvalid action: {complaint}"
@@ -227,7 +234,7 @@ class BirdEnv(IADEnv[str, BirdState]):
             "n_rows": 0 if last is None else last.n_rows,
             "tables": desk.schema.public() if last is None else (),
         }
-        return View(observation, () if is_over else AVAILABLE, facts, page)
+        return View(observation, () if is_over else self._offer.patterns, facts, page)
 
     def _score(self, task: Question, now: Snapshot, memory: tuple[Answered | None, Score] | None) -> Score:
         state: BirdState = now.state

@@ -5,7 +5,7 @@ from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.bird.actions import DIALECTS, HOW_TO
+from iad_envs.bird.actions import DIALECTS
 from iad_envs.bird.data import Question
 from iad_envs.bird.database import Dialect, QueryLimits, QueryResult
 from iad_envs.bird.findings import QueryFinding
@@ -49,11 +49,11 @@ def answer_page(last: Answered, limits: QueryLimits, n_shown: int) -> str:
     return "\n".join(lines)
 
 
-def first_page(question: Question, schema: str, dialect: Dialect = "sqlite") -> str:
-    """Return the first observation."""
+def first_page(question: Question, schema: str, how_to: str, dialect: Dialect = "sqlite") -> str:
+    """Return the first observation. `how_to` says what the actions do."""
     evidence = f"Evidence: {question.evidence}\n" if question.evidence else ""
     return (
-        f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{HOW_TO} {DIALECTS[dialect]}"
+        f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{how_to} {DIALECTS[dialect]}"
     )
 
 

@@ -29,6 +29,9 @@ class Completion:
         starts: Position in the text where each of these tokens begins, in characters. None if they don't spell the
             text.
         finish_reason: The provider's reason for the end, such as `stop` or `length`.
+        logprob_kind: Whether the log-probabilities are the model's own, `model`, or those after temperature and
+            truncation, `sampled`; "" if that is not known.
+        cached_tokens: Tokens of the prompt that the server had in its cache; None if it didn't say.
     """
 
     text: str
@@ -36,6 +39,8 @@ class Completion:
     logprobs: tuple[float, ...] | None = None
     finish_reason: str = "stop"
     starts: tuple[int, ...] | None = None
+    logprob_kind: str = ""
+    cached_tokens: int | None = None
 
 
 @runtime_checkable

@@ -140,6 +140,8 @@ class CachedModel:
             "logprobs": answer.logprobs,
             "finish_reason": answer.finish_reason,
             "starts": answer.starts,
+            "logprob_kind": answer.logprob_kind,
+            "cached_tokens": answer.cached_tokens,
         }
         self._execute("INSERT OR IGNORE INTO completions VALUES (?, ?)", key, json.dumps(record))
 
@@ -170,4 +172,6 @@ def _completion_of(record: dict[str, Any]) -> Completion:
         None if logprobs is None else tuple(float(value) for value in logprobs),
         str(record["finish_reason"]),
         None if starts is None else tuple(int(value) for value in starts),
+        str(record.get("logprob_kind", "")),
+        record.get("cached_tokens"),
     )

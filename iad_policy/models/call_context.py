@@ -9,7 +9,7 @@ from threading import Event
 from types import TracebackType
 
 from iad_policy.errors import Interrupted
-from iad_policy.types import NOTHING, Usage
+from iad_policy.types import NOTHING, Exchange, Usage
 
 
 @dataclass(slots=True)
@@ -21,6 +21,7 @@ class Call:
         sample_index: How many times this question was asked before in this state.
         seed: Seed of this item.
         usage: Usage that clients have reported so far.
+        exchanges: Questions to language models so far, with their answers.
         n_requests: How many samples of the same messages were drawn within this item, by digest of the messages.
         stopped: Event that is set when the run is stopped. None outside of a run.
     """
@@ -29,6 +30,7 @@ class Call:
     sample_index: int = 0
     seed: int = 0
     usage: Usage = NOTHING
+    exchanges: list[Exchange] = field(default_factory=list)
     n_requests: dict[str, int] = field(default_factory=dict)
     stopped: Event | None = None
 

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from iad_policy.models import Completion, LanguageModel, Messages, load_model
+from iad_policy.models import Completion, LanguageModel, Messages, load_model, settings_of
+from iad_policy.models.call_context import current_call
+from iad_policy.types import Exchange
 
 
 class ModelComponent:
@@ -34,4 +36,17 @@ class ModelComponent:
             ModelError: The model could not answer.
         """
         temperature = self._temperature if temperature is None else temperature
-        return self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)
+        answer = self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)
+        sampling = {"temperature": temperature, "max_tokens": self._max_tokens, **settings_of(self.model)}
+        current_call().exchanges.append(
+            Exchange(
+                tuple(messages),
+                answer.text,
+                answer.finish_reason,
+                {"model": self.model.name}
+                | {name: value for name, value in sampling.items() if value is not None and name != "api_base"},
+                answer.logprob_kind if answer.logprobs else "",
+                answer.cached_tokens,
+            )
+        )
+        return answer

@@ -100,7 +100,7 @@ PRESETS: Mapping[str, Preset] = {
         f"{IAD_V2}, text-to-SQL",
         ("single", "bon", "bon-sc", "iad", "chains"),
         stated={"n": 4, "strategy_args": {"chains.n": 40, "chains.k": 10}},
-        ours={"temperature": 0.7, "feedback": "best-worst", "delta": 0.0},
+        ours={"temperature": 0.7, "feedback": "best-worst", "delta": 0.0, "env_args": {"mode": "answer"}},
         notes=(
             "Three rounds of feedback: n = 4. Up to ten chains, whose best candidates vote by result; best-of-N goes "
             "to n = 20 (--n). The dev set has 1,534 questions.",

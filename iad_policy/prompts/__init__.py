@@ -1,7 +1,8 @@
 """Prompts: text files, one per environment and role, with `$placeholders`.
 
 A file is a system message, a line of three dashes, and a user message. A role that is missing in an environment's
-folder is taken from `any/`. Your own folder works the same way: pass its path instead of a folder's name.
+folder is taken from `any/`. A mode of an environment has a folder in the environment's, for the roles that differ. Your
+own folder works the same way: pass its path instead of a folder's name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +66,7 @@ class Prompts:
     """The prompt files of one environment.
 
     Args:
-        folder: The name of a folder in `iad_policy/prompts/`, or the path of your own.
+        folder: The name of a folder in `iad_policy/prompts/`, such as `bird` or `bird/answer`, or the path of your own.
 
     Raises:
         UnknownName: There is no such folder.
@@ -103,13 +104,14 @@ class Prompts:
     def _path(self, role: str) -> Path:
         if role not in PLACEHOLDERS:
             raise UnknownName("prompt", role, PLACEHOLDERS)
-        own = self.folder / f"{role}.txt"
-        return own if own.is_file() else FOLDER / "any" / f"{role}.txt"
+        outer = [folder for folder in self.folder.parents if FOLDER in folder.parents]
+        places = [folder / f"{role}.txt" for folder in (self.folder, *outer)]
+        return next((place for place in places if place.is_file()), FOLDER / "any" / f"{role}.txt")
 
 
 def prompts_of(env: gym.Env[object, object]) -> Prompts:
-    """Return the prompts of an environment."""
-    return Prompts(defaults_of(env).prompts)
+    """Return the prompts of an environment, in its mode."""
+    return Prompts(defaults_of(env).prompts_in(str(getattr(env.unwrapped, "mode", ""))))
 
 
 @cache

@@ -1,11 +1,11 @@
 """How each kind of answer is written to the log and read back."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
 
 from iad_policy.hashing import decode, encode
 from iad_policy.recording.answer_log import EpisodeLog
-from iad_policy.types import NOTHING, Candidate, Feedback, Outcome, Part, State, Usage, Verdict
+from iad_policy.types import NOTHING, Candidate, Exchange, Feedback, Outcome, Part, State, Usage, Verdict
 
 ONE_PROPOSAL = Usage(proposals=1)
 """What a candidate costs beyond what its line says."""
@@ -27,13 +27,20 @@ def candidate_record(candidate: Candidate) -> dict[str, Any]:
     return record
 
 
-def candidate_of(record: Mapping[str, Any], verdict: Verdict | None = None, preview: State | None = None) -> Candidate:
+def candidate_of(
+    record: Mapping[str, Any],
+    verdict: Verdict | None = None,
+    preview: State | None = None,
+    *,
+    value: Callable[[Any], Any] = decode,
+) -> Candidate:
     """Return the candidate of a record; of its feedback only the text was kept.
 
     Args:
         record: A line of the log, or what `candidate_record` returned.
         verdict: The last verdict on it, which has a line of its own.
         preview: What it leads to in a simulation, which has a line of its own, too.
+        value: Returns a logged value; a long one is read from its blob.
     """
     action, usage = record["action"], record.get("usage")
     logprobs, feedback = record.get("logprobs"), record.get("feedback")
@@ -50,7 +57,85 @@ def candidate_of(record: Mapping[str, Any], verdict: Verdict | None = None, prev
         verdict,
         record.get("item", ""),
         at=record.get("about", ""),
+        exchanges=tuple([exchange_of(one, value) for one in record["exchanges"]]) if "exchanges" in record else (),
     )
+
+
+def exchange_record(exchange: Exchange, log: EpisodeLog) -> dict[str, Any]:
+    """Return the log's form of a question to a language model. Long texts of its messages are kept in blobs."""
+    record: dict[str, Any] = {
+        "prompt": [_kept(message, log) for message in exchange.prompt],
+        "text": exchange.text,
+        "finish": exchange.finish,
+    }
+    if exchange.sampling:
+        record["sampling"] = {name: encode(value) for name, value in exchange.sampling.items()}
+    if exchange.logprob_kind:
+        record["logprob_kind"] = exchange.logprob_kind
+    if exchange.cached_tokens is not None:
+        record["cached_tokens"] = exchange.cached_tokens
+    return record
+
+
+def exchange_of(record: Mapping[str, Any], value: Callable[[Any], Any]) -> Exchange:
+    """Return the exchange of a record.
+
+    Args:
+        record: One of the `exchanges` of a line.
+        value: Returns a logged value; a long one is read from its blob.
+    """
+    return Exchange(
+        RecordedPrompt(record["prompt"], value),
+        record["text"],
+        record["finish"],
+        {name: decode(part) for name, part in record.get("sampling", {}).items()},
+        record.get("logprob_kind", ""),
+        record.get("cached_tokens"),
+    )
+
+
+class RecordedPrompt(Sequence[Mapping[str, Any]]):
+    """The messages of a recorded prompt. They are read when they are looked at, as most never are."""
+
+    __slots__ = ("_messages", "_value")
+
+    def __init__(self, messages: Sequence[Mapping[str, Any]], value: Callable[[Any], Any]) -> None:
+        self._messages = messages
+        self._value = value
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @overload
+    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, place: int | slice) -> Any:
+        return _read(self._messages[place], self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(len(self))
+
+
+def _kept(content: Any, log: EpisodeLog) -> Any:
+    if isinstance(content, Mapping):
+        return {name: _kept(part, log) for name, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [_kept(part, log) for part in content]
+    return log.put(content)
+
+
+def _read(content: Any, value: Callable[[Any], Any]) -> Any:
+    if isinstance(content, Mapping) and "__blob__" not in content:
+        return {name: _read(part, value) for name, part in content.items()}
+    if isinstance(content, list):
+        return [_read(part, value) for part in content]
+    return value(content)
 
 
 def _proposing(usage: Mapping[str, Any]) -> Usage:

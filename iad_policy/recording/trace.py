@@ -257,7 +257,8 @@ def _candidates(own: _Lines, known: Mapping[str, Candidate], value: Callable[[An
     for line in lines:
         judged = verdicts.get(line["item"])
         preview = previews.get(place_of(line)) if previews else None
-        candidates.append(candidate_of(line, None if judged is None else verdict_of(judged), preview))
+        judgement = None if judged is None else verdict_of(judged)
+        candidates.append(candidate_of(line, judgement, preview, value=value))
     return candidates
 
 
@@ -311,7 +312,8 @@ class _Budget(Mapping[str, Usage]):
             ("commit", "agent", "env_steps"),
         ):
             for line in self._own.get(kind, ()):
-                yield role or line["role"], count(axis, 1), line
+                # A revised verdict costs what was measured, but is not counted again.
+                yield role or line["role"], count(axis, 0 if "revised" in line else 1), line
 
 
 class _Info(Mapping[str, Any]):

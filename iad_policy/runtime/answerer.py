@@ -4,8 +4,10 @@ An answering generator yields batches of work units. The driver executes a batch
 """
 
 import math
+import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count as count_from
 from random import Random
 from typing import Any
@@ -14,6 +16,7 @@ from iad_policy.budget import SIMULATOR, count
 from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
 from iad_policy.hashing import digest
 from iad_policy.information import may_read_gold
+from iad_policy.prompts.rendering import leaves
 from iad_policy.recording.codec import (
     candidate_of,
     candidate_record,
@@ -134,25 +137,35 @@ class Answerer:
                     logprobs=candidate.logprobs,
                     parts=candidate.parts,
                     feedback=request.feedback,
+                    exchanges=tuple(call.exchanges),
                 )
             ]
 
         item = Item(name, self._question(prompt, call.sample_index), request.at.id)
-        return WorkUnit([item], "agent", call, work, candidate_record, candidate_of, is_guaranteed)
+        log = self._episode.log
+        read = candidate_of if log is None else partial(candidate_of, value=log.get)
+        return WorkUnit([item], "agent", call, work, candidate_record, read, is_guaranteed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
-        candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate(request.candidates)]
+        held, asked = request.among, request.candidates
+        if held:
+            warnings.warn(
+                "expected Verify with all candidates, got some in `among`, which the next version doesn't have; pass "
+                "them with the others, and read their verdicts too",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+        candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate([*asked, *held])]
         usable = [candidate for candidate in candidates if not candidate.error]
         verified: Iterator[Candidate] = iter(())
         if usable:
-            among = [self._named(candidate) for candidate in request.among if not candidate.error]
-            verified = iter((yield from self._verified(request, usable, among, name=name)))
+            verified = iter((yield from self._verified(request, usable, name=name)))
         results = [
             replace(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
             for candidate in candidates
         ]
         self.candidates.update((candidate.id, candidate) for candidate in results)
-        return results
+        return results[: len(asked)]
 
     def _risks(self, action: Any, error: str = "") -> tuple[bool, bool]:
         """Return whether an action is terminal, and whether it is irreversible; an unusable answer is neither."""
@@ -167,61 +180,86 @@ class Answerer:
         return replace(candidate, key=key, id=candidate.id or name, is_terminal=ends, is_irreversible=lasts)
 
     def _verified(
-        self, request: Verify, usable: list[Candidate], among: list[Candidate], *, name: str
+        self, request: Verify, usable: list[Candidate], *, name: str
     ) -> Generator[list[WorkUnit], list[Result], list[Candidate]]:
-        verifier, at, draw = self._components.verifier, request.at, request.draw
+        """Return the candidates with verdicts. A verifier that compares revises those that they have."""
+        verifier, at = self._components.verifier, request.at
         if verifier is None:
             raise ContractError("expected a verifier, as the strategy asks for verdicts, got none; pass verifier=...")
-        self._spending.reserve("verifier", "verifications", len(usable), item=name)
+        n_new = sum(one.verdict is None for one in usable)
+        places = [place for place, one in enumerate(usable) if verifier.compares or one.verdict is None]
+        if not places:
+            return usable
+        if n_new:
+            self._spending.reserve("verifier", "verifications", n_new, item=name)
         if verifier.needs_preview or may_read_gold(verifier):
             try:
-                previewed = yield from self._previewed(at, [*usable, *among], f"{name}.preview", draw=draw)
+                asked = [usable[place] for place in places]
+                previewed = yield from self._previewed(at, asked, f"{name}.preview", draw=request.draw)
             except BudgetExhausted:
-                self._spending.refund("verifier", "verifications", len(usable))
+                self._spending.refund("verifier", "verifications", n_new)
                 raise
-            usable, among = previewed[: len(usable)], previewed[len(usable) :]
-        if verifier.per_candidate:
-            others = [[*among, *usable[:place], *usable[place + 1 :]] for place in range(len(usable))]
-            sides = [([candidate], rest) for candidate, rest in zip(usable, others, strict=True)]
-        else:
-            sides = [(usable, among)]
-        tasks = [self._verification(verifier, request, side, f"{name}.{place}") for place, side in enumerate(sides)]
+            for place, candidate in zip(places, previewed, strict=True):
+                usable[place] = candidate
+        asked = [usable[place] for place in places]
+        is_apart = verifier.per_candidate and not verifier.compares
+        groups = [[candidate] for candidate in asked] if is_apart else [asked]
+        tasks = [self._verification(verifier, request, group, f"{name}.{place}") for place, group in enumerate(groups)]
         answers = [answer for result in (yield tasks) for answer in result]
-        for answer in answers:
-            if isinstance(answer, Cut):
+        is_cut = False
+        for place, answer in zip(places, answers, strict=True):
+            if not isinstance(answer, Cut):
+                usable[place] = replace(usable[place], verdict=answer.value)
+                continue
+            is_cut = True
+            if usable[place].verdict is None:
                 self._spending.refund("verifier", "verifications", limit=answer.axis)
-        verified = [
-            candidate if isinstance(answer, Cut) else replace(candidate, verdict=answer.value)
-            for candidate, answer in zip(usable, answers, strict=True)
-        ]
-        if any(isinstance(answer, Cut) for answer in answers):
+            else:
+                self._spending.refund("verifier", "verifications", 0, limit=answer.axis)
+        if is_cut:
             # Verdicts before the cut were paid for, so the decision shows them.
-            self.candidates.update((candidate.id, candidate) for candidate in verified)
+            self.candidates.update((candidate.id, candidate) for candidate in usable)
             raise BudgetExhausted(self._spending.cut)
-        return verified
+        return usable
 
-    def _verification(
-        self, verifier: LoadedVerifier, request: Verify, sides: tuple[list[Candidate], list[Candidate]], name: str
-    ) -> WorkUnit:
-        (group, among), at = sides, request.at
-        seen = sorted(candidate.key for candidate in (*group, *among))
-        prompt = digest("verify", at.id, at.notes, seen, request.draw)
+    def _verification(self, verifier: LoadedVerifier, request: Verify, group: list[Candidate], name: str) -> WorkUnit:
+        at = request.at
+        prompt = digest("verify", at.id, at.notes, sorted(candidate.key for candidate in group), request.draw)
         call = self._episode.call(prompt)
 
         def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
-            known = [replace(group[place], verdict=verdict) for place, verdict in recorded.items()]
-            new = [candidate for place, candidate in enumerate(group) if place not in recorded]
-            sides = new, [*among, *known]
+            # The verdicts that they have are no input: a set has the same verdicts however it grew.
+            asked = [replace(one, verdict=None) for one in group]
+            missing = [place for place in range(len(group)) if place not in recorded]
+            if not verifier.compares:
+                asked = [asked[place] for place in missing]
             if may_read_gold(verifier):
-                sides = self._with_gold(sides[0]), self._with_gold(sides[1])
+                asked = self._with_gold(asked)
             with self._world.guard():
-                return _verdicts_of(verifier, at, *sides)
+                verdicts = _verdicts_of(verifier, at, asked)
+            return [verdicts[place] for place in missing] if verifier.compares else verdicts
 
         items = [
-            Item(f"{name}.{place}", self._question(prompt, one.key, one.thought, call.sample_index), one.id)
+            Item(
+                f"{name}.{place}",
+                self._question(prompt, one.key, one.thought, call.sample_index),
+                one.id,
+                self._about_verdict(verifier, one),
+            )
             for place, one in enumerate(group)
         ]
         return WorkUnit(items, "verifier", call, work, verdict_record, verdict_of)
+
+    def _about_verdict(self, verifier: LoadedVerifier, candidate: Candidate) -> Mapping[str, Any]:
+        """Return what the log says of a verdict besides the verdict: what its score is of, and whether it is revised.
+
+        An oracle's score is the reward where the candidate ends the episode, and the progress elsewhere.
+        """
+        if self._episode.log is None:
+            return {}
+        ends = candidate.preview is not None and candidate.preview.done
+        measure = ("reward" if ends else "progress") if may_read_gold(verifier) else "model"
+        return {"of": measure} | ({} if candidate.verdict is None else {"revised": True})
 
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
         return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
@@ -279,7 +317,7 @@ class Answerer:
         def read(line: Mapping[str, Any]) -> Outcome | None:
             return None if log is None else outcome_of(line, log)
 
-        item = Item(name, question, candidate.id)
+        item = Item(name, question, candidate.id, {"at": at.id, "draw": draw} if log is not None else {})
         return WorkUnit([item], self._simulation_payer, self._episode.call(question), work, record, read)
 
     def _ask(self, request: Ask, name: str) -> Answering:
@@ -299,7 +337,9 @@ class Answerer:
         def record(text: str) -> Mapping[str, Any]:
             return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
 
-        item = Item(f"{name}.0", digest(prompt, call.sample_index), request.at.id)
+        subjects = [one.id for one in leaves(request.subject) if isinstance(one, Candidate | State)]
+        also = {"subject": subjects} if subjects else {}
+        item = Item(f"{name}.0", digest(prompt, call.sample_index), request.at.id, also)
         ((answer,),) = yield [WorkUnit([item], request.role, call, work, record, lambda line: line["text"])]
         if isinstance(answer, Cut):
             self._spending.refund(request.role, "asks", limit=answer.axis)
@@ -330,9 +370,7 @@ class Answerer:
         return replace(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
 
 
-def _verdicts_of(
-    verifier: LoadedVerifier, at: State, candidates: Sequence[Candidate], among: Sequence[Candidate]
-) -> list[Verdict]:
+def _verdicts_of(verifier: LoadedVerifier, at: State, candidates: Sequence[Candidate]) -> list[Verdict]:
     """Return a verifier's verdicts. If the verifier fails, every score is -inf.
 
     Raises:
@@ -340,7 +378,7 @@ def _verdicts_of(
         ContractError: The number of verdicts differs from the number of candidates.
     """
     try:
-        verdicts = list(verifier.verify(at, candidates, among))
+        verdicts = list(verifier.verify(at, candidates))
     except Exception as error:
         if _is_raised(error):
             raise

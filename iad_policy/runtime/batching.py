@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from contextlib import suppress
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
-from iad_policy.recording.codec import usage_of
+from iad_policy.recording.codec import exchange_record, usage_of
 from iad_policy.runtime.spending import Spending
 from iad_policy.types import NOTHING, Usage
 
@@ -24,11 +25,13 @@ class Item(NamedTuple):
         name: Name of the form `decision.request.item`.
         question: Digest of the question.
         about: Id for readers of the log: the state of a candidate, or the candidate of a verdict or an outcome.
+        also: Further facts for readers of the log that are not part of the answer.
     """
 
     name: str
     question: str
     about: str = ""
+    also: Mapping[str, Any] = MappingProxyType({})
 
 
 class Cut(NamedTuple):
@@ -120,12 +123,16 @@ class BatchExecutor:
             values = task.work(known)
         call.report(Usage(seconds=perf_counter() - start))
         usage = call.usage
+        exchanges = [] if self._log is None else [exchange_record(one, self._log) for one in call.exchanges]
         lines = []
         for position, value in zip(missing, values, strict=True):
             if self._log is not None:
-                lines.append((task.items[position], task.record(value), usage))
+                record = {**task.record(value), **task.items[position].also}
+                if exchanges:
+                    record["exchanges"] = exchanges
+                lines.append((task.items[position], record, usage))
             recorded[position] = ItemAnswer(value, usage)
-            usage = NOTHING  # a unit's cost is recorded once, with its first new answer
+            usage, exchanges = NOTHING, []  # both belong to the unit, and are recorded once, with its first new answer
         self._write(lines)
         return [recorded[position] for position in places]
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from iad_policy.former import verifying_sets
 from iad_policy.registry import with_defaults
 from iad_policy.simulators import Simulator
 from iad_policy.types import LoadedAgent, LoadedRoles, LoadedVerifier
@@ -21,4 +22,4 @@ class Components:
         with_defaults(self.agent, LoadedAgent)
         with_defaults(self.roles, LoadedRoles)
         if self.verifier is not None:
-            with_defaults(self.verifier, LoadedVerifier)
+            with_defaults(verifying_sets(self.verifier), LoadedVerifier)

@@ -11,6 +11,7 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from iad_policy.errors import UnknownName
+from iad_policy.former import stopping_by_set
 from iad_policy.information import may_read_gold
 from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
@@ -126,9 +127,11 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
     for option in options:
         if option not in known:
             raise UnknownName("option of the strategy", option, known)
-    for option, load in (("feedback", load_feedback), ("stop", load_stop)):
-        if isinstance(options.get(option), str):
-            options[option] = load(options[option])
+    if isinstance(options.get("feedback"), str):
+        options["feedback"] = load_feedback(options["feedback"])
+    if "stop" in options:
+        stop = options["stop"]
+        options["stop"] = load_stop(stop) if isinstance(stop, str) else stopping_by_set(stop)
     return partial(strategy, **options)
 
 

@@ -5,7 +5,8 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import per_step
-from iad_policy.types import Candidate, State, score
+from iad_policy.strategies.building_blocks.incumbent import incumbent
+from iad_policy.types import Candidate, State
 
 
 @per_step
@@ -14,4 +15,4 @@ def bon(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[
     candidates = yield from Propose(here, n, temperature=temperature)
     with suppress(BudgetExhausted):
         candidates = yield from Verify(here, candidates)
-    return max(candidates, key=score)
+    return incumbent(candidates)

@@ -1,11 +1,9 @@
 """Several IAD chains, and a vote by result among their best candidates."""
 
-from collections.abc import Callable
-
 from iad_policy.requests import All, Asking, Propose
 from iad_policy.strategies import per_step
-from iad_policy.strategies.building_blocks.feedback import FeedbackForm, best_and_worst
-from iad_policy.strategies.building_blocks.stop import never
+from iad_policy.strategies.building_blocks.feedback import FeedbackForm, findings
+from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.strategies.building_blocks.voting import voted
 from iad_policy.strategies.iad import chain
 from iad_policy.types import Candidate, State
@@ -18,8 +16,8 @@ def chains(
     n: int = 3,
     k: int = 3,
     delta: float = 0.0,
-    feedback: FeedbackForm = best_and_worst,
-    stop: Callable[[Candidate], bool] = never,
+    feedback: FeedbackForm = findings,
+    stop: StopRule = never,
     temperature: float | None = None,
 ) -> Asking[Candidate]:
     """Commit the majority's choice among the best candidates of k IAD chains (arXiv 2504.01931, text-to-SQL).

@@ -1,11 +1,11 @@
 """IAD-fb: Iterative Agent Decoding with a judge's text in addition to best and worst."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from iad_policy.requests import Asking
 from iad_policy.strategies import per_step
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm, best_and_worst, best_worst_and_judge_text
-from iad_policy.strategies.building_blocks.stop import never
+from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.strategies.iad import chain
 from iad_policy.types import Candidate, Feedback, State
 
@@ -18,7 +18,7 @@ def iad_fb(
     k: int | None = None,
     delta: float = 0.0,
     feedback: FeedbackForm = best_worst_and_judge_text,
-    stop: Callable[[Candidate], bool] = never,
+    stop: StopRule = never,
     temperature: float | None = None,
 ) -> Asking[Candidate]:
     """Commit the best of a chain of n proposals with at most k judge texts (arXiv 2504.01931, IAD-fb: N and K).
@@ -30,10 +30,10 @@ def iad_fb(
         raise ValueError(f"expected k, the number of judge texts, to be 0 or more, got {k}; None sets no limit")
     n_judged = 0
 
-    def judged(at: State, best: Candidate, worst: Candidate | None) -> Asking[Feedback | None]:
+    def judged(at: State, tried: Sequence[Candidate]) -> Asking[Feedback | None]:
         nonlocal n_judged
         n_judged += 1
         form = feedback if k is None or n_judged <= k else best_and_worst
-        return (yield from form(at, best, worst))
+        return (yield from form(at, tried))
 
     return (yield from chain(here, n=n, delta=delta, feedback=judged, stop=stop, temperature=temperature))

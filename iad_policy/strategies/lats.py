@@ -9,6 +9,7 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Verify
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.expansion import SearchConfig, iteration
+from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.strategies.building_blocks.rollouts import Decide, Rollout, follow
 from iad_policy.strategies.building_blocks.stop import StopRule, score_reached
 from iad_policy.strategies.building_blocks.tree import Tree, uct
@@ -96,6 +97,7 @@ def _search(
 ) -> Asking[Rollout | None]:
     """Return the best finished rollout, the first among equals."""
     best: Rollout | None = None
+    ends: list[Candidate] = []
     with suppress(BudgetExhausted):
         for _ in range(n):
             rollout = yield from iteration(tree, config)
@@ -105,7 +107,8 @@ def _search(
                 continue
             if best is None or rollout.value > best.value:
                 best = rollout
-            if stop(rollout.candidates[-1]):
+            ends.append(rollout.candidates[-1])
+            if stop(ends[-1], ends):
                 break
             yield from reflections.on(tree.root.state, rollout)
     return best
@@ -120,6 +123,6 @@ def _best_scored(k: int, temperature: float | None, notes: Sequence[str]) -> Dec
 
     def decide(at: State) -> Asking[Candidate]:
         candidates = yield from Propose(at.noted(*notes), k, temperature=temperature)
-        return max((yield from Verify(at, candidates)), key=score)
+        return incumbent((yield from Verify(at, candidates)))
 
     return decide

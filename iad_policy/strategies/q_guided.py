@@ -8,8 +8,9 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Asking, Propose, Verify
 from iad_policy.roles.paraphrase_check import paraphrases
 from iad_policy.strategies import declares
+from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, best_of, carry_out, roll_out
-from iad_policy.types import Candidate, State, score
+from iad_policy.types import Candidate, State
 
 
 @declares(n_with={"episodes": "proposals per step of each simulated episode"})
@@ -52,4 +53,4 @@ def best_valued(at: State, *, wordings: Sequence[str], temperature: float | None
         return (yield from Propose(at, 1, temperature=temperature))[0]
     with suppress(BudgetExhausted):
         candidates = yield from Verify(at, candidates)
-    return max(candidates, key=score)
+    return incumbent(candidates)

@@ -1,5 +1,6 @@
 """Reflexion: an episode is simulated, reflected on and tried again before one is committed."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
@@ -38,8 +39,12 @@ def reflexion(
             for _ in range(n):
                 attempts.append((yield from roll_out(here, depth=depth, decide=decide)))
                 attempts[-1] = attempt = yield from valued(attempts[-1])
-                if attempt.last is None or stop(attempt.last) or len(attempts) == n:
+                if attempt.last is None or stop(attempt.last, _lasts(attempts)) or len(attempts) == n:
                     break
                 reflections.append((yield from Ask("reflector", here, [attempt.end, attempt.last])))
         chosen = next((attempt for attempt in reversed(attempts) if attempt.end.done), attempts[0])
         here = yield from carry_out(here, chosen, decide=decide)
+
+
+def _lasts(attempts: Sequence[Rollout]) -> list[Candidate]:
+    return [attempt.last for attempt in attempts if attempt.last is not None]

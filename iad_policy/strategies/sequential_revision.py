@@ -17,14 +17,12 @@ def sequential_revision(here: State, *, n: int = 3, temperature: float | None = 
     Each answer revises the one before, given the critic's text but not the score. Equal actions have equal keys. When
     the budget ends, the answers with a verdict count. If there is none, the first answer is committed.
     """
-    (new,) = yield from Propose(here, 1, temperature=temperature)
-    revised: list[Candidate] = []
+    revised = yield from Propose(here, 1, temperature=temperature)
     with suppress(BudgetExhausted):
-        for place in range(n):
-            if place:
-                critique = yield from Ask("critic", here, revised[-1])
-                hint = about_last(revised[-1], ("Review", critique))
-                (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
-            (new,) = yield from Verify(here, [new], among=tuple(revised))
-            revised.append(new)
-    return heaviest(revised or [new])
+        revised = yield from Verify(here, revised)
+        for _ in range(n - 1):
+            critique = yield from Ask("critic", here, revised[-1])
+            hint = about_last(revised[-1], ("Review", critique))
+            (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            revised = yield from Verify(here, [*revised, new])
+    return heaviest(revised)

@@ -6,7 +6,8 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import about_last
-from iad_policy.types import Candidate, State, score
+from iad_policy.strategies.building_blocks.incumbent import incumbent
+from iad_policy.types import Candidate, State
 
 
 @per_step
@@ -19,17 +20,16 @@ def try_again(here: State, *, n: int = 3, temperature: float | None = None) -> A
     committed, or the first one if there is none.
     """
     (last,) = yield from Propose(here, 1, temperature=temperature)
-    best = last
+    tried = [last]
     with suppress(BudgetExhausted):
-        (last,) = yield from Verify(here, [last])
-        best = last
+        tried = yield from Verify(here, tried)
         for _ in range(n - 1):
-            if best.score >= 1.0:
+            last = tried[-1]
+            if incumbent(tried).score >= 1.0:
                 break
             output = "" if last.preview is None else last.preview.observation
             reward = ("Reward", f"{max(0.0, last.score):.4g}")
             hint = about_last(last, ("Output", output if isinstance(output, str) else ""), reward)
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
-            (last,) = yield from Verify(here, [new], among=[best])
-            best = max(best, last, key=score)
-    return best
+            tried = yield from Verify(here, [*tried, new])
+    return incumbent(tried)

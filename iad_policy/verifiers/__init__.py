@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from iad_policy.former import verifying_sets
 from iad_policy.information import require_label
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.types import LoadedVerifier, Verifier
@@ -57,4 +58,4 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVer
             )
     assert not isinstance(verifier, str)
     require_label(verifier)
-    return with_defaults(verifier, LoadedVerifier)  # type: ignore[no-any-return]
+    return with_defaults(verifying_sets(verifier), LoadedVerifier)  # type: ignore[no-any-return]

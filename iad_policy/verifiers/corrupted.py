@@ -13,6 +13,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from iad_policy.former import verifying_sets
 from iad_policy.hashing import seed_of
 from iad_policy.information import Information
 from iad_policy.registry import with_defaults
@@ -32,10 +33,11 @@ class Corrupted(ABC):
     """
 
     def __init__(self, inner: Verifier, name: str) -> None:
-        self._inner: LoadedVerifier = with_defaults(inner, LoadedVerifier)
+        self._inner: LoadedVerifier = with_defaults(verifying_sets(inner), LoadedVerifier)
         self._name = name
         self.information: Information = inner.information
         self.needs_preview = inner.needs_preview
+        self.compares = self._inner.compares
         self.per_candidate = self._inner.per_candidate
 
     @property
@@ -53,9 +55,9 @@ class Corrupted(ABC):
     def model(self, model: Any) -> None:
         self._inner.model = model
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Return the changed verdicts. A verdict that says verification failed stays as it is."""
-        verdicts: Sequence[Verdict] = list(self._inner.verify(state, candidates, among))
+        verdicts: Sequence[Verdict] = list(self._inner.verify(state, candidates))
         if len(verdicts) != len(candidates):
             return verdicts  # the driver refuses them
         return [
@@ -108,8 +110,7 @@ class SparseVerifier(Corrupted):
 class LoneVerifier(Corrupted):
     """Shows the verifier one candidate at a time, so that no verdict depends on the other candidates.
 
-    A verifier that counts agreement gives best-of-N a vote among all its candidates. A chain of refinements compares
-    only two.
+    A verifier that counts agreement then has no vote to count.
 
     Args:
         inner: The verifier.
@@ -117,10 +118,11 @@ class LoneVerifier(Corrupted):
 
     def __init__(self, inner: Verifier) -> None:
         super().__init__(inner, "alone")
+        self.compares = False
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Return its verdicts, each for one candidate alone."""
-        return [verdict for one in candidates for verdict in self._inner.verify(state, [one], ())]
+        return [verdict for one in candidates for verdict in self._inner.verify(state, [one])]
 
     def _changed(self, state: State, candidate: Candidate, verdict: Verdict) -> Verdict:
         return verdict

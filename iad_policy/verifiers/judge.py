@@ -67,7 +67,7 @@ class ScoringJudge(_Judge):
     role = "score"
     per_candidate = True
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Ask for a score of each candidate separately."""
         return [self._verdict(state, candidate) for candidate in candidates]
 
@@ -85,7 +85,7 @@ class FinalisingJudge(_Judge):
     role = "finalise"
     per_candidate = True
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Ask for a decision on each candidate separately."""
         return [self._verdict(state, candidate) for candidate in candidates]
 
@@ -101,27 +101,22 @@ class FinalisingJudge(_Judge):
 class PairwiseJudge(_Judge):
     """Compares candidates in pairs. The score is the share of comparisons won, where a tie is half a win.
 
-    Every pair is shown in both orders, since models prefer a position. N different candidates cost N (N - 1) calls, or
-    fewer if only new ones are asked for. Which of the candidates are new does not change a verdict. A single candidate
-    scores 0.5.
-
-    Scores are relative to the candidates that were compared, so they rank one `Verify`, as in best-of-N. With IAD a
-    later incumbent keeps the score of an earlier comparison.
+    Every pair is shown in both orders, since models prefer a position. N different candidates cost N (N - 1) calls. A
+    chain compares all its candidates again with each new one. A single candidate scores 0.5.
     """
 
     role = "compare"
+    compares = True
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Compare each candidate with all others of both groups. Equal actions count as one."""
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Compare each candidate with all others. Equal actions count as one."""
         blocks: dict[str, str] = {}
-        for candidate in (*candidates, *among):
+        for candidate in candidates:
             block = candidate_block(candidate)
             blocks[candidate.key] = min(blocks.get(candidate.key, block), block)
-        new = {candidate.key for candidate in candidates}
         comparisons = {
             (one, other): self._compare(state, blocks[one], blocks[other])
             for one, other in combinations(sorted(blocks), 2)
-            if one in new or other in new
         }
         return [self._verdict(candidate.key, comparisons) for candidate in candidates]
 

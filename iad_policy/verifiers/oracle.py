@@ -27,7 +27,7 @@ class OracleVerifier:
     def __init__(self, env: gym.Env[Any, Any] | None = None, part: str = "") -> None:
         self._part = part
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Read the gold that the driver attached to the previews."""
         return [self._verdict(candidate) for candidate in candidates]
 

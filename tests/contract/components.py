@@ -78,7 +78,7 @@ class Hunch:
         self._n_tokens = n_tokens
         self.per_candidate = per_candidate
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         self._calls.add("verifier", len(candidates))
         current_call().report(Usage(prompt_tokens=self._n_tokens * len(candidates)))
         return [self._verdict(candidate) for candidate in candidates]
@@ -110,7 +110,7 @@ class CountedOracle:
     information: Information = "oracle"
     needs_preview: bool = True
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         self.calls.add("verifier", len(candidates))
         current_call().report(Usage(prompt_tokens=self.n_tokens * len(candidates)))
         return [Verdict(_gold(candidate)["progress"]) for candidate in candidates]

@@ -6,8 +6,8 @@ To run it on another environment, add a `Subject` to the list in `test_environme
 import json
 import pickle
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
@@ -46,6 +46,7 @@ class Subject:
         lasting: Given a fresh environment, a valid action that is irreversible; "" for one without such actions.
         asking: An action after which only the world can go on; "" for one without such actions.
         answer: How the world's answer to it begins.
+        arguments: Arguments of the environment.
     """
 
     id: str
@@ -55,14 +56,19 @@ class Subject:
     lasting: str = ""
     asking: str = ""
     answer: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.id
 
     def make(self, **options: Any) -> "IADEnv[Any, Any]":
-        env = gym.make(self.id, **options).unwrapped
+        env = self.wrapped(**options).unwrapped
         assert isinstance(env, IADEnv)
         return env
+
+    def wrapped(self, **options: Any) -> "gym.Env[Any, Any]":
+        """The environment as `gym.make` gives it."""
+        return gym.make(self.id, **{**self.arguments, **options})
 
 
 def same(one: Any, other: Any) -> bool:
@@ -74,7 +80,7 @@ class EnvironmentContract:
     """The promises; a test class inherits them and gives a `subject` fixture."""
 
     def test_gymnasiums_checker_passes(self, subject: Subject) -> None:
-        check_env(gym.make(subject.id).unwrapped, skip_render_check=False)
+        check_env(subject.make(), skip_render_check=False)
 
     def test_a_seed_picks_the_task_reproducibly(self, subject: Subject) -> None:
         runs = []
@@ -360,10 +366,10 @@ class EnvironmentContract:
         assert (terminated, truncated, info["stop_reason"]) == (False, True, "max_steps")
 
     def test_its_spec_pickles_and_makes_it_again(self, subject: Subject) -> None:
-        spec = gym.make(subject.id).spec
+        spec = subject.wrapped().spec
         assert spec is not None
         again = gym.make(pickle.loads(pickle.dumps(spec)))
-        assert same(again.reset(seed=4), gym.make(subject.id).reset(seed=4))
+        assert same(again.reset(seed=4), subject.wrapped().reset(seed=4))
         assert gym.envs.registration.EnvSpec.from_json(spec.to_json()).id == spec.id
 
     def test_closing_twice_is_harmless(self, subject: Subject) -> None:
@@ -374,7 +380,7 @@ class EnvironmentContract:
 
     @pytest.mark.parametrize(("mode", "options"), [("sync", None), ("async", ASYNC)])
     def test_it_works_in_vectors(self, subject: Subject, mode: str, options: Any) -> None:
-        envs = gym.make_vec(subject.id, num_envs=2, vectorization_mode=mode, vector_kwargs=options)
+        envs = gym.make_vec(subject.id, num_envs=2, vectorization_mode=mode, vector_kwargs=options, **subject.arguments)
         alone = subject.make()
         try:
             observations, infos = envs.reset(seed=[6, 7])
@@ -390,7 +396,7 @@ class EnvironmentContract:
 
     def test_an_asynchronous_vector_with_shared_memory_is_refused_clearly(self, subject: Subject) -> None:
         with pytest.raises(Exception, match="shared"):
-            gym.make_vec(subject.id, num_envs=2, vectorization_mode="async").close()
+            gym.make_vec(subject.id, num_envs=2, vectorization_mode="async", **subject.arguments).close()
 
 
 def _first(observations: Any) -> Any:

@@ -56,9 +56,9 @@ def test_every_strategy_plays_to_the_end_and_no_simulation_knows_the_answer(name
             return super().propose(state, **options)
 
     class Watching(Hunch):
-        def verify(self, state: State, candidates: Any, among: Any) -> Any:
+        def verify(self, state: State, candidates: Any) -> Any:
             previews.extend(candidate.preview for candidate in candidates)
-            return super().verify(state, candidates, among)
+            return super().verify(state, candidates)
 
     proposed_at: list[State] = []
     previews: list[State] = []

@@ -1,5 +1,7 @@
 """Strategies are generators without I/O: a dictionary of canned answers drives them, without driver or environment."""
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,7 +62,7 @@ def test_look_ahead_remembers_what_an_action_was_worth_in_earlier_steps() -> Non
     assert drive(strategy(HERE), answers, n_commits=2) == ["good", "good"]
 
 
-def test_iad_shows_the_verifier_its_incumbent_and_the_agent_best_and_worst() -> None:
+def test_iad_shows_the_verifier_all_that_it_tried_and_the_agent_best_and_worst() -> None:
     seen: list[Any] = []
     answers = canned("a", "bbb", "cc")
     propose, verify = answers[Propose], answers[Verify]
@@ -71,8 +73,29 @@ def test_iad_shows_the_verifier_its_incumbent_and_the_agent_best_and_worst() -> 
         return propose(request)
 
     def verify_and_note(request: Verify) -> Any:
-        seen.append([candidate.action for candidate in request.among])
+        seen.append([candidate.action for candidate in request.candidates])
         return verify(request)
 
     drive(load_strategy("iad", n=3)(HERE), {**answers, Propose: propose_and_note, Verify: verify_and_note})
-    assert seen == [None, [], ("a", None), ["a"], ("bbb", "a"), ["bbb"]]
+    assert seen == [None, ["a"], ("a", None), ["a", "bbb"], ("bbb", "a"), ["a", "bbb", "cc"]]
+
+
+def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
+    rounds = iter([{"a": 0.9}, {"a": 0.1, "b": 0.2}, {"a": 0.8, "b": 0.3, "c": 0.4}])
+
+    def verify(request: Verify) -> Any:
+        scores = next(rounds)
+        return [Candidate(c.action, key=c.key, verdict=Verdict(scores[c.action])) for c in request.candidates]
+
+    assert drive(load_strategy("iad", n=3)(HERE), {**canned("a", "b", "c"), Verify: verify}) == ["a"]
+
+
+def test_a_usable_candidate_beats_an_unusable_one_though_its_verification_failed() -> None:
+    answers = canned("", "a", "")
+    answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
+    for name in ("iad", "bon"):
+        assert drive(load_strategy(name, n=3)(HERE), {**answers, **_proposing("", "a", "")}) == ["a"]
+
+
+def _proposing(*actions: str) -> Any:
+    return {Propose: canned(*actions)[Propose]}

@@ -28,7 +28,7 @@ class Asked:
     needs_preview: bool = True
     per_candidate: bool = False
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         return self.judge(state, candidates)
 
 

@@ -47,7 +47,7 @@ class Monotone:
     information: Information = "oracle"
     needs_preview = False
 
-    def verify(self, state: State, candidates: Any, among: Any) -> list[Verdict]:
+    def verify(self, state: State, candidates: Any) -> list[Verdict]:
         return [Verdict(1 - 1 / (2 + float(candidate.action))) for candidate in candidates]
 
 
@@ -63,7 +63,7 @@ def incumbents(name: str, qualities: list[int], verifier: Any, *, seed: int = 0)
             Verify: lambda request: [
                 Candidate(one.action, key=one.key, verdict=verdict)
                 for one, verdict in zip(
-                    request.candidates, verifier.verify(here, request.candidates, request.among), strict=True
+                    request.candidates, verifier.verify(here, request.candidates), strict=True
                 )
             ],
             Ask: lambda request: "words",

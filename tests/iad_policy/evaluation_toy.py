@@ -99,7 +99,7 @@ class Liker:
         self.n_calls = 0
         self._failing = failing
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         self.n_calls += len(candidates)
         if self._failing:
             raise ModelError("too many requests", kind="rate_limit")

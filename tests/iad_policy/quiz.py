@@ -79,7 +79,7 @@ class Examiner:
     information: Information = "oracle"
     needs_preview: bool = True
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         return [self._verdict(state, candidate) for candidate in candidates]
 
     def _verdict(self, state: State, candidate: Candidate) -> Verdict:

@@ -46,6 +46,23 @@ def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["information"] == "oracle"
 
 
+def test_an_argument_of_the_environment_is_part_of_every_episodes_key(tmp_path: Path) -> None:
+    keys = {}
+    for mode in ("interactive", "answer"):
+        given = ("--env-arg", f"mode={mode}", "--tasks", 5, "--out", tmp_path / mode)
+        done = iad("run", "IAD/BIRD-v0", "--strategy", "single", *given)
+        assert done.exit_code == 0, done.output
+        lines = (tmp_path / mode / "episodes.jsonl").read_text().splitlines()
+        keys[mode] = {json.loads(line)["key"] for line in lines}
+        n_steps = {json.loads(line)["n_steps"] for line in lines}
+        assert n_steps == {1} if mode == "answer" else max(n_steps) > 1
+    assert len(keys["answer"] | keys["interactive"]) == 10
+    assert json.loads((tmp_path / "answer" / "config.json").read_text())["env_args"] == {"mode": "answer"}
+    done = iad("export", tmp_path / "answer", "--format", "sft", "--out", tmp_path / "rows.jsonl")
+    assert done.exit_code == 0, done.output
+    assert "execute[" not in (tmp_path / "rows.jsonl").read_text()
+
+
 def test_run_runs_one_strategy(tmp_path: Path) -> None:
     done = iad("run", SHOP, "--strategy", "bon", "--tasks", 3, "--agent", "random", "--out", tmp_path / "run")
     assert done.exit_code == 0, done.output

@@ -47,7 +47,7 @@ class Strict:
     needs_preview = False
     def __init__(self, env):
         pass
-    def verify(self, state, candidates, among):
+    def verify(self, state, candidates):
         return [Verdict(0.0) for _ in candidates]
 
 class NoArguments:

@@ -50,6 +50,8 @@ class Prompter:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._defaults = DEFAULTS.get(str(config["env"]).rpartition(":")[2], Defaults())
+        mode = str(config.get("env_args", {}).get("mode", ""))
+        self._prompts = Prompts(self._defaults.prompts_in(mode))
         self._max_steps: float = config.get("max_steps") or math.inf
         first_and_n = config.get("discrete")
         self._space = Discrete(first_and_n[1], start=first_and_n[0]) if first_and_n else None
@@ -96,7 +98,7 @@ class Prompter:
         kind, _, model = name.partition(":")
         style: Any = model.rpartition("#")[2] if kind == LANGUAGE and "#" in model else "direct"
         made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._defaults.language)
-        return made(_Nobody(), Prompts(self._defaults.prompts), style, space=self._space)
+        return made(_Nobody(), self._prompts, style, space=self._space)
 
 
 def _turn(step: RecordedStep) -> Turn:

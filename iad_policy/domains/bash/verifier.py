@@ -29,14 +29,15 @@ class BashVerifier:
 
     information: Information = "proxy"
     needs_preview = True
+    compares = True
 
     def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
         pass
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Score each candidate's preview, and count how many agree with it."""
         instruction = read_instruction(state.info["instruction"])
-        results = [_result(candidate) for candidate in (*candidates, *among)]
+        results = [_result(candidate) for candidate in candidates]
         return [_verdict(state, candidate, instruction, results) for candidate in candidates]
 
 

@@ -42,16 +42,14 @@ class BirdVerifier:
 
     information: Information = "proxy"
     needs_preview = True
+    compares = True
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, *, agreement: float = AGREEMENT) -> None:
         self._agreement = agreement
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Score each candidate's preview, and compare it with the others' results."""
-        all_candidates = list(
-            {candidate.id or id(candidate): candidate for candidate in (*candidates, *among)}.values()
-        )
-        results = [facts_of(candidate)["result"] for candidate in all_candidates if _has_result(candidate)]
+        results = [facts_of(candidate)["result"] for candidate in candidates if _has_result(candidate)]
         return [self._verdict(candidate, results) for candidate in candidates]
 
     def _verdict(self, candidate: Candidate, results: Sequence[str]) -> Verdict:

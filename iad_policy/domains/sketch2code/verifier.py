@@ -53,7 +53,7 @@ class ReferenceVerifier:
         """Everything its verdicts depend on."""
         return f"reference {self.part}"
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Read the gold that the driver attached to the previews."""
         return [self._verdict(candidate) for candidate in candidates]
 
@@ -76,7 +76,7 @@ class Sketch2CodeVerifier:
     def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
         pass
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Compare each candidate's preview with the sketch."""
         ink = ink_of(state.observation["sketch"], state.info["facts"]["sketch_size"])
         return [self._verdict(ink, _preview(candidate)) for candidate in candidates]
@@ -140,7 +140,7 @@ class PageJudge(ModelComponent):
         prompts = PROMPTS.digest(["score"])
         return f"{identity_of(self.model)} page judge sees={self.sees} prompts={prompts} {self.sampling}"
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Ask about each candidate separately."""
         return [self._verdict(state, _preview(candidate)) for candidate in candidates]
 

@@ -47,7 +47,7 @@ class WebShopVerifier:
     def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
         pass
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Score each candidate's preview."""
         return [self._verdict(state, candidate) for candidate in candidates]
 

@@ -104,7 +104,8 @@ def valued(rollout: Rollout) -> Asking[Rollout]:
         return replace(rollout, value=0.0)
     draw = rollout.end.path[-1].draw if rollout.end.path else 0
     if last.verdict is None or draw:  # an existing verdict was given on draw 0
-        (last,) = yield from Verify((rollout.start, *rollout.states)[-2], [last], draw=draw)
+        fresh = replace(last, verdict=None)
+        (last,) = yield from Verify((rollout.start, *rollout.states)[-2], [fresh], draw=draw)
     return replace(rollout, candidates=(*rollout.candidates[:-1], last), value=value_of(last))
 
 

@@ -35,6 +35,17 @@ class TestContract(EnvironmentContract):
         return Subject("IAD/BIRD-v0", lambda info: LOOK, _gold)
 
 
+class TestAnswerContract(EnvironmentContract):
+    """One action is offered; a second step is left to go on after a text that is none."""
+
+    @pytest.fixture
+    def subject(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
+        make_folder(tmp_path / "bird")
+        monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+        arguments = {"mode": "answer", "max_steps": 10}
+        return Subject("IAD/BIRD-v0", lambda info: LOOK, lambda env: _gold(env)[1:], arguments=arguments)
+
+
 def test_every_bundled_gold_is_right_by_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     env = BirdEnv()
@@ -121,6 +132,31 @@ def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
     same = ["SELECT name FROM city", "submit[select  NAME\nfrom city ;]", "```sql\nSELECT name -- x\nFROM city\n```"]
     assert len({env.action_key(action) for action in same}) == 1
     assert env.action_key("SELECT 'A'") != env.action_key("SELECT 'a'")
+
+
+def test_in_the_mode_answer_only_a_submit_is_offered_and_anything_else_ends_the_only_decision(folder: Path) -> None:
+    env = BirdEnv(data_dir=folder, mode="answer")
+    observation, info = env.reset(options={"task_id": "8"})
+    assert info["available_actions"] == ("submit[...]",)
+    assert "execute" not in observation
+    assert "submit[SQL], or a bare query" in observation
+    observation, reward, terminated, truncated, info = env.step(LOOK)
+    assert "Invalid action: expected submit[SQL] or a bare query, got 'execute[" in observation
+    assert "Bern" not in observation.partition("Invalid action")[0].partition("CREATE TABLE city")[0]
+    assert (reward, terminated, truncated, info["stop_reason"]) == (0.0, False, True, "max_steps")
+    assert info["invalid_action"] is True
+    env.reset(options={"task_id": "8"})
+    _, reward, terminated, _, info = env.step(GOLDS["8"])
+    assert (reward, terminated, info["success"]) == (1.0, True, True)
+    env.close()
+
+
+def test_a_mode_has_its_own_default_number_of_actions_and_an_unknown_one_names_the_known(folder: Path) -> None:
+    made = [BirdEnv(data_dir=folder), BirdEnv(data_dir=folder, mode="answer")]
+    made.append(BirdEnv(data_dir=folder, mode="answer", max_steps=3))
+    assert [env.max_steps for env in made] == [10, 1, 3]
+    with pytest.raises(UnknownTask, match=r"interactive, answer"):
+        BirdEnv(data_dir=folder, mode="answers")  # type: ignore[arg-type]
 
 
 def test_simulating_a_submit_shows_its_result_and_never_its_score(env: BirdEnv) -> None:

@@ -20,7 +20,7 @@ from iad_policy.agents import load_agent
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
 from iad_policy.agents.plan_solve import PlanSolveAgent
-from iad_policy.agents.react import ReActAgent
+from iad_policy.agents.react import ReActAgent, react_agent
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.cache import CachedModel
@@ -56,15 +56,15 @@ def prompt_of(kind: str, state: State = PAGE, feedback: Feedback | None = None) 
 
 
 def all_files() -> list[Path]:
-    return sorted(FOLDER.glob("*/*.txt"))
+    return sorted(FOLDER.rglob("*.txt"))
 
 
-@pytest.mark.parametrize("path", all_files(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", all_files(), ids=lambda path: "-".join(path.relative_to(FOLDER).with_suffix("").parts))
 def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders(path: Path) -> None:
     role = path.stem
     used = set(Template(path.read_text(encoding="utf-8")).get_identifiers())
     assert used <= PLACEHOLDERS[role]
-    prompt = Prompts(path.parent.name).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
+    prompt = Prompts(path.parent).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
     text = prompt.system + prompt.user
     assert {f"<<{name}>>" for name in used} <= set(_marked(text))
     assert "$" not in text
@@ -311,6 +311,25 @@ def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> No
     assert told is not None
     assert told.critique == "Name the colour."
     assert "critic answered by scripted" in policy.decisions[-1].notes
+
+
+def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
+    feedback = Feedback("Best: submit[SELECT 1]")
+    asked = {}
+    for mode in ("interactive", "answer"):
+        env = gym.make("IAD/BIRD-v0", mode=mode)
+        observation, info = env.reset(seed=0)
+        at = State(observation, info, steps_left=1)
+        agents = [language_agent(env, ScriptedModel([]), cast(Style, style)) for style in STYLES]
+        made = [*agents, react_agent(env, ScriptedModel([]))]
+        asked[mode] = ["\n".join(one["content"] for one in agent.messages(at, feedback)) for agent in made]
+        env.close()
+    assert all("execute[" in text for text in asked["interactive"])
+    assert not any("execute[" in text for text in asked["answer"])
+    assert all("submit[SELECT" in text and observation in text for text in asked["answer"])
+    answering, either = Prompts("bird/answer"), Prompts("bird")
+    assert answering.digest(["score", "plan"]) == either.digest(["score", "plan"])
+    assert either.digest(["plan"]) == Prompts().digest(["plan"])
 
 
 def test_in_the_shell_models_are_asked_in_its_own_language() -> None:

@@ -136,7 +136,7 @@ def test_sequential_revision_hides_the_score_from_the_agent_and_shows_it_to_the_
     assert [one.subject.score for one in asked] == [7.0, 1.0]
     told = [one.feedback for one in proposals[1:]]
     assert all("7" not in one.text and one.best.verdict is None for one in told)
-    assert [[other.action for other in one.among] for one in verified] == [[], ["aaaaaaa"], ["aaaaaaa", "b"]]
+    assert [len(one.candidates) for one in verified] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("k", "n_texts"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])

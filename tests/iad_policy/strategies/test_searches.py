@@ -116,7 +116,7 @@ class Doubtful:
     information: Information = "proxy"
     needs_preview = False
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         return [Verdict(0.2)] * len(candidates)
 
 

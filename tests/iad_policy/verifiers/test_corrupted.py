@@ -28,7 +28,7 @@ class Told:
     per_candidate = True
     identity = "told"
 
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         return [self._verdict(float(candidate.action)) for candidate in candidates]
 
     def _verdict(self, score: float) -> Verdict:
@@ -41,7 +41,7 @@ def candidates(*scores: float) -> list[Candidate]:
 
 def test_noise_is_gaussian_with_the_deviation_asked_for_and_the_parts_are_left_out() -> None:
     many = candidates(*(place / 1000 for place in range(1000)))
-    verdicts = NoisyVerifier(Told(), 0.25).verify(HERE, many, [])
+    verdicts = NoisyVerifier(Told(), 0.25).verify(HERE, many)
     noise = [verdict.score - one.action for verdict, one in zip(verdicts, many, strict=True)]
     assert abs(fmean(noise)) < 3 * 0.25 / math.sqrt(1000)
     assert stdev(noise) == pytest.approx(0.25, rel=0.1)
@@ -51,21 +51,21 @@ def test_noise_is_gaussian_with_the_deviation_asked_for_and_the_parts_are_left_o
 def test_the_same_action_in_the_same_state_gets_the_same_noise_however_it_is_asked() -> None:
     noisy = NoisyVerifier(Told(), 0.5)
     one, other = candidates(0.5, 0.7)
-    together = noisy.verify(HERE, [one, other], [])
-    assert together[0] == noisy.verify(HERE, [one], [other])[0]
-    assert together[0] == noisy.verify(HERE, [replace(one, thought="again")], [])[0]
-    assert together[0] != noisy.verify(replace(HERE, id="there"), [one], [])[0]
+    together = noisy.verify(HERE, [one, other])
+    assert together[0] == noisy.verify(HERE, [one])[0]
+    assert together[0] == noisy.verify(HERE, [replace(one, thought="again")])[0]
+    assert together[0] != noisy.verify(replace(HERE, id="there"), [one])[0]
     assert together[0].score - 0.5 != together[1].score - 0.7
 
 
 def test_without_deviation_the_scores_stay() -> None:
-    assert [one.score for one in NoisyVerifier(Told(), 0.0).verify(HERE, candidates(0.25, 1.0), [])] == [0.25, 1.0]
+    assert [one.score for one in NoisyVerifier(Told(), 0.0).verify(HERE, candidates(0.25, 1.0))] == [0.25, 1.0]
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_sparse_score_is_shown_above_the_threshold_only_and_so_are_its_words(level: str) -> None:
     scores = [-0.5, 0.0, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0]
-    shown = SparseVerifier(Told(), LEVELS[level]).verify(HERE, candidates(*scores), [])
+    shown = SparseVerifier(Told(), LEVELS[level]).verify(HERE, candidates(*scores))
     for score, verdict in zip(scores, shown, strict=True):
         if score > LEVELS[level]:
             assert (verdict.score, verdict.critique, verdict.passed) == (score, f"worth {score}", score >= 1)
@@ -112,15 +112,15 @@ def test_a_language_model_inside_can_be_reached_and_put_behind_a_cache() -> None
 
 def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refused() -> None:
     class Failing(Told):
-        def verify(self, state: State, candidates: Any, among: Any) -> list[Verdict]:
+        def verify(self, state: State, candidates: Any) -> list[Verdict]:
             return [Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})] * len(candidates)
 
     class Silent(Told):
-        def verify(self, state: State, candidates: Any, among: Any) -> list[Verdict]:
+        def verify(self, state: State, candidates: Any) -> list[Verdict]:
             return []
 
     env = Digger()
-    (failed,) = NoisyVerifier(SparseVerifier(Failing(), 0.5), 0.1).verify(HERE, candidates(1.0), [])
+    (failed,) = NoisyVerifier(SparseVerifier(Failing(), 0.5), 0.1).verify(HERE, candidates(1.0))
     assert failed == Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
     with (
         pytest.raises(ContractError, match="expected 1 verdicts from NoisyVerifier"),

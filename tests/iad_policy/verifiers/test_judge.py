@@ -56,7 +56,7 @@ def longer_is_better(prompt: str) -> str:
 
 def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
     model = Asked("Critique: too dear.\nScore: 4")
-    (verdict,) = ScoringJudge(model).verify(HERE, [candidate("buy[a]", preview="PAGE A", thought="trust me")], [])
+    (verdict,) = ScoringJudge(model).verify(HERE, [candidate("buy[a]", preview="PAGE A", thought="trust me")])
     assert (verdict.score, verdict.critique, verdict.passed) == (0.4, "too dear.", None)
     for part in ("a lamp", "the shelf", "go[in]", "Action: buy[a]", "PAGE A"):
         assert part in model.prompts[0]
@@ -65,7 +65,7 @@ def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
 
 def test_a_judge_works_without_a_preview() -> None:
     model = Asked("Score: 10")
-    (verdict,) = ScoringJudge(model, needs_preview=False).verify(HERE, [candidate("buy[a]")], [])
+    (verdict,) = ScoringJudge(model, needs_preview=False).verify(HERE, [candidate("buy[a]")])
     assert verdict.score == 1.0
     assert "simulated" not in model.prompts[0]
 
@@ -73,7 +73,7 @@ def test_a_judge_works_without_a_preview() -> None:
 def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
     pair = [candidate("a"), candidate("b")]
     for verifier in (ScoringJudge(Asked("hmm")), FinalisingJudge(Asked("hmm")), PairwiseJudge(Asked("hmm"))):
-        for verdict in verifier.verify(HERE, pair, []):
+        for verdict in verifier.verify(HERE, pair):
             assert verdict.score == -math.inf
             assert verdict.details == {"error_kind": "malformed"}
             assert "got 'hmm'" in verdict.critique
@@ -82,38 +82,36 @@ def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
 @pytest.mark.parametrize(("said", "score"), [("finalise", 1.0), ("Finalize.", 1.0), ("iterate", 0.0)])
 def test_a_decision_is_passed_or_not(said: str, score: float) -> None:
     model = Asked(f"Critique: size missing.\nDecision: {said}")
-    (verdict,) = FinalisingJudge(model).verify(HERE, [candidate("buy[a]")], [])
+    (verdict,) = FinalisingJudge(model).verify(HERE, [candidate("buy[a]")])
     assert (verdict.score, verdict.passed, verdict.critique) == (score, score == 1.0, "size missing.")
 
 
 def test_the_share_of_wins_orders_candidates() -> None:
     model = Asked(longer_is_better)
-    verdicts = PairwiseJudge(model).verify(HERE, [candidate(text) for text in ("aaa", "a", "bb", "cc")], [])
+    verdicts = PairwiseJudge(model).verify(HERE, [candidate(text) for text in ("aaa", "a", "bb", "cc")])
     assert [verdict.score for verdict in verdicts] == [1.0, 0.0, 0.5, 0.5]
     assert len(model.prompts) == 4 * 3
 
 
 def test_a_judge_that_only_favours_a_place_makes_ties() -> None:
-    verdicts = PairwiseJudge(Asked("Better: first")).verify(HERE, [candidate("a"), candidate("b")], [])
+    verdicts = PairwiseJudge(Asked("Better: first")).verify(HERE, [candidate("a"), candidate("b")])
     assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
 
 
 def test_a_candidate_alone_or_among_its_equals_is_not_compared() -> None:
     model = Asked(longer_is_better)
-    verdicts = PairwiseJudge(model).verify(HERE, [candidate("a"), replace(candidate("a"), id="again")], [])
+    verdicts = PairwiseJudge(model).verify(HERE, [candidate("a"), replace(candidate("a"), id="again")])
     assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
     assert model.prompts == []
 
 
 @given(st.lists(st.sampled_from(["a", "b", "cc", "dd", "eee"]), min_size=1, max_size=5), st.data())
-def test_a_verdict_depends_on_the_union_only(actions: list[str], data: st.DataObject) -> None:
+def test_a_verdict_depends_on_the_set_and_not_on_its_order(actions: list[str], data: st.DataObject) -> None:
     union = [replace(candidate(action), id=str(place)) for place, action in enumerate(actions)]
     verifier = PairwiseJudge(Asked(longer_is_better))
-    whole = {one.id: verdict for one, verdict in zip(union, verifier.verify(HERE, union, []), strict=True)}
+    whole = {one.id: verdict for one, verdict in zip(union, verifier.verify(HERE, union), strict=True)}
     shuffled = data.draw(st.permutations(union))
-    cut = data.draw(st.integers(0, len(shuffled)))
-    new, among = shuffled[:cut], [replace(one, verdict=Verdict(0.9)) for one in shuffled[cut:]]
-    assert list(verifier.verify(HERE, new, among)) == [whole[one.id] for one in new]
+    assert list(verifier.verify(HERE, shuffled)) == [whole[one.id] for one in shuffled]
 
 
 def test_judges_are_labelled_and_named_and_look_ahead_where_they_can() -> None:

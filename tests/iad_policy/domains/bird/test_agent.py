@@ -304,6 +304,21 @@ def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any]) -> Non
     assert share([successes(env, "random", 0)]) < 0.05
 
 
+@pytest.mark.parametrize("strategy", ["single", "iad"])
+def test_in_the_mode_answer_it_submits_once_per_task(strategy: str) -> None:
+    with closing(gym.make("IAD/BIRD-v0", data_dir=FOLDER, mode="answer")) as env:
+        policy = IADPolicyWrapper("linker", env, strategy=strategy, n=3)
+        n_right = 0
+        for seed in range(20):
+            observation, info = env.reset(seed=seed)
+            action = policy.act(observation, info)
+            assert all(candidate.action.startswith("submit[") for candidate in policy.decisions[-1].candidates)
+            _, _, terminated, truncated, info = env.step(action)
+            assert (terminated, truncated, info["invalid_action"]) == (True, False, False)
+            n_right += info["success"]
+        assert 0 < n_right < 20
+
+
 def test_it_is_the_environments_own_agent_and_has_a_name(env: gym.Env[Any, Any]) -> None:
     assert defaults_of(env).agent == "linker"
     assert isinstance(load_agent("linker", env), BirdAgent)

@@ -1,21 +1,19 @@
 """What agents are told, who answers without a model, and the tables of names."""
 
+import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
-from iad_policy.requests import Ask
+from iad_policy.requests import Ask, Simulate
 from iad_policy.roles import ROLES, TemplateRoles
-from iad_policy.strategies.building_blocks.feedback import (
-    CHARS_PER_TOKEN,
-    FORMS,
-    SHOWN_TOKENS,
-    fingerprint,
-    load_feedback,
-    truncated,
-)
+from iad_policy.strategies.building_blocks.feedback import FORMS, SHOWN_TOKENS, fingerprint, load_feedback
+from iad_policy.strategies.building_blocks.results import CHARS_PER_TOKEN, truncated
 from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import Candidate, Feedback, State, Turn, Verdict
 from iad_policy.verifiers import load_verifier
@@ -26,13 +24,19 @@ BEST = Candidate("the best", key="the best", thought="secret", verdict=Verdict(0
 WORST = Candidate("the worst", key="the worst", verdict=Verdict(0.125, "poor"))
 
 
-def form(name: str, best: Candidate = BEST, worst: Candidate | None = WORST) -> Any:
-    generator = load_feedback(name)(HERE, best, worst)
+def form(name: str, *tried: Candidate, here: State = HERE) -> Any:
+    """The feedback of a form; the critic and the environment answer in canned words."""
+    generator = load_feedback(name)(here, tried or (BEST, WORST))
+    answer: Any = None
     try:
-        request = next(generator)
-        assert isinstance(request, Ask)
-        assert request.role == "critic"
-        generator.send("Look left. " * 100)
+        while True:
+            request = generator.send(answer)
+            if isinstance(request, Ask):
+                assert request.role == "critic"
+                answer = "Look left. " * 100
+            else:
+                assert isinstance(request, Simulate)
+                answer = State(f"after {request.candidate.key}", {}, key=f"after {request.candidate.key}")
     except StopIteration as stop:
         return stop.value
 
@@ -47,17 +51,101 @@ def test_only_the_scalar_form_tells_a_score(name: str) -> None:
     assert "0.125" not in feedback.text
     assert feedback.best.verdict is None
     assert "the best" in feedback.text
-    assert ("the worst" in feedback.text) == (feedback.worst is not None) == name.startswith("best-worst")
+    assert ("the worst" in feedback.text) == (name not in ("scalar", "judge"))
     assert feedback.worst is None or feedback.worst.verdict is None
+    assert all(one.verdict is None for one in feedback.tried)
     assert ("Look left." in feedback.text) == (feedback.critique != "") == name.endswith("judge")
     assert len(feedback.critique) <= 100 * CHARS_PER_TOKEN + 3
 
 
 def test_best_alone_is_told_while_it_is_the_only_one() -> None:
-    for worst in (None, BEST):
-        feedback = form("best-worst", BEST, worst)
+    for tried in ((BEST,), (BEST, BEST)):
+        feedback = form("best-worst", *tried)
         assert feedback.text == "Best: the best"
         assert feedback.worst is None
+
+
+def test_of_equally_bad_candidates_the_newest_is_told() -> None:
+    tied = [Candidate(name, key=name, verdict=Verdict(0.5)) for name in "abc"]
+    assert form("best-worst", *tied).text == "Best: a\nWorst: c"
+
+
+SHOP = State("lamp | chair", {"page": {"selected": {}}})
+
+
+def tried(action: str, seen: str = "", critique: str = "", score: float = 0.5, **info: Any) -> Candidate:
+    preview = State(seen or SHOP.observation, info, key=seen)
+    return Candidate(action, key=action, preview=preview, verdict=Verdict(score, critique))
+
+
+def test_every_candidate_is_told_with_its_result_and_the_findings_and_nothing_twice() -> None:
+    feedback = form(
+        "findings",
+        tried("ls /x", "[exit code 2]", "It failed.", facts={"exit_code": 2}, page={"output": "no such file"}),
+        tried("ls", "a b", "Not asked for.", 0.75),
+        tried("ls", "a b", "Not asked for.", 0.75),
+        tried("ls .", "a b", "Not asked for.", 0.75),
+        Candidate(None, error="expected one line, got two"),
+        here=SHOP,
+    )
+    assert feedback.text.splitlines() == [
+        "Tried 1: ls /x",
+        "Result: it failed: exit status 2. no such file",
+        "Findings: It failed.",
+        "Tried 2: ls",
+        "Result: a b",
+        "Findings: Not asked for.",
+        "Tried 3: the same as 2.",
+        "Tried 4: ls .",
+        "Result: equal to that of 2.",
+        "Findings: as of 2.",
+        "Tried 5, which is no action: expected one line, got two",
+        "The verifier prefers 2 and 4.",
+    ]
+    assert [one.action for one in feedback.tried] == ["ls /x", "ls", "ls", "ls .", None]
+    assert feedback.best.action == "ls"
+
+
+def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared() -> None:
+    one, other = tried("a", "seen a"), tried("b", "seen b")
+    assert form("findings", one, other).text.endswith("The verifier finds 1 and 2 equally good.")
+    assert "verifier" not in form("findings", one).text
+    assert "Findings" not in form("results", tried("a", "seen a", "bad")).text
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=2, max_size=6))
+def test_a_new_candidate_only_adds_to_what_was_told(actions: list[str]) -> None:
+    candidates = [tried(action, f"seen {action}") for action in actions]
+    texts = [form("results", *candidates[:n]).text for n in range(1, len(candidates) + 1)]
+    for before, after in pairwise(texts):
+        assert after.startswith(before + "\n")
+
+
+def test_only_what_is_new_on_a_page_is_told() -> None:
+    here = State("Instruction: a lamp [SEP] Back [SEP] size [SEP] S", {"page": {"selected": {}}})
+    page = "Instruction: a lamp [SEP] Back [SEP] Features [SEP] made of oak"
+    assert "Result: Features | made of oak" in form("results", tried("click[features]", page), here=here).text
+    same = tried("click[s]", here.observation, page={"selected": {"size": "S"}})
+    assert "Result: Selected: size = S" in form("results", same, here=here).text
+    unchanged = tried("click[s]", here.observation, page={"selected": {}})
+    assert "Result: nothing that can be seen changed" in form("results", unchanged, here=here).text
+
+
+def test_a_command_is_told_by_its_last_lines_and_the_files_that_it_touched() -> None:
+    output = "\n".join(f"line {number}" for number in range(500))
+    facts = {"exit_code": 0, "created": ("/a", "/b"), "n_created": 12, "changed": (), "deleted": ("/c",)}
+    text = form("results:300:20", tried("make", output, facts=facts, page={"output": output}), here=SHOP).text
+    assert "Created: /a, /b and 4 more" in text
+    assert "Deleted: /c" in text
+    assert "line 499" in text
+    assert "line 480\n" not in text
+
+
+def test_a_page_is_not_cut_inside_a_tag() -> None:
+    html = "<html><body>" + "<p class='wide'>some text</p>" * 100
+    for n_tokens in range(3, 60):
+        assert re.search(r"<[^>]*$", truncated(html, n_tokens).removesuffix("...")) is None
+    assert truncated("1 < 2 and so on", 2) == "1 < 2 an..."
 
 
 def test_an_unparsable_candidate_is_told_by_its_error() -> None:
@@ -66,13 +154,13 @@ def test_an_unparsable_candidate_is_told_by_its_error() -> None:
 
 def test_long_candidates_are_truncated_without_a_tokenizer() -> None:
     long = Candidate("x" * 10_000, key="x")
-    assert len(form("best-worst", long, None).text) < SHOWN_TOKENS * CHARS_PER_TOKEN + 20
+    assert len(form("best-worst", long).text) < SHOWN_TOKENS * CHARS_PER_TOKEN + 20
     assert truncated("short", 3) == "short"
 
 
-@pytest.mark.parametrize("name", ["scalar", "best-worst", "judge", "best-worst-judge"])
+@pytest.mark.parametrize("name", [name for name in FORMS if name != "none"])
 def test_a_form_s_name_may_say_how_much_is_shown(name: str) -> None:
-    long, other = Candidate("x" * 10_000, key="x", verdict=Verdict(1.0)), Candidate("y" * 10_000, key="y")
+    long, other = (Candidate(one * 10_000, key=one, verdict=Verdict(one == "x")) for one in "xy")
     shown = form(f"{name}:20", long, other)
     assert ("x" * 20 * CHARS_PER_TOKEN + "...") in shown.text
     assert "x" * (20 * CHARS_PER_TOKEN + 1) not in shown.text
@@ -81,7 +169,7 @@ def test_a_form_s_name_may_say_how_much_is_shown(name: str) -> None:
 
 def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
     for name in ("judge:300:7", "best-worst-judge:300:7"):
-        generator = load_feedback(name)(HERE, BEST, WORST)
+        generator = load_feedback(name)(HERE, [BEST, WORST])
         next(generator)
         with pytest.raises(StopIteration) as end:
             generator.send("c" * 1000)
@@ -96,6 +184,7 @@ def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
         ("best-worst:300:100", "best-worst:<shown_tokens>,"),
         ("judge:many", "judge:<shown_tokens>:<critique_tokens>"),
         ("judge:1:2:3", "judge:<shown_tokens>:<critique_tokens>"),
+        ("findings:1:2:3:4", "findings:<shown_tokens>:<result_tokens>:<critique_tokens>"),
         ("scalar:-1", "scalar:<shown_tokens>"),
     ],
 )
@@ -126,9 +215,16 @@ def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:
 
 def test_stop_rules_are_found_by_name() -> None:
     passed, scored = Candidate("x", verdict=Verdict(0.2, passed=True)), Candidate("x", verdict=Verdict(0.7))
-    assert [load_stop("never")(one) for one in (passed, scored)] == [False, False]
-    assert [load_stop("finalise")(one) for one in (passed, scored)] == [True, False]
-    assert [load_stop("score:0.7")(one) for one in (passed, scored, Candidate("x"))] == [False, True, False]
+    assert [load_stop("never")(one, [one]) for one in (passed, scored)] == [False, False]
+    assert [load_stop("finalise")(one, [one]) for one in (passed, scored)] == [True, False]
+    assert [load_stop("score:0.7")(one, [one]) for one in (passed, scored, Candidate("x"))] == [False, True, False]
+
+
+def test_a_chain_may_stop_when_the_agent_repeats_itself() -> None:
+    a, b, bad = Candidate("a", key="a"), Candidate("b", key="b"), Candidate(None, error="unreadable")
+    repeat = load_stop("repeat")
+    chains = ([a], [a, b], [a, b, a], [a, a, b], [bad, bad], [a, bad])
+    assert [repeat(a, chain) for chain in chains] == [False, False, True, False, False, False]
 
 
 @pytest.mark.parametrize(

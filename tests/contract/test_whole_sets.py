@@ -1,0 +1,141 @@
+"""Contract 2: a verifier judges the set that a strategy holds, so without feedback a chain is best-of-n, exactly."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
+from iad_policy.hashing import seed_of
+from iad_policy.models import Messages
+from iad_policy.models.scripted import ScriptedModel, text_of
+from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
+from tests.contract.components import Calls, Hunch, Wanderer
+from tests.contract.toy import Digger
+from tests.iad_envs.browser.browsers import missing
+
+AGENTS = {"WebShop": "shopper", "InterCodeBash": "scripter", "BIRD": "linker", "Sketch2Code": "tracer"}
+N = 4
+
+
+def arbitrary(messages: Messages) -> str:
+    """A judge's answer that depends on every word of the question, as a model's does."""
+    question = "".join(text_of(message["content"]) for message in messages)
+    value = seed_of(question)
+    decision, better = ("finalise", "iterate")[value % 2], ("first", "second", "equal")[value % 3]
+    return f"Well. Score: {value % 11}\nDecision: {decision}\nBetter: {better}"
+
+
+VERIFIERS: Mapping[str, Callable[[gym.Env[Any, Any]], Any]] = {
+    "proxy": lambda env: load_verifier("proxy", env),
+    "oracle": lambda env: load_verifier("oracle", env),
+    "alone": lambda env: load_verifier("alone:proxy", env),
+    "noisy": lambda env: load_verifier("noisy:0.3:proxy", env),
+    "sparse": lambda env: load_verifier("sparse:medium:proxy", env),
+    "judge": lambda env: judge(env, ScriptedModel(arbitrary)),
+    "pairwise": lambda env: pairwise_judge(env, ScriptedModel(arbitrary)),
+    "finalise": lambda env: finalising_judge(env, ScriptedModel(arbitrary)),
+}
+
+
+def committed(
+    agent: str, env: gym.Env[Any, Any], verifier: Any, strategy: str, **options: Any
+) -> list[tuple[Any, list[float]]]:
+    """Each committed action of an episode, and the final scores of its candidates."""
+    with IADPolicyWrapper(agent, env, strategy=strategy, n=N, verifier=verifier, seed=3, **options) as policy:
+        observation, info = env.reset(seed=7)
+        for _ in range(3):
+            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+            if terminated or truncated:
+                break
+        return [(made.committed.action, [one.score for one in made.candidates]) for made in policy.decisions]
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+@pytest.mark.parametrize("name", AGENTS)
+def test_without_feedback_a_chain_commits_what_best_of_n_does(name: str, verifier: str) -> None:
+    if name == "Sketch2Code" and (reason := missing()):
+        pytest.skip(reason)
+    env = gym.make(f"IAD/{name}-v0")
+    try:
+        made = VERIFIERS[verifier](env)
+        chain = committed(AGENTS[name], env, made, "iad", feedback="none", temperature=1.0)
+        best = committed(AGENTS[name], env, made, "bon", temperature=1.0)
+    finally:
+        env.close()
+    assert len(best[0][1]) == N
+    assert chain == best
+
+
+class Agreeing:
+    """Scores a candidate by the share of the set that has its action, as a vote does."""
+
+    information = "proxy"
+    needs_preview = False
+    compares = True
+
+    def __init__(self) -> None:
+        self.sets: list[list[Any]] = []
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+        assert all(one.verdict is None for one in candidates)
+        actions = [one.action for one in candidates]
+        self.sets.append(actions)
+        return [Verdict(actions.count(action) / len(actions)) for action in actions]
+
+
+class Apart(Agreeing):
+    """Scores each candidate by itself."""
+
+    compares = False
+
+
+def decide(verifier: Any, **options: Any) -> Any:
+    env = Digger()
+    agent = Wanderer(Calls(), errors=0.0)
+    with IADPolicyWrapper(agent, env, verifier=verifier, strategy="iad", feedback="none", **options) as policy:
+        policy.act(*env.reset(seed=5))
+        return policy.decisions[-1]
+
+
+def test_a_verifier_that_compares_sees_all_that_were_tried_and_only_new_ones_are_charged() -> None:
+    verifier = Agreeing()
+    decision = decide(verifier, n=4)
+    actions = [one.action for one in decision.candidates]
+    assert verifier.sets == [actions[:n] for n in range(1, 5)]
+    assert decision.budget["verifier"].verifications == 4
+    assert [one.score for one in decision.candidates] == [actions.count(action) / 4 for action in actions]
+
+
+def test_a_verifier_that_does_not_compare_sees_each_candidate_once() -> None:
+    verifier = Apart()
+    decision = decide(verifier, n=4)
+    assert verifier.sets == [[one.action] for one in decision.candidates]
+    assert decision.budget["verifier"].verifications == 4
+
+
+class WithAmong(Hunch):
+    """A verifier as version 0.1 had it."""
+
+    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:  # type: ignore[override]
+        assert among == ()
+        return super().verify(state, candidates)
+
+
+def stop_at_once(best: Candidate) -> bool:
+    return True
+
+
+def test_a_former_verifier_and_a_former_stop_rule_work_with_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = decide(Hunch(Calls()), n=3)
+    with pytest.warns(DeprecationWarning, match="drop `among`"):
+        former = decide(WithAmong(Calls()), n=3)
+    assert [one.score for one in former.candidates] == [one.score for one in expected.candidates]
+    with pytest.warns(DeprecationWarning, match="add a second parameter"):
+        assert len(decide(Hunch(Calls()), n=3, stop=stop_at_once).candidates) == 1
