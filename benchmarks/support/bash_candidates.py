@@ -120,9 +120,7 @@ def recorded_attempts(file: Path, task_ids: Sequence[str]) -> list[Attempt]:
     """
     rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     kept = frozenset(task_ids)
-    return [
-        Attempt(row["task_id"], row["source"], tuple(row["commands"])) for row in rows if row["task_id"] in kept
-    ]
+    return [Attempt(row["task_id"], row["source"], tuple(row["commands"])) for row in rows if row["task_id"] in kept]
 
 
 def _commands_of(policy: IADPolicyWrapper, env: Any, task_id: str) -> tuple[str, ...]:
@@ -234,7 +232,7 @@ def _wrong_path(task: BashTask, others: Sequence[BashTask], rng: Random) -> list
     made = []
     for found in _PATH.finditer(task.gold):
         near = [path for path in known if path != found[0]]
-        texts = [found[0].rpartition("/")[0] or "/", found[0] + "s", *rng.sample(near, min(2, len(near)))]
+        texts = [found[0].rpartition("/")[0] or f"{found[0]}2", found[0] + "s", *rng.sample(near, min(2, len(near)))]
         made += [(_with(task.gold, found, text),) for text in texts]
     return made
 
@@ -252,6 +250,18 @@ def _missing_step(task: BashTask, others: Sequence[BashTask], rng: Random) -> li
         steps = task.gold.split(mark)
         made += [(mark.join(steps[:place] + steps[place + 1 :]),) for place in range(len(steps)) if len(steps) > 1]
     return made
+
+
+def _counts_twice(task: BashTask, others: Sequence[BashTask], rng: Random) -> list[tuple[str, ...]]:
+    """Add up the lines that `wc` prints for each file and for all together."""
+    total = " | awk '{s += $1} END {print s}'"
+    made = [re.sub(r"(-exec|xargs(?: -0)?) cat(.*?) \| wc -l", rf"\1 wc -l\2{total}", task.gold)]
+    return [(text,) for text in made if text != task.gold]
+
+
+def _loose_or(task: BashTask, others: Sequence[BashTask], rng: Random) -> list[tuple[str, ...]]:
+    text = re.sub(r"\\\( | \\\)", "", task.gold)
+    return [(text,)] if text != task.gold else []
 
 
 def _cut_off(task: BashTask, others: Sequence[BashTask], rng: Random) -> list[tuple[str, ...]]:
@@ -291,6 +301,8 @@ KINDS: Mapping[str, _Build] = {
     "wrong path": _wrong_path,
     "wrong ending": _wrong_ending,
     "missing step": _missing_step,
+    "counts twice": _counts_twice,
+    "loose or": _loose_or,
     "cut off": _cut_off,
     "misspelt": _misspelt,
     "other task": _other_task,

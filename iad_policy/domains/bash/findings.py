@@ -16,35 +16,41 @@ from iad_policy.domains.bash.reading import ShellInstruction, read_instruction
 from iad_policy.types import State
 
 SUBMIT = "submit"
-MANY_LINES = 100
-"""Number of lines from which an answer is hardly what was asked for."""
+DEFAULT_LINES = "10"
+"""Number of lines that `head` and `tail` print unless told otherwise."""
 SHOWN_CHARS = 100
 FEW = 3
 """Number of named things in a critique."""
 _ERROR = re.compile(
-    r"no such file|cannot |not found|permission denied|invalid|usage:|try '|is a directory|not a directory"
+    r"no such file|cannot |not found|invalid|usage:|try '|is a directory|not a directory"
     r"|missing (?:argument|operand)|unknown (?:predicate|option)|unrecognized|illegal|unexpected|syntax error"
     r"|paths must precede|omitting directory|are the same file",
     re.IGNORECASE,
 )
+_MESSAGE = re.compile(
+    r"[a-z]\w*: .*(?:no such file|cannot|denied|is a directory|unexpected end|not permitted)", re.IGNORECASE
+)
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?%?[KMGTB]?i?B?", re.IGNORECASE)
 _DIGEST = re.compile(r"(?i)\\?[0-9a-f]{32,128}\b")
 _PATH_LINE = re.compile(r"(?:\.{0,2}/)?[^\s:|]+(?: [^\s:|/]+)*")
-_COMMAND_PATH = re.compile(r"(?<![\w.*}~-])/[\w.+-]+(?:/[\w.+-]+)*")
+_COMMAND_PATH = re.compile(r"(?<![\w.*}~-])/(?!\d+\b)[\w.+-]+(?:/[\w.+-]+)*")
 _SYSTEM_PLACES = ("/dev", "/bin", "/usr/bin", "/tmp", "/proc", "/etc")
 _ADDS_UP_TOTALS = re.compile(r"\bwc\b(?!.*(?:grep -v|head -n -1|\$2 ?!=|NR ?-|sed '\$d')).*\|\s*awk\b.*\+=")
 _SEVERAL_FILES = re.compile(r"\{\}\s*\\?\+|\bxargs\b|\*")
-_LOOK = re.compile(r"\s*(?:ls|cat|pwd|find|tree|stat|file|head|tail)(?:\s+-[la]+)*(?:\s+[\w./~*-]+)*\s*")
+_BINDS = re.compile(r"\s-o\s.*\s-(?:exec|execdir|delete|print0|printf|type|size|mtime|newer)\b")
+_LOOK = re.compile(r"\s*(?:ls|cat|pwd|find|tree)(?:\s+-[la]+)?(?:\s+[\w./~*][\w./~*-]*)*\s*")
+_EXCEPTION = re.compile(
+    r"\bexcept|\bexclud|\b(?:all|everything|anything) but\b|\bother than\b|\bkeep only\b|\bother files\b"
+)
 _SEQUENCE = re.compile(r"\s*(?:\|\|?|&&|;)\s*")
-_DATA_SIZES = {"kb": ("k", "000", "1024"), "mb": ("M", "000000", "1048576"), "mib": ("M", "m"), "gb": ("G",)}
 
 
 class Finding(NamedTuple):
-    """Something that speaks against a result, or for it.
+    """Something that speaks against a result.
 
     Attributes:
         degree: How clear it is, 0-1.
-        text: The finding in words. "" for one that is too weak to be told, or that speaks for the result.
+        text: The finding in words. "" if others say it better.
     """
 
     degree: float
@@ -97,8 +103,9 @@ class Done:
 
     @cached_property
     def lines(self) -> Sequence[str]:
-        """Lines of the last output that are not blank."""
-        return [line.strip() for line in self.output.splitlines() if line.strip()]
+        """Lines of the last output that are not blank, without error messages."""
+        lines = (line.strip() for line in self.output.splitlines())
+        return [line for line in lines if line and not _MESSAGE.match(line)]
 
     @cached_property
     def created(self) -> frozenset[str]:
@@ -229,7 +236,9 @@ def _not_a_number(done: Done) -> Finding:
 
 
 def _zero(done: Done) -> Finding:
-    is_zero = done.instruction.asked.answer == "number" and done.lines and re.match(r"0(?:\.0*)?(?:\s|$)", done.lines[0])
+    is_zero = (
+        done.instruction.asked.answer == "number" and done.lines and re.match(r"0(?:\.0*)?(?:\s|$)", done.lines[0])
+    )
     return Finding(1.0, "the count is 0: check that the command looks at the right files") if is_zero else NOT_FOUND
 
 
@@ -241,7 +250,9 @@ def _not_a_digest(done: Done) -> Finding:
         return Finding(1.0, f"the task asks for a checksum, the output is: {_cut(done.lines[0])}")
     asks_for_one = re.match(r"\S+ (?:the )?(?:md5 ?sum|sha\S*|checksum|hash) ", done.instruction.text)
     if asks_for_one and not re.search(r"\b(?:each|every)\b(?!.*\bof that\b)|file ?name", done.instruction.text):
-        return Finding(1.0, f"the task asks for one checksum, the output has {n_digests}") if n_digests > 1 else NOT_FOUND
+        return (
+            Finding(1.0, f"the task asks for one checksum, the output has {n_digests}") if n_digests > 1 else NOT_FOUND
+        )
     return NOT_FOUND if n_digests == len(done.lines) else Finding(0.5, "some lines of the output have no checksum")
 
 
@@ -251,7 +262,9 @@ def _not_paths(done: Done) -> Finding:
     others = [line for line in done.lines if not _PATH_LINE.fullmatch(line) or _NUMBER.fullmatch(line)]
     if not others:
         return NOT_FOUND
-    return Finding(len(others) / len(done.lines), f"the task asks for files or folders, the output has: {_cut(others[0])}")
+    return Finding(
+        len(others) / len(done.lines), f"the task asks for files or folders, the output has: {_cut(others[0])}"
+    )
 
 
 def _wrong_line_count(done: Done) -> Finding:
@@ -268,18 +281,11 @@ def _wrong_ending(done: Done) -> Finding:
     if done.instruction.asked.answer != "paths" or not endings or not done.lines:
         return NOT_FOUND
     others = [line for line in done.lines if not line.endswith(tuple(f".{ending}" for ending in endings))]
-    is_exception = re.search(r"\bexcept\b|\bnot\b|\bwithout\b|\bother than\b", done.instruction.text)
-    if not others or is_exception:
+    if not others or _EXCEPTION.search(done.instruction.text):
         return NOT_FOUND
-    return Finding(len(others) / len(done.lines), f"the task is about .{endings[0]} files, the output has {_cut(others[0])}")
-
-
-def _too_much(done: Done) -> Finding:
-    if done.instruction.asked.answer == "nothing":
-        return NOT_FOUND
-    if done.facts["truncated"]:
-        return Finding(1.0, "the output is so long that it was cut")
-    return Finding(0.5, f"the output has {len(done.lines)} lines") if len(done.lines) > MANY_LINES else NOT_FOUND
+    return Finding(
+        len(others) / len(done.lines), f"the task is about .{endings[0]} files, the output has {_cut(others[0])}"
+    )
 
 
 def _nothing_changed(done: Done) -> Finding:
@@ -304,11 +310,13 @@ def _printed_unasked(done: Done) -> Finding:
 
 def _elsewhere(done: Done) -> Finding:
     named = [path for path in (*done.instruction.paths, *done.instruction.quoted) if path.startswith("/")]
-    if not done.instruction.asked.change or not named or not done.touched:
+    names_other = done.instruction.words & {"root", "current", "home", "here"}
+    if not done.instruction.asked.change or not named or names_other or not done.touched:
         return NOT_FOUND
     outside = [path for path in done.touched if not any(f"{path}/".startswith(f"{one.rstrip('/')}/") for one in named)]
     # A folder changes with its files, and a new folder comes with those above it.
     outside = [path for path in outside if not any(one.startswith(f"{path}/") for one in named)]
+    outside = [path for path in outside if path.rpartition("/")[2].lower() not in done.instruction.text]
     if not outside:
         return NOT_FOUND
     return Finding(len(outside) / len(done.touched), f"it changes what the task does not name: {_listed(outside)}")
@@ -316,15 +324,16 @@ def _elsewhere(done: Done) -> Finding:
 
 def _target_untouched(done: Done) -> Finding:
     instruction = done.instruction
-    paths = [path for path in (*instruction.paths, *instruction.quoted) if path.startswith("/")]
-    names_target = instruction.words & {"to", "into", "in", "as", "new", "create", "creates", "make"}
-    if not instruction.asked.change or not names_target or not done.touched or len(paths) < 2:
+    named = dict.fromkeys(path for path in (*instruction.paths, *instruction.quoted) if path.startswith("/"))
+    names_target = instruction.words & {"to", "into", "new", "as"}
+    if not instruction.asked.change or not names_target or not done.touched or len(named) < 2:
         return NOT_FOUND
-    if any(f"{path}/".startswith(f"{one.rstrip('/')}/") for path in done.created | done.changed for one in paths[-1:]):
+    new = done.created | done.changed
+    # "Copy /a to /b", but also "make /b with a copy of /a".
+    places = (list(named)[-1], next(iter(named)))
+    if any(f"{path}/".startswith(f"{place.rstrip('/')}/") for path in new for place in places):
         return NOT_FOUND
-    if any(f"{path}/".startswith(f"{one.rstrip('/')}/") for path in done.created for one in paths[:1]):
-        return NOT_FOUND
-    return Finding(1.0, f"nothing changed in {paths[-1]}")
+    return Finding(1.0, f"nothing is new in {places[0]}")
 
 
 def _not_removed(done: Done) -> Finding:
@@ -346,13 +355,17 @@ def _wrong_kind(done: Done) -> Finding:
     if not instruction.asked.change or not instruction.endings or not paths:
         return NOT_FOUND
     is_kind = {path: path.endswith(tuple(f".{ending}" for ending in instruction.endings)) for path in paths}
-    is_exception = bool(instruction.words & {"except", "but", "keep", "excluding"})
-    if instruction.words & {"archive", "compress", "compresses", "compressed", "zip", "tar"}:
+    is_exception = bool(_EXCEPTION.search(instruction.text))
+    # Other names stand beside the kind, or the result is of another kind.
+    names_more = [text for text in instruction.quoted if not text.startswith(("*", "/"))]
+    if names_more or re.search(r"archive|compress|zip|tar\b|\w\.\w+\b(?=.*\*\.)", instruction.plain):
         return NOT_FOUND
     wrong = [path for path in paths if is_kind[path] == is_exception]
     if not wrong:
         return NOT_FOUND
-    return Finding(len(wrong) / len(paths), f"the task is about .{instruction.endings[0]} files; changed: {_listed(wrong)}")
+    return Finding(
+        len(wrong) / len(paths), f"the task is about .{instruction.endings[0]} files; changed: {_listed(wrong)}"
+    )
 
 
 def _unused(done: Done) -> Finding:
@@ -361,7 +374,7 @@ def _unused(done: Done) -> Finding:
     names = [*instruction.paths, *(text for text in instruction.quoted if text not in instruction.paths)]
     checks = [(text, _is_used(text, done)) for text in names]
     checks += [(f".{ending}", _has_word(ending, done.working)) for ending in instruction.endings]
-    checks += [(number, _has_number(number, done)) for number in instruction.numbers]
+    checks += [(number, _has_number(number, done.working)) for number in instruction.numbers if number != "0"]
     missing = [text for text, is_there in checks if not is_there]
     if not missing:
         return NOT_FOUND
@@ -375,7 +388,7 @@ def _unnamed(done: Done) -> Finding:
         return NOT_FOUND
     paths = dict.fromkeys(_COMMAND_PATH.findall(_without_quotations(done.command)))
     own = [path for path in paths if not path.startswith(_SYSTEM_PLACES)]
-    strange = [path for path in own if not any(path.lower() in text for text in known)]
+    strange = [path for path in own if not any(path.rpartition("/")[2].lower() in text for text in known)]
     if not strange:
         return NOT_FOUND
     return Finding(len(strange) / len(own), f"the task does not name {_listed(strange)}")
@@ -383,7 +396,7 @@ def _unnamed(done: Done) -> Finding:
 
 def _lacks(done: Done) -> Finding:
     """Find things that the instruction's words call for and the commands lack."""
-    called_for = [one for one in requirements() if one.says.search(done.instruction.text)]
+    called_for = [one for one in requirements() if one.says.search(done.instruction.plain)]
     missing = [one.need for one in called_for if not one.has.search(done.working)]
     if not missing:
         return NOT_FOUND
@@ -393,7 +406,17 @@ def _lacks(done: Done) -> Finding:
 def _adds_up_totals(done: Done) -> Finding:
     if not (_ADDS_UP_TOTALS.search(done.command) and _SEVERAL_FILES.search(done.command)):
         return NOT_FOUND
-    return Finding(1.0, "wc prints a total after several files, which this adds up as well")
+    has_seen_total = any(re.search(r"^\s*\d+ total$", info["page"]["output"], re.MULTILINE) for info in done.infos)
+    text = "wc prints a total after several files, which this adds up as well"
+    return Finding(1.0 if has_seen_total else 0.5, text)
+
+
+def _loose_or(done: Done) -> Finding:
+    if not re.search(r"\bfind\b.*-name.*\s-o\s", done.working) or "\\(" in done.working or "'('" in done.working:
+        return NOT_FOUND
+    if not _BINDS.search(done.working):
+        return NOT_FOUND
+    return Finding(1.0, "without parentheses, what follows -o belongs to the last alternative only")
 
 
 def _only_looks(done: Done) -> Finding:
@@ -401,16 +424,6 @@ def _only_looks(done: Done) -> Finding:
     if not all(_LOOK.fullmatch(step) or step.startswith("cd ") for step in steps):
         return NOT_FOUND
     return Finding(1.0, "")
-
-
-def _repeats(done: Done) -> Finding:
-    return Finding(1.0, "it repeats an earlier command with the same output") if repeats(done) else NOT_FOUND
-
-
-def _confirmed(done: Done) -> Finding:
-    earlier = zip(done.commands[:-1], done.infos[:-1], strict=True)
-    others = [command for command, info in earlier if info["page"]["output"] == done.output != ""]
-    return Finding(float(any(command.strip() != done.command.strip() for command in others)), "")
 
 
 def repeats(done: Done) -> bool:
@@ -423,21 +436,25 @@ def repeats(done: Done) -> bool:
 
 
 def _is_used(text: str, done: Done) -> bool:
-    wanted, commands = text.strip("/").lower(), "\n".join(done.commands).lower()
+    wanted, commands = text.strip(" /").lower(), "\n".join(done.commands).lower()
     last = wanted.rpartition("/")[2].lstrip("*.")
-    return wanted in done.working.lower() or bool(last and len(done.commands) > 1 and last in commands) or (
-        # A pattern in other words: "*.txt" as "\.txt$", or a name that is reached by a relative path.
-        bool(last) and _has_word(last, done.working) and (done.has_moved or not text.startswith("/"))
-    )
+    if wanted in done.working.lower():
+        return True
+    if text.startswith("/"):  # a relative path
+        return done.has_moved and bool(last) and last in commands
+    return bool(last) and _has_word(last, done.working)  # "*.txt" in other words
 
 
 def _has_word(word: str, command: str) -> bool:
     return re.search(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])", command, re.IGNORECASE) is not None
 
 
-def _has_number(number: str, done: Done) -> bool:
-    forms = {number, str(int(number) - 1), str(int(number) + 1)} if len(number) < FEW else {number}
-    return any(re.search(rf"(?<!\d){form}(?!\d)|(?<!\d){form}(?=0{{3}})", done.working) for form in forms)
+def _has_number(number: str, command: str) -> bool:
+    if number == DEFAULT_LINES and re.search(r"\b(?:head|tail)\b(?!\s+-)", command):
+        return True
+    # Counting from 0, "+5" for "from line 5", and 2000 for 2 KB are other ways to say a number.
+    forms = [number, str(int(number) - 1), str(int(number) + 1)] if len(number) < FEW else [number]
+    return any(re.search(rf"(?<!\d){form}(?!\d)|(?<!\d){form}(?=0{{3}})", command) for form in forms)
 
 
 def _without_quotations(command: str) -> str:
@@ -471,7 +488,6 @@ CHECKS: Mapping[str, Callable[[Done], Finding]] = {
     "not_paths": _not_paths,
     "wrong_line_count": _wrong_line_count,
     "wrong_ending": _wrong_ending,
-    "too_much": _too_much,
     "nothing_changed": _nothing_changed,
     "changed_unasked": _changed_unasked,
     "printed_unasked": _printed_unasked,
@@ -484,8 +500,7 @@ CHECKS: Mapping[str, Callable[[Done], Finding]] = {
     "unnamed": _unnamed,
     "lacks": _lacks,
     "adds_up_totals": _adds_up_totals,
+    "loose_or": _loose_or,
     "only_looks": _only_looks,
-    "repeats": _repeats,
-    "confirmed": _confirmed,
 }
-"""Name -> check. Every finding but `confirmed` speaks against the result."""
+"""Name -> check."""

@@ -14,19 +14,35 @@ _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _ENDING = re.compile(r"(?<![\w/])\*?\.(\w{1,5})\b|\b([a-z]\w{0,4}) files?\b")
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w-])")
 _WORD = re.compile(r"[a-z]+")
-_NO_ENDING = frozenset(
+_KINDS = frozenset(
     [
-        *("the", "a", "an", "of", "all", "any", "no", "each", "every", "file", "files", "empty", "these", "those"),
-        *("other", "large", "old", "new", "many", "more", "most", "in", "from", "same", "which", "their", "count"),
-        *("list", "find", "print", "move", "copy", "both", "two", "three", "to", "and", "or", "that", "with"),
+        *("bak", "bat", "bin", "c", "cc", "cfg", "class", "conf", "cpp", "cs", "css", "csv", "dat", "db"),
+        *("deb", "doc", "docx", "gif", "go", "gz", "h", "hpp", "htm", "html", "ini", "jar", "java", "jpeg"),
+        *("jpg", "js", "json", "jsx", "log", "lua", "md", "mp3", "mp4", "o", "odt", "out", "part", "pdf"),
+        *("php", "pl", "png", "ppt", "py", "rb", "rs", "rst", "sh", "so", "sql", "svg", "tar", "tex", "tgz"),
+        *("tmp", "toml", "ts", "tsv", "txt", "vue", "wav", "xls", "xlsx", "xml", "yaml", "yml", "zip"),
     ]
 )
+"""Endings that are understood without a dot, as in "csv files"."""
 
 CHANGING = frozenset(
     [
         *("create", "make", "copy", "move", "delete", "remove", "replace", "change", "substitute", "write", "save"),
         *("give", "let", "put", "rid", "rename", "compress", "zip", "gzip", "archive", "decompress", "uncompress"),
-        *("unzip", "untar", "unpack", "split", "touch", "link", "set", "append", "insert", "hide", "unhide", "download"),
+        *(
+            "unzip",
+            "untar",
+            "unpack",
+            "split",
+            "touch",
+            "link",
+            "set",
+            "append",
+            "insert",
+            "hide",
+            "unhide",
+            "download",
+        ),
         *("install", "backup", "truncate", "chmod", "chown", "add", "merge", "mount", "sync", "overwrite", "clear"),
     ]
 )
@@ -42,14 +58,26 @@ ANSWERING = frozenset(
 REMOVING = frozenset(["delete", "remove", "rid", "move", "rename", "unhide", "hide", "clear"])
 """Verbs after whose work something is gone from its place."""
 MAY_REMOVE = frozenset(
-    ["compress", "uncompress", "zip", "gzip", "unzip", "decompress", "archive", "replace", "substitute", "change", "split"]
+    [
+        "compress",
+        "uncompress",
+        "zip",
+        "gzip",
+        "unzip",
+        "decompress",
+        "archive",
+        "replace",
+        "substitute",
+        "change",
+        "split",
+    ]
 )
 """Verbs after whose work something may be gone from its place: many programs replace their input."""
 _TEXT_UNIT = re.compile(
     r"\b(?:lines?|characters?|letters?|fields?|columns?|words?|spaces?|whitespaces?|newlines?|digits?|duplicates?"
     r"|everything within|parenthes[ei]s|prefix|suffix|extensions?|blanks?|strings?)\b"
 )
-_CLAUSE = re.compile(r"(?:^|[.;:,?]\s+|\b(?:and|then|or|to)\s+)((?:[a-z-]+\s+){0,3}[a-z-]+)")
+_CLAUSE = re.compile(r"(?:^|[.;:,?]\s+|\b(?:and|then|or|to)\s+)(?=((?:[a-z-]+\s+){0,3}[a-z-]+))")
 _ADVERB = re.compile(
     r"^(?:(?:recursively|please|then|also|only|just|first|finally|get|long|silently|simply|now|either|afterwards)\s+)+"
 )
@@ -62,7 +90,8 @@ _NUMBER_ASKED = re.compile(
     r"|\b(?:file size|size) of (?:the )?file\b"
 )
 _SEVERAL = re.compile(
-    r"\b(?:each|every|per|most|frequent|common|often|precede[sd]?|all .* with (?:the )?number|sizes|for all (?:sub-?)?director|with (?:its|their)"
+    r"\b(?:each|every|per|most|frequent|common|often|precede[sd]?|all .* with (?:the )?number|sizes"
+    r"|for all (?:sub-?)?director|with (?:its|their)"
     r"|(?:number|count) before|followed by|as well)\b"
 )
 _PATHS_ASKED = re.compile(
@@ -73,7 +102,8 @@ _PATHS_ASKED = re.compile(
 )
 _CONTENT_ASKED = re.compile(
     r"\b(?:lines?|contents?|columns?|fields?|sizes?|long list\w*|permissions?|information|listing|details|entries|entry"
-    r"|values?|with (?:a |the )?number|matched|timestamps?|differ|difference|disk usage|percentage|users?|variables?|string)\b"
+    r"|values?|with (?:a |the )?number|matched|timestamps?|differ|difference|disk usage|percentage|users?|variables?"
+    r"|string|smallest|largest|biggest|latest|calendar)\b"
 )
 _LINES_ASKED = re.compile(
     r"\b(?:first|last|top|final)\s+(\d+)\s+(?:lines?|files?|rows?|entries|results?|director\w+|of them)"
@@ -112,6 +142,7 @@ class ShellInstruction:
 
     Attributes:
         text: The instruction in lower case.
+        plain: The same with `it` for every path and quoted text.
         words: Its words in lower case, without paths and quoted texts.
         paths: Absolute paths, in order.
         quoted: Quoted texts, in order.
@@ -122,6 +153,7 @@ class ShellInstruction:
     """
 
     text: str
+    plain: str
     words: frozenset[str]
     paths: tuple[str, ...]
     quoted: tuple[str, ...]
@@ -136,26 +168,27 @@ def read_instruction(instruction: str) -> ShellInstruction:
     """Parse an instruction."""
     paths = tuple(dict.fromkeys(path.rstrip(".") for path in _PATH.findall(instruction)))
     quoted = tuple(dict.fromkeys(one or other for one, other in _QUOTED.findall(instruction)))
+    # Names are no words of the sentence, but a sentence without them would lose its objects.
+    plain = _PATH.sub("it", _QUOTED.sub("it", instruction)).lower()
     rest = _QUOTED.sub(" ", _PATH.sub(" ", instruction))
     date = _DATE.search(rest)
     rest = _DATE.sub(" ", rest)
-    found = [one or other for one, other in _ENDING.findall(rest)]
-    endings = tuple(dict.fromkeys(ending for ending in found if ending not in _NO_ENDING))
+    found = [dotted or word * (word in _KINDS) for dotted, word in _ENDING.findall(rest.lower())]
+    endings = tuple(dict.fromkeys(filter(None, found)))
     return ShellInstruction(
         text=instruction.lower(),
+        plain=plain,
         words=frozenset(_WORD.findall(rest.lower())),
         paths=paths,
         quoted=quoted,
         endings=endings,
         numbers=tuple(_NUMBER.findall(rest)),
         date=date[0] if date else "",
-        asked=_asked(instruction),
+        asked=_asked(plain),
     )
 
 
-def _asked(instruction: str) -> Asked:
-    # Names are no words of the sentence, but a sentence without them would lose its objects.
-    plain = _PATH.sub("it", _QUOTED.sub("it", instruction)).lower()
+def _asked(plain: str) -> Asked:
     verbs = list(_verbs(plain))
     changing = [verb for verb in verbs if verb in CHANGING]
     answering = [verb for verb in verbs if verb in ANSWERING]
@@ -201,7 +234,7 @@ def _infinitive(word: str) -> str:
 def _kind_of_answer(plain: str) -> AnswerKind:
     if _NEAR_DIGEST.search(plain):
         return "digest"
-    if _NUMBER_ASKED.search(plain):
+    if _NUMBER_ASKED.search(plain) and "hex" not in plain:
         return "text" if _SEVERAL.search(plain) else "number"
     if _PATHS_ASKED.search(plain) and not _CONTENT_ASKED.search(plain):
         return "paths"
