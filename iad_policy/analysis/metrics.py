@@ -25,6 +25,7 @@ from iad_policy.analysis.statistics import (
     wilson,
 )
 from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.types import NOTHING
 
 EASY = ("easy", "simple")
 HARD = ("hard", "challenging")
@@ -40,6 +41,7 @@ class StrategySummary:
         n_episodes: Number of scored episodes.
         n_errored: Number of episodes that failed. They are left out of the means.
         errors: Kind of error -> number of episodes.
+        spent_errored: Total spending of the episodes that failed, by axis. It is in none of the means.
         n_budget: Number of episodes that a budget ended.
         success: Success rate, with Wilson's interval, or a bootstrap interval over tasks if tasks have several seeds.
         progress: Mean progress, with a bootstrap interval over tasks.
@@ -65,6 +67,7 @@ class StrategySummary:
     n_episodes: int
     n_errored: int
     errors: Mapping[str, int]
+    spent_errored: Mapping[str, float]
     n_budget: int
     success: float | None
     success_95: Interval | None
@@ -184,6 +187,7 @@ def summarise(
         n_episodes=len(scored),
         n_errored=sum(record.error_kind != "" for record in every),
         errors=dict(Counter(sorted(record.error_kind for record in every if record.error_kind))),
+        spent_errored=sum((record.spent for record in every if record.error_kind), NOTHING).as_dict(),
         n_budget=sum(record.stop_reason == "budget" for record in every),
         success=_mean(successes),
         success_95=(wilson(int(sum(successes)), len(successes)) if is_single else interval("success"))

@@ -128,10 +128,10 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
 
 
 SPENT: Columns[StrategySummary] = [
-    ("proposals", lambda one: _figure(one.spent["proposals"], 1)),
-    ("verifications", lambda one: _figure(one.spent["verifications"], 1)),
-    ("simulations", lambda one: _figure(one.spent["simulations"], 1)),
-    ("tokens", lambda one: f"{one.spent['tokens']:,.0f}"),
+    ("proposals", lambda one: _mean_spent(one, "proposals", 1)),
+    ("verifications", lambda one: _mean_spent(one, "verifications", 1)),
+    ("simulations", lambda one: _mean_spent(one, "simulations", 1)),
+    ("tokens", lambda one: _mean_spent(one, "tokens", 0)),
     ("steps", lambda one: _figure(one.n_steps, 1)),
     ("seconds", lambda one: _seconds(one.wall_s)),
 ]
@@ -189,6 +189,18 @@ def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, f
     }
 
 
+def _mean_spent(one: StrategySummary, axis: str, digits: int) -> str:
+    return f"{one.spent[axis]:{',' if digits == 0 else ''}.{digits}f}" if one.n_episodes else NOTHING
+
+
+def _total(spent: Mapping[str, float]) -> str:
+    """Return how many calls were made in all, and their tokens and dollars where there are any."""
+    n_calls = int(sum(spent.get(axis, 0) for axis in ("proposals", "verifications", "asks")))
+    n_tokens = int(spent.get("prompt_tokens", 0) + spent.get("completion_tokens", 0))
+    parts = [_count(n_calls, "call"), *([f"{n_tokens:,} tokens"] if n_tokens else [])]
+    return ", ".join(parts + ([f"${spent['usd']:.4f}"] if spent.get("usd") else []))
+
+
 def _usd(spent: Mapping[str, float]) -> str:
     """Return dollars. An unknown price is not shown as 0."""
     usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
@@ -198,11 +210,12 @@ def _usd(spent: Mapping[str, float]) -> str:
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
-    errored = {name: one.errors for name, one in summaries.items() if one.n_errored}
+    errored = {name: one for name, one in summaries.items() if one.n_errored}
     if errored:
-        said = ", ".join(
-            f"{sum(kinds.values())} of {name} ({', '.join(f'{n} {kind}' for kind, n in kinds.items())})"
-            for name, kinds in errored.items()
+        said = "; ".join(
+            f"{one.n_errored} of {name} ({', '.join(f'{n} {kind}' for kind, n in one.errors.items())}), "
+            f"which spent {_total(one.spent_errored)}"
+            for name, one in errored.items()
         )
         yield Text(
             f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. Run the same command again to retry them.",

@@ -133,14 +133,14 @@ function differences(run) {
 function failures(run) {
   const kinds = new Map();
   for (const one of run.episodes.filter((episode) => episode.error_kind)) {
-    const known = kinds.get(one.error_kind) ?? { n: 0, first: one };
-    kinds.set(one.error_kind, { ...known, n: known.n + 1 });
+    const known = kinds.get(one.error_kind) ?? { n: 0, calls: 0, tokens: 0, first: one };
+    kinds.set(one.error_kind, { ...known, n: known.n + 1, calls: known.calls + one.calls, tokens: known.tokens + one.tokens });
   }
   const missing = Object.entries(run.strategies).filter(([, one]) => one.n_failed_verdicts).map(([name, one]) => `${count(one.n_failed_verdicts)} in ${name}`);
   return [
     missing.length ? h("p", { className: "warn" }, `Verdicts are missing because the verifier failed: ${missing.join(", ")}. Each candidate shows the reason.`) : null,
-    kinds.size ? table("Errors", ["error kind", "episodes", "first error"], [...kinds].map(([kind, { n, first }]) =>
-      [kind, count(n), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
+    kinds.size ? table("Errors", ["error kind", "episodes", "calls", "tokens", "first error"], [...kinds].map(([kind, { n, calls, tokens, first }]) =>
+      [kind, count(n), count(calls), count(tokens), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
   ];
 }
 
