@@ -39,7 +39,8 @@ class RunTable:
         fitting = partial(_fitting, width=options.max_width, console=console)
         yield _heading(self._heading)
         yield ""
-        scores = _score_columns(list(self._summaries.values()))
+        success = self._heading.named("success").replace(" (", "\n(")
+        scores = _score_columns(list(self._summaries.values()), success)
         roles = _roles(self._summaries)
         spent = [*SPENT, USD] if roles else SPENT
         together = fitting("", [*scores, *spent], self._summaries)
@@ -52,8 +53,8 @@ class RunTable:
             yield from fitting("Spent by role, mean per episode", LEDGER, roles)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
-            yield from fitting(title, DIFFERENCE, self._differences)
-        yield from _curves(self._figures)
+            yield from fitting(title, [(success, DIFFERENCE[0][1]), *DIFFERENCE[1:]], self._differences)
+        yield from _curves(self._figures, self._heading)
         yield from _warnings(self._summaries)
 
 
@@ -106,17 +107,16 @@ def _alarm(label: str) -> Text:
     return Text(f"*** {label} ***", style="bold red")
 
 
-def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
+def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Columns[StrategySummary]:
     columns: list[tuple[str, Callable[[StrategySummary], str]]] = [
-        ("success", lambda one: _with_interval(one.success, one.success_95)),
+        (success, lambda one: _with_interval(one.success, one.success_95)),
         ("progress", lambda one: _with_interval(one.progress, one.progress_95)),
         ("reward", lambda one: _with_interval(one.reward, one.reward_95)),
         ("grounding\naccuracy", lambda one: _figure(one.grounding, 3)),
     ]
-    if any(one.n_easy or one.n_hard for one in summaries):
-        columns.append(
-            ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
-        )
+    levels = list(dict.fromkeys(level for one in summaries for level in one.by_difficulty))
+    if levels:
+        columns.append((f"{success}\n{'/'.join(levels)}", lambda one: "/".join(_at_levels(one, levels))))
     if any(one.evaluation_pass_rate is not None for one in summaries):
         columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
@@ -125,6 +125,12 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
     if any(one.n_budget for one in summaries):
         columns.append(("budget\nspent", lambda one: str(one.n_budget)))
     return columns
+
+
+def _at_levels(one: StrategySummary, levels: Sequence[str]) -> Iterable[str]:
+    for level in levels:
+        found = one.by_difficulty.get(level)
+        yield NOTHING if found is None else _figure(found.success, 2)
 
 
 SPENT: Columns[StrategySummary] = [
@@ -164,14 +170,14 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     return table
 
 
-def _curves(figures: Figures) -> Iterable[RenderableType]:
+def _curves(figures: Figures, heading: Heading) -> Iterable[RenderableType]:
     """Yield the mean of each curve over n at equal spending, and where curves cross."""
     has_success = any(one.success is not None for one in figures.summaries.values())
     metric = "success" if has_success else "reward"
     comparisons = figures.comparisons(metric)
     if not comparisons:
         return
-    yield Text(f"Mean {metric} over the budgets per episode that all curves cover", style="bold")
+    yield Text(f"Mean {heading.named(metric)} over the budgets per episode that all curves cover", style="bold")
     for one in comparisons:
         heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
         crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)

@@ -74,6 +74,27 @@ def printed(summaries: dict[str, StrategySummary]) -> str:
     return console.file.getvalue()
 
 
+def test_no_difficulty_is_dropped_unsaid() -> None:
+    levels = {"simple": (1.0, 1.0), "moderate": (1.0, 0.0), "challenging": (0.0, 0.0)}
+    records = [
+        episode(f"{level}{place}", success, difficulty=level)
+        for level, both in reversed(levels.items())
+        for place, success in enumerate(both)
+    ]
+    one = summarise(records)
+    assert {name: level._asdict() for name, level in one.by_difficulty.items()} == {
+        name: {"n": 2, "success": sum(both) / 2, "progress": sum(both) / 2} for name, both in levels.items()
+    }
+    assert list(one.by_difficulty) == list(levels)
+    assert one.as_json()["by_difficulty"]["moderate"] == {"n": 2, "success": 0.5, "progress": 0.5}
+    other = summarise([episode("a", 1.0, difficulty="moderate"), episode("b", 0.0)])
+    shown = printed({"iad": one, "bon": other})
+    assert "simple/moderate/challenging/unmarked" in shown
+    assert "1.00/0.50/0.00/-" in shown
+    assert "-/1.00/-/0.00" in shown
+    assert summarise([episode("a")]).by_difficulty == {}
+
+
 def test_episodes_that_the_runs_budget_cut_are_left_out() -> None:
     one = summarise([episode("a", 1.0), episode("b", 0.0, cut="run.proposals", stop_reason="budget")])
     assert (one.success, one.n_episodes, one.n_budget) == (1.0, 1, 1)
