@@ -70,9 +70,13 @@ class DatabaseRendering(Rendering):
         return "\n".join(part for part in told if part)
 
     def actions(self, state: State) -> str:
-        """Return the offered actions in one line."""
+        """Return the offered actions in one line, "" where there is no choice."""
         offered = [str(action).replace("...", "SQL") for action in state.info.get("available_actions", ())]
-        return f"Possible now: {' or '.join(offered)}" if offered else ""
+        return f"Possible now: {' or '.join(offered)}" if len(offered) > 1 else ""
+
+    def steps_left(self, state: State) -> str:
+        """Return how many actions are left, "" where only one answer is asked for."""
+        return super().steps_left(state) if self.actions(state) else ""
 
     def facts(self, seen: Seen) -> str:
         """Return why the last action was not valid, and what is odd about the last query."""

@@ -86,8 +86,10 @@ def test_findings_are_sentences_and_facts_of_the_environment_s_own_are_not_told(
 def test_only_the_offered_actions_are_named() -> None:
     state = played()
     assert WORDS.actions(state) == "Possible now: execute[SQL] or submit[SQL]"
-    answering = replace(state, info={**state.info, "available_actions": ("submit[...]",)})
-    assert WORDS.actions(answering) == "Possible now: submit[SQL]"
+    last = replace(state, steps_left=1)
+    assert WORDS.steps_left(last) == "Actions left: 1. Without submit[SQL] as the last one, nothing counts."
+    answering = replace(last, info={**state.info, "available_actions": ("submit[...]",)})
+    assert (WORDS.actions(answering), WORDS.steps_left(answering)) == ("", "")
 
 
 def test_an_invalid_action_is_told_before_and_after_the_first_query() -> None:
