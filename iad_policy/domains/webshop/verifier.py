@@ -43,6 +43,7 @@ class WebShopVerifier:
 
     information: Information = "proxy"
     needs_preview = True
+    reads_info = True
 
     def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
         pass
