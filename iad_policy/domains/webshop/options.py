@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from iad_policy.domains.webshop.reading import FILLER, ShopInstruction, shown_terms
-from iad_policy.domains.webshop.terms import ALL_UNITS, COLOURS, COUNTING, Word, read_words
+from iad_policy.domains.webshop.terms import ALL_UNITS, COLOURS, COUNTING, Word, is_specific, read_words
 
 COLOUR_WEIGHT, MINOR_WEIGHT, SINGLE_WEIGHT, CODE_WEIGHT = 2.0, 0.5, 0.25, 0.15
 """Weights of colours, of units and words that say little, of the 1 of "pack of 1", and of codes. Other words have 1."""
@@ -40,8 +40,8 @@ def asked_values(
     Args:
         options: The product's options: name -> values.
         instruction: The instruction.
-        title: The product's title. A value is not near because of words in it: "hair" asks for hair masks, and not for
-            the hair type "curly hair".
+        title: The product's title. A value is not near because of words in it, except for colours, sizes and numbers:
+            "hair" asks for hair masks, and not for the hair type "curly hair".
     """
     asked = {name: _asked(name, tuple(values), instruction, title) for name, values in options.items()}
     return {name: one for name, one in asked.items() if one is not None}
@@ -101,7 +101,7 @@ def _match(name: str, value: str, instruction: ShopInstruction, explained: froze
         total += weight
         if is_together or _is_asked(word, unit, instruction):
             matched += weight
-            telling += weight * (word.term not in explained)
+            telling += weight * (is_specific(word) or word.term not in explained)
     if matched >= EXACT * total and matched >= min(total, 1.0):
         return _Match(True, False, matched, is_together, matched - total)
     if matched >= NEAR * total and telling >= 1.0:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve"
 NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS.split(), start=1)} | {"dozen": "12"}
-_PACK_OF = re.compile(rf"\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(NUMBERS)})\b")
+_PACK_OF = re.compile(rf"(?<!\d )(?<!\d-)\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(NUMBERS)})\b")
 _BY = re.compile(r"(?<=[\dwl\"]) by (?=\d)")
 _LARGE_OR_SMALL = re.compile(r"\b(?:(\d)\s?x|(x{1,5})|(extra))[\s-]*(large|small|l|s)\b")
 _SIZE_LETTER = re.compile(r"(?<=\bsize )([sml])\b|^([sml])$")
@@ -55,10 +55,12 @@ _ENDS_IN_IE = frozenset(_IE_NOUNS.split())
 _ENDS_IN_O = frozenset(["avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato"])
 _NO_PLURAL = frozenset(["always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this"])
 _IRREGULAR = {
+    "aches": "ache",
     "children": "child",
     "feet": "foot",
     "geese": "goose",
     "halves": "half",
+    "headaches": "headache",
     "knives": "knife",
     "leaves": "leaf",
     "loaves": "loaf",
