@@ -420,10 +420,10 @@ def _loose_or(done: Done) -> Finding:
 
 
 def _only_looks(done: Done) -> Finding:
-    steps = [step for step in _SEQUENCE.split(done.command) if step.strip()]
-    if not all(_LOOK.fullmatch(step) or step.startswith("cd ") for step in steps):
+    steps = [step for step in _SEQUENCE.split(done.command) if step.strip() and not step.startswith("cd ")]
+    if not steps or not all(map(_LOOK.fullmatch, steps)):
         return NOT_FOUND
-    return Finding(1.0, "")
+    return Finding(1.0, "it shows what is there, without a choice or a change")
 
 
 def repeats(done: Done) -> bool:
@@ -438,7 +438,7 @@ def repeats(done: Done) -> bool:
 def _is_used(text: str, done: Done) -> bool:
     wanted, commands = text.strip(" /").lower(), "\n".join(done.commands).lower()
     last = wanted.rpartition("/")[2].lstrip("*.")
-    if wanted in done.working.lower():
+    if wanted in done.working.lower() and (len(wanted) > FEW or _has_word(wanted, done.working)):
         return True
     if text.startswith("/"):  # a relative path
         return done.has_moved and bool(last) and last in commands
@@ -462,7 +462,9 @@ def _without_quotations(command: str) -> str:
 
 
 def _quoted(done: Done) -> str:
-    return f": {_cut(done.lines[-1])}" if done.lines else ""
+    """Return the last line of the output, in which most programs say why they failed."""
+    lines = done.output.strip().splitlines()
+    return f": {_cut(lines[-1].strip())}" if lines else ""
 
 
 def _listed(paths: Sequence[str] | frozenset[str]) -> str:

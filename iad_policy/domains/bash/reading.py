@@ -55,6 +55,8 @@ ANSWERING = frozenset(
     ]
 )
 """Words that ask for an answer."""
+SEARCHING = frozenset(["find", "search", "locate", "look", "identify", "which", "where"])
+"""Words that ask for an answer, or for what should be changed."""
 REMOVING = frozenset(["delete", "remove", "rid", "move", "rename", "unhide", "hide", "clear"])
 """Verbs after whose work something is gone from its place."""
 MAY_REMOVE = frozenset(
@@ -204,12 +206,13 @@ def _asked(plain: str) -> Asked:
         change = None if changing and is_of_text else change
     elif re.search(r"\bcreate a (?:table|list)\b", plain):
         change = None
-    if change and not answering and "verbose" not in plain:
+    # "Find all a and remove them" prints nothing.
+    if change and not set(answering) - SEARCHING and "verbose" not in plain:
         answer: AnswerKind = "nothing"
     else:
         answer = _kind_of_answer(plain)
     removal: bool | None = change is not False and bool(REMOVING & set(changing))
-    if change is None or (not removal and MAY_REMOVE & set(changing)):
+    if change is None or (change and not removal and MAY_REMOVE & set(changing)):
         removal = None
     return Asked(change, removal, answer, _n_lines(plain))
 
