@@ -21,12 +21,14 @@ from iad_policy.hashing import digest
 from iad_policy.information import VERIFIER_TEXTS
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.strategies.building_blocks.feedback import FORMS
 from iad_policy.verifiers.corrupted import LEVELS
 
 NS = (1, 2, 4, 6)
 LOW_TEMPERATURES = (0.1, 0.05, 0.0)
 SDS = (0.0, 0.1, 0.2, 0.4, 0.8)
-FORMS = ("none", "scalar", "best-worst", "judge", "best-worst-judge")
+PAPERS_FORM = "best-worst"
+"""The feedback form of the papers, which the figures use unless another one is given."""
 N_OF_FIGURE_7 = 2
 SUBSET = 0.2
 """Share of the tasks that the weak agent of figure 8 runs."""
@@ -63,6 +65,8 @@ class Sweep:
     def run(self, strategies: Sequence[str], **changes: Any) -> Results:
         """Run strategies with the sweep's options, overridden by `changes`, and return the results."""
         asked: dict[str, Any] = {"n": self.ns, "agent": self.agent, "verifier": self.verifier, "tasks": self.tasks}
+        if "iad" in strategies:
+            asked["feedback"] = PAPERS_FORM
         asked |= {**self.options, **changes}
         folder = self.out / f"{'-'.join(strategies)}-{digest(self.env, strategies, asked)[:8]}"
         return evaluate(self.env, list(strategies), out=folder, **asked)

@@ -38,7 +38,11 @@ class Results:
 
     def add(self, record: EpisodeRecord) -> None:
         """Add an episode."""
-        self._records[self._labels[record.arm]].append(record)
+        self._records[self.label(record)].append(record)
+
+    def label(self, record: EpisodeRecord) -> str:
+        """Return the row of the table that an episode belongs to."""
+        return self._labels[record.arm]
 
     @property
     def records(self) -> dict[str, list[EpisodeRecord]]:

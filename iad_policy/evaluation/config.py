@@ -115,7 +115,9 @@ class RunConfig:
     )
     simulator: str = _option(PERFECT, "Source of simulations: perfect, noisy:F, retrieval[:FILE] or llm:<model>.")
     feedback: str | None = _option(None, "Feedback form: what the agent sees before it refines.", per_strategy=True)
-    stop: str | None = _option(None, "Stop rule of refining strategies: never, finalise or score:X.", per_strategy=True)
+    stop: str | None = _option(
+        None, "Stop rule of refining strategies: never, finalise, repeat, score:X.", per_strategy=True
+    )
     delta: float | None = _option(
         None, "Margin by which a new candidate must beat the incumbent.", kind=float, per_strategy=True
     )

@@ -94,6 +94,7 @@ class BatchExecutor:
         An error is raised only after all units have ended, so that none writes to the log afterwards.
         """
         found = [(task, self._recorded(task)) for task in batch]
+        _introduce([task.call for task, recorded in found if len(recorded) < len(task.items)])
         if self._executor is None or len(batch) == 1:
             return [self._charged(task, self._answers(task, recorded)) for task, recorded in found]
         futures = [self._executor.submit(self._answers, task, recorded) for task, recorded in found]
@@ -152,3 +153,12 @@ class BatchExecutor:
     def _write(self, lines: Sequence[tuple[Item, Mapping[str, Any], Usage]]) -> None:
         if self._log is not None:
             self._log.write(*(AnswerLine(*item[:2], record, usage, item.about) for item, record, usage in lines))
+
+
+def _introduce(calls: Sequence[Call]) -> None:
+    """Tell each call which samples of its question are asked in the same batch."""
+    together: dict[str, set[int]] = {}
+    for call in calls:
+        together.setdefault(call.question, set()).add(call.sample_index)
+    for call in calls:
+        call.siblings = together[call.question]

@@ -303,18 +303,27 @@ function action(said) {
   return said.length > LONG ? folded(`action, ${count(said.length)} characters`, whole) : whole;
 }
 
+function exchangeView(exchange, texts) {
+  const cached = exchange.cached_tokens === null ? "" : `, ${count(exchange.cached_tokens)} prompt tokens from the server's cache`;
+  return [
+    folded("prompt, as sent", exchange.prompt.map((message) => [h("p", { className: "quiet" }, message.role), h("pre", {}, text(message.text, texts))])),
+    folded(`answer, as sampled${exchange.finish === "stop" ? "" : `, ended by ${exchange.finish}`}`,
+      [h("pre", {}, text(exchange.answer, texts)), h("p", { className: "quiet" }, exchange.sampling + cached)])];
+}
+
 function card(one, place, step, texts, bounds) {
   const isCommitted = one.id === step.committed;
   const verdict = one.verdict;
   return h("article", { className: `card${isCommitted ? " committed" : ""}${one.error ? " bad-one" : ""}`, "aria-label": `candidate ${place + 1}` },
     h("header", {}, h("b", {}, `Candidate ${place + 1}`),
-      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, "committed") : null)),
+      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, step.is_fallback ? "a fallback was committed instead" : "committed") : null)),
     one.preview?.picture ? h("img", { src: text(one.preview.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
     action(text(one.action, texts)),
     one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
     verdict ? [scoreOf(verdict, bounds), h("p", {}, text(verdict.critique, texts))] : h("p", { className: "quiet" }, "not verified"),
     one.thought ? h("p", { className: "quiet" }, text(one.thought, texts)) : null,
     one.feedback ? folded("feedback to the agent", h("pre", {}, text(one.feedback, texts))) : null,
+    (one.exchanges || []).map((exchange) => exchangeView(exchange, texts)),
     verdict && Object.keys(verdict.details).length ? folded("parts of the score", h("dl", {}, Object.entries(verdict.details).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))) : null,
     one.preview ? folded("preview: the simulated next state", seen({ ...one.preview, picture: null }, texts, "Preview")) : null,
     one.spent ? h("p", { className: "quiet" }, Object.entries(one.spent).map(([axis, value]) => `${axis} ${count(value)}`).join(", ")) : null);
@@ -329,7 +338,7 @@ function stepView(step, texts) {
     h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Action from an earlier plan, without a new proposal"),
     h("div", { className: "candidates" }, step.candidates.map((one, place) => card(one, place, step, texts, bounds))),
     step.asked.map((one) => folded(`${one.role} (${one.source})`, h("pre", {}, text(one.text, texts)))),
-    h("p", {}, "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
+    h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
     step.after ? folded("next state", seen(step.after, texts, "After")) : null,
   ];
 }

@@ -63,6 +63,7 @@ class BashVerifier:
 
     information: Information = "proxy"
     needs_preview = True
+    reads_info = True
     compares = True
     identity = "proxy:bash:2"
     """Its number is raised with every change of the scores, so that no run goes on with other ones."""

@@ -10,7 +10,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State, Verdict
 from iad_policy.domains.webshop.agent import WebShopAgent
-from iad_policy.domains.webshop.reading import price_fits, read_instruction, wanted_values
+from iad_policy.domains.webshop.options import wanted_values
+from iad_policy.domains.webshop.reading import price_fits, read_instruction
 from iad_policy.domains.webshop.verifier import INVALID, WebShopVerifier
 from iad_policy.types import PublicInfo
 
@@ -114,7 +115,7 @@ def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
 
 def verdict(at: State, action: str, page: dict[str, Any], **others: Any) -> Verdict:
     preview = state(page, **others)
-    (found,) = WebShopVerifier().verify(at, [Candidate(action, preview=preview)], [])
+    (found,) = WebShopVerifier().verify(at, [Candidate(action, preview=preview)])
     return found
 
 
@@ -150,7 +151,7 @@ def test_a_price_above_the_limit_and_an_invalid_action_cost() -> None:
     assert cheap.score > dear.score
     assert "above the limit" in dear.critique
     invalid = State("", PublicInfo({**at.info, "invalid_action": True, "facts": {"complaint": "no"}}, frozenset()))
-    (refused,) = WebShopVerifier().verify(at, [Candidate("x", preview=invalid)], [])
+    (refused,) = WebShopVerifier().verify(at, [Candidate("x", preview=invalid)])
     assert (refused.score, refused.critique) == (INVALID, "no")
 
 
