@@ -1,6 +1,8 @@
 """Hand-made states of the shell: an instruction, and what each command printed and changed."""
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from iad_envs.bash.facts import NOTHING
@@ -14,7 +16,7 @@ class Ran(NamedTuple):
 
     command: str
     output: str = ""
-    facts: dict[str, Any] = {}
+    facts: Mapping[str, Any] = MappingProxyType({})
     cwd: str = "/"
 
 

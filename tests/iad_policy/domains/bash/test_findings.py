@@ -2,7 +2,9 @@
 
 import pytest
 
-from iad_policy.domains.bash.findings import CHECKS, Done, findings_of, requirements
+from iad_policy.domains.bash.command_findings import requirements
+from iad_policy.domains.bash.effects import Done
+from iad_policy.domains.bash.findings import CHECKS, findings_of
 from tests.iad_policy.domains.bash.shell_states import Ran, episode, ran
 
 AVERAGE = "Compute the mean average of the word count of *.txt files in the /a directory"
@@ -45,10 +47,11 @@ def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction
          "the task asks for a number, the output has more than that: 4 files"),
         (DIGEST, ran("md5sum /a/*.py", f"{SUM}  /a/x.py\n{SUM}  /a/y.py\n"),
          "the task asks for one checksum, the output has 2"),
-        (DIGEST, ran("cat /a/*.py | sort | wc -l", "46\n"), "the task asks for a checksum, the output is: 46"),
+        (DIGEST, ran("cat /a/*.py | sort | wc -l", "46\n"), "the task asks for a checksum, the output has: 46"),
         (PATHS, ran("grep -r css /a", "/a/b.html: a css\n"),
          "the task asks for files or folders, the output has: /a/b.html: a css"),
-        (PATHS, ran("find /a -name '*css*'", "/a/css.txt\n"), "the task is about .css files, the output has /a/css.txt"),
+        (PATHS, ran("find /a -name '*css*'", "/a/css.txt\n"),
+         "the task is about .css files, the output has: /a/css.txt"),
         (COMPRESS, ran("find /a -type f -mtime +7 -exec zip {} +"), "the task asks to compress; no file changed"),
         (COUNT, ran("find /a/logs -name '*.log' | wc -l > n", created=("/n",)),
          "the task asks for an answer only; changed: /n"),
@@ -56,10 +59,12 @@ def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction
          "the task asks for an answer, and the last command printed nothing"),
         (DELETE, ran("rm -v /a/b/*.tmp", "removed '/a/b/c.tmp'\n", deleted=("/a/b/c.tmp",)),
          "the task asks for a change only, and the last command prints text, which is handed in too"),
-        (DELETE, ran("rm /z/*.tmp /a/b/*.tmp", deleted=("/z/c.tmp",)), "it changes what the task does not name: /z/c.tmp"),
+        (DELETE, ran("rm /z/*.tmp /a/b/*.tmp", deleted=("/z/c.tmp",)),
+         "it changes what the task does not name: /z/c.tmp"),
         (DELETE, ran("rm /a/b/*.txt .tmp", deleted=("/a/b/c.txt",)),
          "the task is about .tmp files; changed: /a/b/c.txt"),
-        (DELETE, ran("mv /a/b/c.tmp .", changed=("/a/b",)), "the task asks to take something away, and nothing is gone"),
+        (DELETE, ran("mv /a/b/c.tmp .", changed=("/a/b",)),
+         "the task asks to take something away, and nothing is gone"),
         ("Copy /a/x.txt into /b", ran("cp /a/x.txt /c", created=("/c",)), "nothing is new in /b"),
         ("Copy /a/x.txt into /b", ran("mv /a/x.txt /b", created=("/b/x.txt",), deleted=("/a/x.txt",)),
          "it removes what should stay: /a/x.txt"),
@@ -71,7 +76,8 @@ def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction
          "the task does not name /c/d.txt"),
         ("Search for 'x' case insensitively in /a", ran("grep -r x /a", "/a/b:x\n"),
          "the task asks for no difference of case (-i, -iname): the command has none"),
-        (COUNT, ran("find /a/logs -name '*.log' | wc -l", "0\n"), "the count is 0: check that the command looks at the right files"),
+        (COUNT, ran("find /a/logs -name '*.log' | wc -l", "0\n"),
+         "the number is 0: check that the command looks at the right files"),
         (COUNT, ran("find /b", "find: '/b': No such file or directory\n", exit_code=1),
          "exit code 1: find: '/b': No such file or directory"),
         (COUNT, ran("find /b; true", "find: '/b': No such file or directory\n"),
@@ -80,7 +86,8 @@ def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction
          "the shell could not run it: bash: fnd: command not found"),
         (COUNT, ran("grep x /a/logs/y", exit_code=1), "exit code 1 and no output: nothing was found"),
         (COUNT, ran("sleep 99", exit_code=137, timed_out=True), "it was ended at the time limit"),
-        ("Count the lines of all .c files in /a", ran("find /a -name '*.c' | xargs wc -l | awk '{s += $1} END {print s}'", "8\n"),
+        ("Count the lines of all .c files in /a",
+         ran("find /a -name '*.c' | xargs wc -l | awk '{s += $1} END {print s}'", "8\n"),
          "wc prints a total after several files, which this adds up as well"),
         ("Remove all a.out and *.o in /a", ran("find /a -name a.out -o -name '*.o' -exec rm {} +", deleted=("/a/b.o",)),
          "without parentheses, what follows -o belongs to the last alternative only"),
