@@ -23,7 +23,8 @@ from support.bash_evidence import BUNDLED, TaskSet, run_attempts
 from support.figures import ROOT
 from support.verifier_evidence import evidence
 
-from iad_policy.domains.bash.findings import CHECKS, Done, findings_of
+from iad_policy.domains.bash.effects import Done
+from iad_policy.domains.bash.findings import CHECKS, findings_of
 
 TARGET = ROOT / "iad_policy" / "domains" / "bash" / "weights.toml"
 STARTS = ("change", "answer", "either")
