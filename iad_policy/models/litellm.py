@@ -9,12 +9,10 @@ import os
 import re
 import time
 import warnings
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.util import find_spec
-from itertools import accumulate
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +21,7 @@ from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
 from iad_policy.models.call_context import current_call, pause
 from iad_policy.models.rate_limit import RateLimit
+from iad_policy.models.token_starts import starts_of
 from iad_policy.types import Usage
 
 PACKAGE = "litellm"
@@ -349,13 +348,7 @@ def _completion(response: Any, usage: Usage) -> Completion:
 
 
 def _starts(tokens: Sequence[Any], text: str) -> tuple[int, ...] | None:
-    """Return the position of each token in the text. A token after the text, such as an end mark, begins at its end.
-
-    A token may hold only a part of a character. So tokens are joined as bytes, which servers return with the text.
-    """
-    spelled = [str(token.token).encode() if token.bytes is None else bytes(token.bytes) for token in tokens]
-    if not tokens or not b"".join(spelled).startswith(text.encode()):
-        return None
-    decoder = getincrementaldecoder("utf-8")("replace")
-    starts = accumulate((len(decoder.decode(one)) for one in spelled[:-1]), initial=0)
-    return tuple(min(start, len(text)) for start in starts)
+    """Return where tokens begin. They are joined as bytes, which servers return with the text."""
+    return starts_of(
+        [str(token.token).encode() if token.bytes is None else bytes(token.bytes) for token in tokens], text
+    )

@@ -16,10 +16,11 @@ from iad_policy.analysis.curves import METRICS
 from iad_policy.analysis.figures import Figures
 from iad_policy.analysis.results import results_of
 from iad_policy.analysis.statistics import N_RESAMPLES
+from iad_policy.models import text_of
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import SUMMARY
 from iad_policy.recording.trace import RecordedStep, RunTraces
-from iad_policy.types import Candidate, State, Usage
+from iad_policy.types import FALLBACK, Candidate, Exchange, State, Usage
 
 N_RESAMPLES_LIVE = 2000
 """Of a run that goes on, whose page is drawn again and again; a complete one has the table's own figures."""
@@ -85,6 +86,7 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
         "error_kind": record.error_kind,
         "error": record.error,
         "calls": record.spent.proposals + record.spent.verifications + record.spent.asks,
+        "tokens": record.spent.tokens,
         "is_scored": record.is_scored,
     }
 
@@ -146,6 +148,7 @@ def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, An
         "committed": decision.committed.id,
         "action": table.put(_text(step.action)),
         "cut": decision.cut,
+        "is_fallback": FALLBACK in decision.notes,
         "reward": step.reward,
         "after": _state(step.after, run, table),
     }
@@ -170,10 +173,23 @@ def _candidate(one: Candidate, step: RecordedStep, run: RunTraces, table: ShownT
         }
     if one.preview is not None:
         shown["preview"] = _state(one.preview, run, table)
+    if one.exchanges:
+        shown["exchanges"] = [_exchange(exchange, table) for exchange in one.exchanges]
     spent = {axis: value for axis, value in one.usage.as_dict().items() if axis not in ("proposals", "seconds")}
     if spent:
         shown["spent"] = spent
     return shown
+
+
+def _exchange(exchange: Exchange, table: ShownTable) -> dict[str, Any]:
+    """Return a question to a model as it was sent, and the answer as it was sampled."""
+    return {
+        "prompt": [{"role": one["role"], "text": table.put(text_of(one["content"]))} for one in exchange.prompt],
+        "answer": table.put(exchange.text),
+        "finish": exchange.finish,
+        "sampling": ", ".join(f"{name} = {value}" for name, value in exchange.sampling.items()),
+        "cached_tokens": exchange.cached_tokens,
+    }
 
 
 def _says_nothing(value: Any) -> bool:

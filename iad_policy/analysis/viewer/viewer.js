@@ -88,17 +88,20 @@ function table(caption, headings, lines) {
       h("tbody", {}, lines.map((line) => h("tr", {}, line.map((cell, place) => h("td", { className: place ? "" : "name" }, cell)))))));
 }
 
+const named = (run, metric) => (metric === "success" && run.success_rule ? `success (${run.success_rule})` : metric);
+
 function scores(run) {
   const all = Object.entries(run.strategies);
   const has = (test) => all.some(([, one]) => test(one));
-  const headings = ["strategy", "success", "progress", "reward", "grounding accuracy"];
-  if (has((one) => one.n_easy || one.n_hard)) headings.push("success easy/hard");
+  const headings = ["strategy", named(run, "success"), "progress", "reward", "grounding accuracy"];
+  const levels = [...new Set(all.flatMap(([, one]) => Object.keys(one.by_difficulty)))];
+  if (levels.length) headings.push(`${named(run, "success")} ${levels.join("/")}`);
   headings.push("n");
   if (has((one) => one.n_errored)) headings.push("errored");
   if (has((one) => one.n_budget)) headings.push("budget spent");
   return table("Scores", headings, all.map(([name, one]) => {
     const cells = [name, ...["success", "progress", "reward"].map((metric) => [fixed(one[metric]), interval(one[`${metric}_95`])]), fixed(one.grounding)];
-    if (has((other) => other.n_easy || other.n_hard)) cells.push(`${fixed(one.success_easy, 2)} / ${fixed(one.success_hard, 2)}`);
+    if (levels.length) cells.push(levels.map((level) => fixed(one.by_difficulty[level]?.success, 2)).join(" / "));
     cells.push(count(one.n_episodes));
     if (has((other) => other.n_errored)) cells.push(h("span", { className: one.n_errored ? "warn" : "" }, count(one.n_errored)));
     if (has((other) => other.n_budget)) cells.push(count(one.n_budget));
@@ -123,7 +126,7 @@ function byRole(run) {
 
 function differences(run) {
   const tasksOf = (names) => (names.length ? h("details", {}, h("summary", {}, count(names.length)), h("p", { className: "quiet" }, names.join(", "))) : "0");
-  return table("Differences", ["strategy − baseline", "baseline", "success", "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
+  return table("Differences", ["strategy − baseline", "baseline", named(run, "success"), "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
     Object.entries(run.differences).map(([name, one]) => [
       name, one.baseline, [signed(one.success), interval(one.success_95)], tasksOf(one.won), tasksOf(one.lost),
       one.p_holm !== null && one.p_holm < 0.001 ? "< 0.001" : fixed(one.p_holm), fixed(one.detectable_success),
@@ -133,14 +136,14 @@ function differences(run) {
 function failures(run) {
   const kinds = new Map();
   for (const one of run.episodes.filter((episode) => episode.error_kind)) {
-    const known = kinds.get(one.error_kind) ?? { n: 0, first: one };
-    kinds.set(one.error_kind, { ...known, n: known.n + 1 });
+    const known = kinds.get(one.error_kind) ?? { n: 0, calls: 0, tokens: 0, first: one };
+    kinds.set(one.error_kind, { ...known, n: known.n + 1, calls: known.calls + one.calls, tokens: known.tokens + one.tokens });
   }
   const missing = Object.entries(run.strategies).filter(([, one]) => one.n_failed_verdicts).map(([name, one]) => `${count(one.n_failed_verdicts)} in ${name}`);
   return [
     missing.length ? h("p", { className: "warn" }, `Verdicts are missing because the verifier failed: ${missing.join(", ")}. Each candidate shows the reason.`) : null,
-    kinds.size ? table("Errors", ["error kind", "episodes", "first error"], [...kinds].map(([kind, { n, first }]) =>
-      [kind, count(n), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
+    kinds.size ? table("Errors", ["error kind", "episodes", "calls", "tokens", "first error"], [...kinds].map(([kind, { n, calls, tokens, first }]) =>
+      [kind, count(n), count(calls), count(tokens), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
   ];
 }
 
@@ -157,7 +160,7 @@ function compared(run, { metric, axis }) {
   if (!one) return h("p", { className: "quiet" }, "The curves share no range of budgets.");
   const heights = Object.entries(one.areas).map(([name, height]) => `${name} ${fixed(height)}`).join(", ");
   const crossed = one.crossings.map(([a, b, at]) => `${a} and ${b} cross at ${count(at)}`).join("; ");
-  return h("p", { className: "quiet" }, `Mean ${metric} from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No curves cross"}.`);
+  return h("p", { className: "quiet" }, `Mean ${named(run, metric)} from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No curves cross"}.`);
 }
 
 function charts(run) {
@@ -171,8 +174,9 @@ function charts(run) {
     const draw = () => {
       const lines = run.curves.filter((one) => one.metric === picked.metric && one.axis === picked.axis)
         .map((one) => ({ name: one.name, points: one.points.map(([x, y, low, high, n]) => [x, y, low, high, `n = ${n}`]) }));
-      const label = `${picked.metric} against ${picked.axis} per episode`;
-      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: picked.metric, label }), legend(lines.map((one) => one.name)), compared(run, picked));
+      const name = named(run, picked.metric);
+      const label = `${name} against ${picked.axis} per episode`;
+      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: name, label }), legend(lines.map((one) => one.name)), compared(run, picked));
     };
     const chooser = (what) => h("label", {}, what === "metric" ? "metric" : "spending",
       h("select", { onchange: (event) => { picked[what] = event.target.value; draw(); } }, choices[what].map((one) => h("option", {}, one))));
@@ -265,7 +269,7 @@ function list(view) {
       h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: "part of its id" })), said),
     h("div", { className: "scroll tasks", tabIndex: 0, role: "region", "aria-label": "Tasks" },
       h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)))), body)),
-    more, h("p", { className: "quiet" }, "✓ success, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: ", h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
+    more, h("p", { className: "quiet" }, `✓ ${[...new Set(runs.map((run) => named(run, "success")))].join(" or ")}, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: `, h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
 }
 
 /* ---- the step viewer ---- */
@@ -303,18 +307,27 @@ function action(said) {
   return said.length > LONG ? folded(`action, ${count(said.length)} characters`, whole) : whole;
 }
 
+function exchangeView(exchange, texts) {
+  const cached = exchange.cached_tokens === null ? "" : `, ${count(exchange.cached_tokens)} prompt tokens from the server's cache`;
+  return [
+    folded("prompt, as sent", exchange.prompt.map((message) => [h("p", { className: "quiet" }, message.role), h("pre", {}, text(message.text, texts))])),
+    folded(`answer, as sampled${exchange.finish === "stop" ? "" : `, ended by ${exchange.finish}`}`,
+      [h("pre", {}, text(exchange.answer, texts)), h("p", { className: "quiet" }, exchange.sampling + cached)])];
+}
+
 function card(one, place, step, texts, bounds) {
   const isCommitted = one.id === step.committed;
   const verdict = one.verdict;
   return h("article", { className: `card${isCommitted ? " committed" : ""}${one.error ? " bad-one" : ""}`, "aria-label": `candidate ${place + 1}` },
     h("header", {}, h("b", {}, `Candidate ${place + 1}`),
-      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, "committed") : null)),
+      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, step.is_fallback ? "a fallback was committed instead" : "committed") : null)),
     one.preview?.picture ? h("img", { src: text(one.preview.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
     action(text(one.action, texts)),
     one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
     verdict ? [scoreOf(verdict, bounds), h("p", {}, text(verdict.critique, texts))] : h("p", { className: "quiet" }, "not verified"),
     one.thought ? h("p", { className: "quiet" }, text(one.thought, texts)) : null,
     one.feedback ? folded("feedback to the agent", h("pre", {}, text(one.feedback, texts))) : null,
+    (one.exchanges || []).map((exchange) => exchangeView(exchange, texts)),
     verdict && Object.keys(verdict.details).length ? folded("parts of the score", h("dl", {}, Object.entries(verdict.details).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))) : null,
     one.preview ? folded("preview: the simulated next state", seen({ ...one.preview, picture: null }, texts, "Preview")) : null,
     one.spent ? h("p", { className: "quiet" }, Object.entries(one.spent).map(([axis, value]) => `${axis} ${count(value)}`).join(", ")) : null);
@@ -329,7 +342,7 @@ function stepView(step, texts) {
     h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Action from an earlier plan, without a new proposal"),
     h("div", { className: "candidates" }, step.candidates.map((one, place) => card(one, place, step, texts, bounds))),
     step.asked.map((one) => folded(`${one.role} (${one.source})`, h("pre", {}, text(one.text, texts)))),
-    h("p", {}, "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
+    h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
     step.after ? folded("next state", seen(step.after, texts, "After")) : null,
   ];
 }

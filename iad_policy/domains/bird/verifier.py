@@ -90,6 +90,7 @@ class BirdVerifier:
 
     information: Information = "proxy"
     needs_preview = True
+    reads_info = True
     compares = True
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, *, agreement: float = AGREEMENT) -> None:

@@ -1,7 +1,6 @@
 """A language model with vision as an agent: it answers a sketch with a page."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from iad_policy.agents.language import SHOWN_CHARS, LanguageAgent
@@ -19,15 +18,17 @@ class Sketch2CodeLanguageAgent(LanguageAgent):
     The whole answer is the action, as the environment reads code fences. A question is an answer too.
     """
 
+    default_style = "direct"
+
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **{"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS, **options})
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Return the messages for a state, the last of which ends with the sketch."""
-        *before, last = super().messages(_without_sketch(state), feedback)
+        """Return the messages for a state. The sketch stands before the text, of which only the end changes."""
+        *before, last = super().messages(state, feedback)
         height, width = state.info["facts"]["sketch_size"]
         sketch = image_part(state.observation["sketch"][:height, :width])
-        return (*before, {**last, "content": [{"type": "text", "text": last["content"]}, sketch]})
+        return (*before, {**last, "content": [sketch, {"type": "text", "text": last["content"]}]})
 
     def _format(self) -> str:
         return ""
@@ -37,7 +38,3 @@ class Sketch2CodeLanguageAgent(LanguageAgent):
             return text.strip(), ""
         got = f"got {text[:SHOWN_CHARS]!r}" if text.strip() else "got an empty answer"
         return None, f"expected an HTML page in a fence, {got}"
-
-
-def _without_sketch(state: State) -> State:
-    return replace(state, observation=state.observation["text"])

@@ -64,8 +64,14 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer
     assert candidate.action == "Here:\n```html\n<p>page</p>\n```"
     ((messages, temperature, max_tokens),) = model.asked
     assert (temperature, max_tokens) == (0.5, 4096)
-    text = messages[-1]["content"][0]["text"]
-    assert "Write the page." in text
+    sketch, words = messages[-1]["content"]
+    assert (sketch["type"], words["type"]) == ("image_url", "text")
+    text = words["text"]
+    assert text.startswith(
+        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide: "
+        "1 pixel of the sketch is 6.40 pixels of the page."
+    )
+    assert text.count("Write the page.") == 1
     assert "Best: <p>old</p>" in text
     assert sizes(messages[-1]["content"]) == [(400, 200)]
 
@@ -96,7 +102,7 @@ def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: 
 
     judge = PageJudge(model, sees, screenshot)
     gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}} if label == "oracle" else None
-    (verdict,) = judge.verify(state(), [previewed(gold)], ())
+    (verdict,) = judge.verify(state(), [previewed(gold)])
     assert judge.information == label
     assert (verdict.score, verdict.critique) == (0.7, "Too narrow.")
     content = model.asked[0][0][-1]["content"]
@@ -106,7 +112,7 @@ def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: 
 
 def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
     with pytest.raises(ValueError, match="preview with gold"):
-        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()], ())
+        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()])
     with pytest.raises(UnknownName, match="images"):
         PageJudge(Model(""), "smells", lambda html: None)  # type: ignore[arg-type]
 
@@ -114,8 +120,8 @@ def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
 def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
     gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
     for part, expected in gold["reward_parts"].items():
-        assert ReferenceVerifier(part).verify(state(), [previewed(gold)], ())[0].score == expected
-    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")], ())[0].score == -1.0
+        assert ReferenceVerifier(part).verify(state(), [previewed(gold)])[0].score == expected
+    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")])[0].score == -1.0
     with pytest.raises(UnknownName, match="layout"):
         ReferenceVerifier("colour")
 
@@ -123,6 +129,6 @@ def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
 def test_the_proxy_prefers_what_the_sketch_shows() -> None:
     there, elsewhere = previewed(), previewed(boxes={"divider": [[0.0, 0.9, 0.5, 0.01]]})
     full = State(state().observation, {**state().info, "facts": {"complaint": "", "sketch_size": [400, 300]}})
-    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})], ())
+    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})])
     assert verdicts[0].score > 0.8 > 0.2 > verdicts[1].score >= verdicts[2].score == 0.0
     assert agreement(ink_of(SKETCH, (400, 300)), BOXES) == verdicts[0].score
