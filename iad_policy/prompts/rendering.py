@@ -26,6 +26,8 @@ N_ACTIONS = 100
 N_FACTS = 20
 FACT_CHARS = 300
 INDENT = "   "
+MIN_LEFT_OUT = 100
+"""Characters that are not worth leaving out."""
 BREAKS = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
 """Places to cut a text at, the best first."""
 MIN_KEPT = 0.6
@@ -228,7 +230,7 @@ def _cut(text: str, limit: int) -> int:
 
 def without_middle(text: str, limit: int) -> str:
     """Return a text without lines from its middle: the last lines of an output say how it ended."""
-    if len(text) <= limit:
+    if len(text) <= limit + MIN_LEFT_OUT:
         return text
     head, tail = text[: limit // 2], text[-(limit // 2) :]
     head = head[: head.rfind("\n")] if "\n" in head else head
