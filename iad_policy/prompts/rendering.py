@@ -46,14 +46,14 @@ class Rendering:
     last_action: ClassVar[str] = ""
     """The action without which an episode counts for nothing; "" if there is none."""
 
-    def values(self, state: State, *, with_history: bool = True) -> dict[str, str]:
+    def values(self, state: State) -> dict[str, str]:
         """Return the values of the placeholders that describe a state. Each is a block of text, or empty."""
         return {
             "environment": self.environment(state),
             "instruction": str(state.info.get("instruction", "")),
             "task": self.task(state),
             "notes": _list("Notes:", state.notes),
-            "history": _headed("So far:", self.turns(state)) if with_history else "",
+            "history": _headed("So far:", self.turns(state)),
             "observation": self.page(state),
             "actions": self.actions(state),
             "facts": self.facts(state),

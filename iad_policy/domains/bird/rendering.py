@@ -1,6 +1,7 @@
 """Puts a database's states into words: the schema once, before everything that changes, then question and results."""
 
 import re
+from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
@@ -97,6 +98,7 @@ class DatabaseRendering(Rendering):
         return []
 
 
+@lru_cache(maxsize=64)
 def with_composite_keys(schema: str) -> str:
     """Return a schema in which a key of several columns is declared once, and not as several keys of one column."""
 
