@@ -19,7 +19,7 @@ from iad_policy.commands.doctor.environments import check_data_folder, check_env
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup
 from iad_policy.commands.doctor.installed import check_extras, check_installation, extras_of
 from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
-from iad_policy.commands.doctor.models import check_models, without_password
+from iad_policy.commands.doctor.models import check_local, check_models, without_password
 from iad_policy.commands.doctor.page import as_json, print_groups
 from tests.iad_policy.models.openai_server import serving
 
@@ -265,7 +265,7 @@ def test_a_folder_of_data_that_is_not_there_is_a_failure(tmp_path: Path) -> None
 
 
 def models(cache: Path, **variables: str) -> dict[str, Finding]:
-    group: FindingGroup = check_models(variables, cache, Deadline(5.0))
+    group: FindingGroup = check_models(variables, cache, Deadline(5.0), machine=machine())
     return {finding.name: finding for finding in group.findings}
 
 
@@ -304,6 +304,18 @@ def test_an_endpoint_says_its_models_and_where_they_are_not_to_be_found(tmp_path
 
 def test_an_endpoint_is_shown_without_its_password() -> None:
     assert without_password("http://me:secret@localhost:8080/v1?key=secret") == "http://localhost:8080/v1"
+
+
+def test_models_on_this_machine_are_named_with_what_they_need(tmp_path: Path) -> None:
+    here = machine()
+    none = check_local(here, tmp_path, is_installed=False)
+    assert (none.status, none.is_failure, none.fix) == ("missing", False, "pip install -e '.[local]'")
+    assert none.said == "xllamacpp is not installed; no model fetched yet; local:smollm2 fetches one"
+    assert check_local(here, tmp_path, is_installed=True).said == "no model fetched yet; local:smollm2 fetches one"
+    (tmp_path / "smollm2.gguf").touch()
+    assert check_local(here, tmp_path, is_installed=True) == Finding(
+        "on this machine", "ok", f"local:smollm2 in {tmp_path}"
+    )
 
 
 def test_a_cache_that_is_something_else_is_moved_and_not_deleted(tmp_path: Path) -> None:
