@@ -36,7 +36,7 @@ def examine(
     """
     deadline = Deadline(limit_s)
     machine = Machine.here()
-    models = check_models(variables, cache, deadline, machine=machine)
+    models = check_models(variables, cache, deadline)
     tried, parts = check_environments(environments, make, machine=machine, deadline=deadline)
     data = check_data_folder(data_variable, variables.get(data_variable, ""))
     return [

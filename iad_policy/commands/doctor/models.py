@@ -1,4 +1,4 @@
-"""Checks access to language models: API keys (never their values), endpoints, models on this machine, cached answers."""
+"""Checks access to language models: API keys (never their values), endpoints, models on this machine, the cache."""
 
 import json
 import shlex
@@ -14,7 +14,6 @@ from urllib.parse import urlsplit, urlunsplit
 from urllib.request import ProxyHandler, build_opener
 
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, shortened, started
-from iad_policy.commands.doctor.machine import Machine
 from iad_policy.models.local import EXTRA, PACKAGE
 from iad_policy.models.local.fetch import models_folder
 from iad_policy.models.local.known import KNOWN
@@ -31,6 +30,7 @@ KEYS = (
 ENDPOINTS = ("OPENAI_BASE_URL", "_API_BASE")
 """Suffixes of the environment variables that hold an endpoint."""
 EXAMPLE = "http://localhost:8080/v1"
+LOCAL = "local:"
 ANSWER_S = 2.0
 MODELS_BYTES = 1 << 20
 N_SHOWN = 3
@@ -38,14 +38,13 @@ OK, NOT_FOUND = 200, 404
 WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
 
-def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline, *, machine: Machine) -> FindingGroup:
+def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> FindingGroup:
     """Return a finding for the keys, one for each endpoint, one for models on this machine, and one for the cache.
 
     Args:
         variables: Environment variables of the process.
         cache: File with the cached model answers.
         deadline: Common deadline of all checks.
-        machine: This machine, which writes the install commands.
     """
     named = {name: variables[name] for name in sorted(variables) if name.endswith(ENDPOINTS) and variables[name]}
     pending = {name: started(partial(answers, url, ANSWER_S)) for name, url in named.items()}
@@ -61,7 +60,7 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline, 
             findings.append(deadline.slow(name, f"{url}: {shortened(error)}"))
         except (OSError, ValueError, HTTPException) as error:
             findings.append(Finding(name, "broken", f"{url} does not answer: {shortened(error)}"))
-    findings.append(check_local(machine))
+    findings.append(check_local())
     if not named:
         findings.append(Finding("endpoint", "not set", fix=f"export OPENAI_API_BASE={EXAMPLE}"))
     return FindingGroup("Models", (*findings, check_cache(cache)))
@@ -77,22 +76,18 @@ def check_keys(variables: Mapping[str, str], *, has_endpoint: bool) -> Finding:
     return Finding("keys", "not set", f"none of {others}", fix)
 
 
-def check_local(machine: Machine, folder: Path | None = None, *, is_installed: bool | None = None) -> Finding:
+def check_local(folder: Path | None = None, *, is_installed: bool | None = None) -> Finding:
     """Return whether language models can run on this machine, and which were fetched.
 
     Args:
-        machine: This machine, which writes the install commands.
         folder: Folder of fetched models.
         is_installed: Whether llama.cpp is installed; by default it is looked for.
     """
     folder = models_folder() if folder is None else folder
     here = find_spec(PACKAGE) is not None if is_installed is None else is_installed
-    files = [name for name in KNOWN if (folder / f"{name}.gguf").is_file()]
-    said = f"local:{', local:'.join(files)} in {folder}" if files else "no model fetched yet; local:smollm2 fetches one"
-    if not here:
-        fix = machine.command([{"extra": EXTRA}])
-        return Finding("on this machine", "missing", f"{PACKAGE} is not installed; {said}", fix)
-    return Finding("on this machine", "ok", said)
+    files = [f"{LOCAL}{name}" for name in KNOWN if (folder / f"{name}.gguf").is_file()]
+    said = f"{', '.join(files)} in {folder}" if files else "none fetched; local:smollm2 fetches one"
+    return Finding(LOCAL, "ok", said) if here else Finding(LOCAL, "missing", f"needs the extra {EXTRA}; {said}")
 
 
 def check_cache(path: Path) -> Finding:

@@ -265,7 +265,7 @@ def test_a_folder_of_data_that_is_not_there_is_a_failure(tmp_path: Path) -> None
 
 
 def models(cache: Path, **variables: str) -> dict[str, Finding]:
-    group: FindingGroup = check_models(variables, cache, Deadline(5.0), machine=machine())
+    group: FindingGroup = check_models(variables, cache, Deadline(5.0))
     return {finding.name: finding for finding in group.findings}
 
 
@@ -307,15 +307,11 @@ def test_an_endpoint_is_shown_without_its_password() -> None:
 
 
 def test_models_on_this_machine_are_named_with_what_they_need(tmp_path: Path) -> None:
-    here = machine()
-    none = check_local(here, tmp_path, is_installed=False)
-    assert (none.status, none.is_failure, none.fix) == ("missing", False, "pip install -e '.[local]'")
-    assert none.said == "xllamacpp is not installed; no model fetched yet; local:smollm2 fetches one"
-    assert check_local(here, tmp_path, is_installed=True).said == "no model fetched yet; local:smollm2 fetches one"
+    none = check_local(tmp_path, is_installed=False)
+    assert none == Finding("local:", "missing", "needs the extra local; none fetched; local:smollm2 fetches one")
+    assert check_local(tmp_path, is_installed=True).status == "ok"
     (tmp_path / "smollm2.gguf").touch()
-    assert check_local(here, tmp_path, is_installed=True) == Finding(
-        "on this machine", "ok", f"local:smollm2 in {tmp_path}"
-    )
+    assert check_local(tmp_path, is_installed=True) == Finding("local:", "ok", f"local:smollm2 in {tmp_path}")
 
 
 def test_a_cache_that_is_something_else_is_moved_and_not_deleted(tmp_path: Path) -> None:
