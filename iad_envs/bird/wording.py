@@ -15,8 +15,6 @@ from iad_envs.bird.finding import QueryFinding
 from iad_envs.bird.reading import QueryText, Reference
 from iad_envs.bird.schema import Schema
 
-MANY_BEST = 5
-"""Rows up to which the answer to a question for the highest or lowest may be a tie."""
 LISTED_WORDS = 3
 _WORD = re.compile(r"[^\W_]+")
 _COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
@@ -44,7 +42,6 @@ _FEW = re.compile(
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(r"\b(and|along|each|every|with|their|respectively|rank|per|both)\b|,", re.IGNORECASE)
-_ALL_BEST = re.compile(r"\b(list|all|top|rank|each|every|names|\d+|two|three|five)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<!\w)['\"“‘]([^'\"“”‘’]{2,}?)['\"”’](?!\w)")
 _NAME = re.compile(r"[A-Z0-9][\w'.+-]*(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*")
 _NUMBER = re.compile(r"(?<![\w.,/:-])\d+(?:\.\d+)?(?![\w/:%-]|[.,]\d)")
@@ -73,7 +70,6 @@ class Asked(NamedTuple):
         is_list: Whether it asks for names or a list, and for no number.
         is_one_column: Whether its words give no reason for a second column.
         is_best: Whether it asks for the highest or lowest, whatever the wording.
-        is_one_best: The same, for one answer.
         names: Names and quoted texts in it that its evidence does not explain.
         numbers: Numbers in it.
         clauses: The parts of the evidence that are about it.
@@ -83,7 +79,6 @@ class Asked(NamedTuple):
     is_list: bool
     is_one_column: bool
     is_best: bool
-    is_one_best: bool
     names: tuple[str, ...]
     numbers: tuple[str, ...]
     clauses: tuple[Clause, ...]
@@ -102,7 +97,6 @@ def asked_by(question: str, evidence: str) -> Asked:
         is_list=bool(_LISTING.search(question)) and not is_numeric,
         is_one_column=not _SEVERAL.search(question),
         is_best=is_best,
-        is_one_best=is_best and not _ALL_BEST.search(question),
         names=tuple(dict.fromkeys(names)),
         numbers=tuple(dict.fromkeys(_NUMBER.findall(question))),
         clauses=tuple(_clauses(question, evidence)),
@@ -139,8 +133,6 @@ def _of_shape(reading: QueryText, result: QueryResult, question: Question, asked
         yield _warning("shape", f"the question asks for one number, {got}")
     if asked.is_list and len(rows) == len(columns) == len(numbers) == 1 and _aggregates(reading):
         yield _warning("only_number", f"the question asks for names or a list, the single number {numbers[0]} returned")
-    if asked.is_one_best and len(rows) > MANY_BEST:
-        yield _warning("many_best", f"the question asks for one answer, {n} returned")
     if asked.is_one_column and len(columns) > 1:
         yield _warning("extra_columns", f"the question asks for one thing, {len(columns)} columns returned")
     if not _says(question, "id", "ids", "identifier", "code", "number"):
