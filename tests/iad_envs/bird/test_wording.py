@@ -11,9 +11,9 @@ from tests.iad_envs.bird.conftest import Find
 @pytest.mark.parametrize(
     ("question", "sql", "code", "said"),
     [
-        ("How many cities are there?", "SELECT name FROM city", "shape", "asks for one number, 4 rows returned"),
+        ("How many cities are there?", "SELECT name FROM city", "shape", "asks for one number, but the query returned 4 rows"),
         ("How many cities?", "SELECT name FROM city WHERE id = 1", "shape", "asks for one number, 'Bern' returned"),
-        ("What is the average of sales?", "SELECT AVG(sales) FROM shop GROUP BY id", "shape", "4 rows returned"),
+        ("What is the average of sales?", "SELECT AVG(sales) FROM shop GROUP BY id", "shape", "returned 4 rows"),
         ("List the cities.", "SELECT COUNT(*) FROM city", "only_number", "names or a list, the single number 4"),
         ("What is the name of the shop?", "SELECT name, staff FROM shop", "extra_columns", "one thing, 2 columns"),
         ("Which shops are in Bern?", "SELECT id FROM shop", "id_unasked", "shows id, .* see shop.name"),
