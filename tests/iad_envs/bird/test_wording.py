@@ -12,7 +12,7 @@ from tests.iad_envs.bird.conftest import Find
     ("question", "sql", "code", "said"),
     [
         ("How many cities are there?", "SELECT name FROM city", "shape", "asks for one number, but the query returned 4 rows"),
-        ("How many cities?", "SELECT name FROM city WHERE id = 1", "shape", "asks for one number, 'Bern' returned"),
+        ("How many cities?", "SELECT name FROM city WHERE id = 1", "shape", "asks for one number, but the query returned 'Bern'"),
         ("What is the average of sales?", "SELECT AVG(sales) FROM shop GROUP BY id", "shape", "returned 4 rows"),
         ("List the cities.", "SELECT COUNT(*) FROM city", "only_number", "names or a list, but the query returned one number, 4"),
         ("What is the name of the shop?", "SELECT name, staff FROM shop", "extra_columns", "one thing, but the query returned 2 columns"),
