@@ -301,7 +301,7 @@ def _choice(verifier: BirdVerifier, question: Judged, group: Sequence[int]) -> f
     """Return the probability that the verifier's best candidate is right, with ties broken at random."""
     candidates = [question.candidates[place] for place in group]
     state = State(None, {})
-    scores = [verdict.score for verdict in verifier.verify(state, candidates, ())]
+    scores = [verdict.score for verdict in verifier.verify(state, candidates)]
     best = [place for place, value in zip(group, scores, strict=True) if value == max(scores)]
     return fmean(question.is_right[place] for place in best)
 

@@ -31,9 +31,11 @@ ELSEWHERE = {
     "docs/design.md": {""},
     "docs/reference.md": {"{eval-rst}"},
     "docs/training.md": {"text"},
+    "docs/what-a-model-reads.md": {"text"},
 }
 """Other blocks: the demo's table, which a test below makes, a drawing, what the test of the site builds, and what two
-minutes of training print (`test_reinforce.py` runs the same with fewer episodes)."""
+minutes of training print (`test_reinforce.py` runs the same with fewer episodes), and prompts, which the test of the
+snapshots compares."""
 ON_A_SERVER = 'dialect="postgresql"'
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}

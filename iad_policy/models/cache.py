@@ -92,9 +92,11 @@ class CachedModel:
             with self._alone_with(key):
                 known = self._read(key)
                 if known is not None:
+                    call.siblings.discard(call.sample_index)
                     call.report(known.usage)
                     return known
-                call.siblings = [one for one in call.siblings if self._read(key_of(one)) is None]
+                others = list(call.siblings - {call.sample_index})
+                call.siblings.difference_update(one for one in others if self._read(key_of(one)) is not None)
                 answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
                 self._write(key, answer)
                 return answer

@@ -3,7 +3,7 @@
 A client is used deep inside an agent, a verifier or a role. None of them has to pass this on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
@@ -27,8 +27,8 @@ class Call:
         n_requests: How many samples of the same messages were drawn within this item, by digest of the messages.
         stopped: Event that is set when the run is stopped. None outside of a run.
         question: Digest of the question. Items with the same one are samples of it.
-        siblings: Sample indices of this question that are asked together, this one's included, so that a client can
-            draw them in one request. Empty if nothing is known about others.
+        siblings: Sample indices of this question that are asked in the same batch and are not answered yet, so that a
+            client can draw them in one request. The items of a batch share it. Empty if nothing is known about others.
         drawn: Digest of the messages whose sample is being drawn.
     """
 
@@ -40,7 +40,7 @@ class Call:
     n_requests: dict[str, int] = field(default_factory=dict)
     stopped: Event | None = None
     question: str = ""
-    siblings: Sequence[int] = ()
+    siblings: set[int] = field(default_factory=set)
     drawn: str = ""
 
     @contextmanager

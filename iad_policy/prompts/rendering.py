@@ -26,6 +26,8 @@ N_ACTIONS = 100
 N_FACTS = 20
 FACT_CHARS = 300
 INDENT = "   "
+MIN_LEFT_OUT = 100
+"""Characters that are not worth leaving out."""
 BREAKS = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
 """Places to cut a text at, the best first."""
 MIN_KEPT = 0.6
@@ -44,14 +46,14 @@ class Rendering:
     last_action: ClassVar[str] = ""
     """The action without which an episode counts for nothing; "" if there is none."""
 
-    def values(self, state: State, *, with_history: bool = True) -> dict[str, str]:
+    def values(self, state: State) -> dict[str, str]:
         """Return the values of the placeholders that describe a state. Each is a block of text, or empty."""
         return {
             "environment": self.environment(state),
             "instruction": str(state.info.get("instruction", "")),
             "task": self.task(state),
             "notes": _list("Notes:", state.notes),
-            "history": _headed("So far:", self.turns(state)) if with_history else "",
+            "history": _headed("So far:", self.turns(state)),
             "observation": self.page(state),
             "actions": self.actions(state),
             "facts": self.facts(state),
@@ -105,24 +107,22 @@ class Rendering:
         last = f" Without {self.last_action} as the last one, nothing counts." if self.last_action else ""
         return f"Actions left: {int(state.steps_left)}.{last if state.steps_left == 1 else ''}"
 
-    def turns(self, state: State, *, since: int = 0, with_last: bool = False) -> list[str]:
-        """Return a block per turn: the action, and what it led to.
+    def turns(self, state: State, *, since: int | None = None) -> list[str]:
+        """Return a block per turn: the action, and what it led to. What the last one led to is the state itself.
 
         Args:
             state: The state in which the turns end.
-            since: Number of earlier turns that are not told.
-            with_last: Whether to tell what the last action led to, although it is the state itself.
+            since: Number of earlier turns that are not told. None tells all, and what was seen before them.
         """
         history = state.history
-        left_out = n_left_out(len(history) - since)
-        first = since + left_out
-        blocks = self.beginning(history[0]) if history and not since and not left_out else []
+        left_out = n_left_out(len(history) - (since or 0))
+        first = left_out + (since or 0)
+        blocks = self.beginning(history[0]) if history and since is None and not left_out else []
         blocks += [f"({left_out} earlier turns are left out)"] if left_out else []
         for place, turn in enumerate(history[first:], start=first):
             line = f"{place + 1}. {indented(self.shown_action(turn.action))}"
             is_last = place + 1 == len(history)
-            after: Seen = state if is_last else history[place + 1]
-            result = self.result(turn, turn.action, after) if with_last or not is_last else ""
+            result = "" if is_last else self.result(turn, turn.action, history[place + 1])
             blocks.append(f"{line}\n{INDENT}{indented(result)}" if result else line)
         return blocks
 
@@ -223,14 +223,14 @@ def clipped(text: str, limit: int) -> str:
 def _cut(text: str, limit: int) -> int:
     if len(text) <= limit:
         return len(text)
-    head = text[:limit]
+    head = text[: limit + 1]
     cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in BREAKS if mark in head)
-    return next((cut for cut in cuts if cut >= MIN_KEPT * limit), limit)
+    return next((cut for cut in cuts if MIN_KEPT * limit <= cut <= limit), limit)
 
 
 def without_middle(text: str, limit: int) -> str:
     """Return a text without lines from its middle: the last lines of an output say how it ended."""
-    if len(text) <= limit:
+    if len(text) <= limit + MIN_LEFT_OUT:
         return text
     head, tail = text[: limit // 2], text[-(limit // 2) :]
     head = head[: head.rfind("\n")] if "\n" in head else head
@@ -303,9 +303,10 @@ def _ending(end: State, n_actions: int) -> str:
         return "The last action ended the task." if end.info.get("stop_reason") != "max_steps" else NO_STEPS_LEFT
     if not end.path:
         return ""
+    number = "1 action" if n_actions == 1 else f"{n_actions} actions"
     return (
-        f"The simulation was stopped after {n_actions} actions, before the task was over. That it has no end is not "
-        "the agent's fault."
+        f"The simulation was stopped after {number}, before the task was over. That it has no end is not the agent's "
+        "fault."
     )
 
 

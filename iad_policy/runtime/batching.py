@@ -165,8 +165,8 @@ class BatchExecutor:
 
 def _introduce(calls: Sequence[Call]) -> None:
     """Tell each call which samples of its question are asked in the same batch."""
-    together: dict[str, list[int]] = {}
+    together: dict[str, set[int]] = {}
     for call in calls:
-        together.setdefault(call.question, []).append(call.sample_index)
+        together.setdefault(call.question, set()).add(call.sample_index)
     for call in calls:
         call.siblings = together[call.question]

@@ -21,10 +21,10 @@ from iad_policy.recording.trace import RecordedStep
 from iad_policy.registry import load_object
 from iad_policy.types import Candidate, State, Turn
 
-LANGUAGE = "litellm"
+LANGUAGE = ("litellm", "local")
 KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
 """Agents whose one question follows from the state, by the name they are run by."""
-WHO_SAYS = (LANGUAGE, *KINDS, "plan-solve")
+WHO_SAYS = (*LANGUAGE, *KINDS, "plan-solve")
 """Agents whose thoughts a language model wrote, so that they are part of its answer."""
 
 Message = dict[str, str]
@@ -96,7 +96,7 @@ class Prompter:
 
     def _made(self, name: str) -> LanguageAgent:
         kind, _, model = name.partition(":")
-        style: Any = model.rpartition("#")[2] if kind == LANGUAGE and "#" in model else None
+        style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
         made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._defaults.language)
         return made(_Nobody(), self._prompts, style, space=self._space)
 

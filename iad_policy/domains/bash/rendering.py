@@ -12,6 +12,7 @@ OLD_OUTPUT_CHARS = 600
 """Characters of an earlier output that the history shows."""
 N_PATHS = 8
 """Paths of created, changed or deleted files that are listed."""
+NOTHING_RUN = "No command was run yet."
 KINDS = ("created", "changed", "deleted")
 
 
@@ -26,7 +27,7 @@ class ShellRendering(Rendering):
         if page.get("submitted"):
             return "Submitted."
         cwd = f"Working directory: {page['cwd']}" if page else ""
-        printed = "No command was run yet." if _is_start(seen) else without_middle(str(seen.observation), OUTPUT_CHARS)
+        printed = NOTHING_RUN if _is_start(seen) else without_middle(str(seen.observation), OUTPUT_CHARS)
         return "\n".join(part for part in (printed, cwd) if part)
 
     def result(self, before: Seen, action: Any, after: Seen) -> str:
@@ -52,7 +53,7 @@ class ShellRendering(Rendering):
 
     def raw(self, state: State) -> str:
         """Return what the last command printed."""
-        return "" if _is_start(state) else without_middle(str(state.observation), OBSERVATION_CHARS)
+        return NOTHING_RUN if _is_start(state) else without_middle(str(state.observation), OBSERVATION_CHARS)
 
 
 def _is_start(seen: Seen) -> bool:

@@ -36,7 +36,8 @@ class SketchRendering(Rendering):
         observation = seen.observation
         if not isinstance(observation, Mapping) or "text" not in observation:
             return super().page(seen)
-        return str(observation["text"]).removeprefix(str(seen.info.get("instruction", ""))).strip()
+        said = str(observation["text"]).removeprefix(str(seen.info.get("instruction", ""))).strip()
+        return said or "No page was written yet."
 
     def outcome(self, preview: State) -> str:
         """Return what a page is rendered to. Its HTML is the action."""
@@ -44,9 +45,9 @@ class SketchRendering(Rendering):
         failure = complaint_of(preview) or page.get("failure", "")
         if failure or not page:
             return str(failure) or super().outcome(preview)
-        counts = [f"{len(boxes)} {KINDS.get(kind, kind)}" for kind, boxes in page["boxes"].items() if boxes]
-        parts = ", ".join(counts) or "nothing on it"
-        return f"It is rendered to {page['width']} x {page['height']} pixels with {parts}."
+        counts = [f"{KINDS.get(kind, kind)}: {len(boxes)}" for kind, boxes in page["boxes"].items() if boxes]
+        parts = ", ".join(counts) or "it is empty"
+        return f"It is rendered to {page['width']} x {page['height']} pixels; {parts}."
 
     def actions(self, state: State) -> str:
         """Return nothing: the only available action is an example of a page."""
@@ -56,7 +57,11 @@ class SketchRendering(Rendering):
         """Return nothing: what the environment has to say stands in the observation."""
         return ""
 
-    def turns(self, state: State, *, since: int = 0, with_last: bool = False) -> list[str]:
+    def steps_left(self, state: State) -> str:
+        """Return how many actions are left, where the first page does not end the task."""
+        return "" if facts_of(state).get("setting") == "direct" else super().steps_left(state)
+
+    def turns(self, state: State, *, since: int | None = None) -> list[str]:
         """Return nothing: the observation has the conversation and the current page."""
         return []
 

@@ -17,6 +17,7 @@ READ_CHARS = 400
 TEXT_MARK = " [SEP] "
 """Stands between the parts of a page in the observation mode `text`. Other modes are shown as they are."""
 SEARCH = "search[words]"
+NO_PRODUCTS = "none on this page"
 NO_TEXT = "(no text)"
 GO_BACK = "click[< prev]"
 """It leads to a page that was seen before."""
@@ -55,9 +56,10 @@ class ShopRendering(Rendering):
             head = f"page {page['page']}, {page['total']} results"
             if str(action).lower() == GO_BACK:
                 return head
-            return ": ".join([head, ", ".join(f"{one['asin'].lower()} {one['price']}" for one in page["products"])])
+            found = ", ".join(f"{one['asin'].lower()} {one['price']}" for one in page["products"])
+            return f"{head}: {found or NO_PRODUCTS}"
         if page["kind"] != "item":
-            return clipped(" ".join(page["lines"]) or "nothing", READ_CHARS) if "lines" in page else ""
+            return clipped("; ".join(page["lines"]) or NO_TEXT, READ_CHARS) if "lines" in page else ""
         if earlier.get("asin") != page["asin"]:
             return f"{page['price']} {clipped(page['title'], TITLE_CHARS)}"
         old = earlier.get("selected", page["selected"])
@@ -65,6 +67,14 @@ class ShopRendering(Rendering):
         if chosen:
             return f"selected {_pairs(chosen)}"
         return "nothing changed" if earlier["kind"] == "item" else "back on the product's page"
+
+    def outcome(self, preview: State) -> str:
+        """Return the page that an action leads to. Of a product's page that stays, only the selection."""
+        page, before = page_of(preview), page_of(preview.history[-1]) if preview.history else {}
+        same = page.get("kind") == before.get("kind") == "item" and page["asin"] == before["asin"]
+        if same and not preview.info.get("invalid_action"):
+            return f"The same product's page. {_selection(page)}"
+        return super().outcome(preview)
 
     def actions(self, state: State) -> str:
         """Return "" where the page shows what can be done."""
@@ -98,8 +108,8 @@ def _buttons(names: Sequence[str]) -> str:
 def _results(page: Mapping[str, Any], offered: Sequence[str]) -> str:
     products = {f"[{one['asin'].lower()}]": f"{one['price']} {one['title']}" for one in page["products"]}
     lines = [f"{name} {about}" for name, about in products.items()]
-    head = f"Page {page['page']} of {page['total']} results"
-    return _joined([head, *lines, _buttons([name for name in offered if name not in products])])
+    head = f"Page {page['page']} of {page['total']} results:"
+    return _joined([head, *(lines or [NO_PRODUCTS]), _buttons([name for name in offered if name not in products])])
 
 
 def _item(page: Mapping[str, Any], offered: Sequence[str], opened: Sequence[str]) -> str:

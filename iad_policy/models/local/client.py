@@ -1,6 +1,6 @@
 """A model on this machine as a client. Its server is started with the first question."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -9,8 +9,9 @@ from iad_policy.errors import Interrupted, ModelError
 from iad_policy.hashing import seed_of
 from iad_policy.models import TIMEOUT_VARIABLE, Completion, Messages, question_of
 from iad_policy.models.call_context import Call, current_call
+from iad_policy.models.local.drawing import N_PARALLEL, Drawing, SeededQuestion
 from iad_policy.models.local.files import ModelFile
-from iad_policy.models.local.generation import Generation, GenerationError, Sample, n_tokens
+from iad_policy.models.local.generation import GenerationError, Sample
 from iad_policy.models.local.machine import free_bytes, n_cores
 from iad_policy.models.local.process import ServerProcess
 from iad_policy.models.local.room import TokenRoom
@@ -23,8 +24,6 @@ CONTEXT_VARIABLE = "IAD_LOCAL_CONTEXT"
 """Variable with the size of the key-value cache in tokens."""
 THREADS_VARIABLE = "IAD_LOCAL_THREADS"
 """Variable with the number of threads."""
-N_PARALLEL = 8
-"""Maximum number of answers that are decoded side by side."""
 N_BATCH = 512
 """Prompt tokens between two signs of life."""
 CACHE_MIB = 512
@@ -33,7 +32,6 @@ OVERHEAD_BYTES = 300 << 20
 """Memory of llama.cpp besides weights and key-value cache."""
 N_TRIES = 3
 SEED_BITS = 31
-MAX_SAMPLES_KEPT = 256
 
 
 class LocalModel:
@@ -53,6 +51,7 @@ class LocalModel:
             the model was trained for fewer.
         n_threads: Threads. By default it is the number of cores that this process may use.
         timeout_s: Longest silence of the server. While it reads a prompt it is not silent.
+        serve: Function that starts a server with the options of `server.py`.
         free: Function that returns the free memory in bytes, or None if it is not known.
     """
 
@@ -67,6 +66,7 @@ class LocalModel:
         n_context: int = CONTEXT,
         n_threads: int | None = None,
         timeout_s: float = TIMEOUT_S,
+        serve: Callable[[Mapping[str, Any]], ServerProcess] = ServerProcess,
         free: Callable[[], int | None] = free_bytes,
     ) -> None:
         self.name = f"local:{file.name}"
@@ -76,11 +76,11 @@ class LocalModel:
         self._n_context = n_context
         self._n_threads = n_threads or n_cores()
         self._timeout_s = timeout_s
+        self._serve = serve
         self._free = free
-        self._room = TokenRoom(n_context)
+        self._drawing = Drawing(self._running, TokenRoom(n_context))
         self._server: ServerProcess | None = None
         self._starting = Lock()
-        self._samples: dict[tuple[str, int], Sample] = {}
         self._n_waiting = 0
         self._lock = Lock()
 
@@ -103,26 +103,18 @@ class LocalModel:
             ModelError: The model could not answer.
         """
         call = current_call()
-        question = question_of(self, messages, temperature, max_tokens)
-        with call.drawing(question) as draw:
+        id = question_of(self, messages, temperature, max_tokens)
+        with call.drawing(id) as draw:
             is_greedy = temperature == 0
-            seed = 0 if is_greedy else seed_of(call.stream, question, draw) % 2**SEED_BITS
-            index, siblings = (0, ()) if is_greedy else (call.sample_index, call.siblings)
-            body = self._body(messages, temperature, max_tokens)
+            seed = 0 if is_greedy else seed_of(call.stream, id, draw) % 2**SEED_BITS
+            question = SeededQuestion(id, self._body(messages, temperature, max_tokens), seed)
+            index = 0 if is_greedy else call.sample_index
+            # Siblings ask the same at first. What they ask next follows from their answers.
+            is_first = draw == 0 and len(call.n_requests) == 1
+            siblings = call.siblings.copy() if is_first and not is_greedy else set()
             with self._counted():
-                for n_tries in range(1, N_TRIES + 1):
-                    sample = self._sample(question, body, seed, index, siblings)
-                    try:
-                        answer = self._awaited(sample, call)
-                    except GenerationError as error:
-                        if not error.is_temporary or n_tries == N_TRIES:
-                            tries = "" if n_tries == 1 else f" ({n_tries} tries)"
-                            raise ModelError(f"{error}{tries}", kind=error.kind) from error
-                        siblings = ()
-                    else:
-                        break
-                    finally:
-                        self._forget(question, seed + index, sample)
+                answer = self._answer(question, index, siblings, call)
+        call.siblings.discard(call.sample_index)
         call.report(answer.usage)
         return answer
 
@@ -132,6 +124,20 @@ class LocalModel:
             if self._n_waiting == 0 and self._server is not None:
                 self._server.end()
                 self._server = None
+
+    def _answer(self, question: SeededQuestion, index: int, siblings: Set[int], call: Call) -> Completion:
+        n_tries = 1
+        while True:
+            sample = self._drawing.sample(question, index, siblings if n_tries == 1 else set())
+            try:
+                return self._awaited(sample, call)
+            except GenerationError as error:
+                if not error.is_temporary or n_tries == N_TRIES:
+                    tries = "" if n_tries == 1 else f" ({n_tries} tries)"
+                    raise ModelError(f"{error}{tries}", kind=error.kind) from error
+            finally:
+                self._drawing.forget(question, index, sample)
+            n_tries += 1
 
     def _body(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> dict[str, Any]:
         optional = {"temperature": temperature, "max_tokens": max_tokens}
@@ -152,42 +158,6 @@ class LocalModel:
         finally:
             with self._lock:
                 self._n_waiting -= 1
-
-    def _sample(self, question: str, body: Mapping[str, Any], seed: int, index: int, siblings: Sequence[int]) -> Sample:
-        """Return a sample, which may be under way. A new one is asked for together with those of its siblings."""
-        with self._lock:
-            known = self._samples.get((question, seed + index))
-            if known is not None and not known.is_failed:
-                return known
-            n_most = min(N_PARALLEL, self._room.n_fitting(*n_tokens(body)))
-            together = self._together(question, seed, index, siblings, n_most)
-            samples = {place: Sample() for place in together}
-            for place, sample in samples.items():
-                self._samples[question, seed + place] = sample
-            while len(self._samples) > MAX_SAMPLES_KEPT:  # siblings that were never asked for
-                del self._samples[next(iter(self._samples))]
-        request = {**body, "seed": seed + together[0]}
-        Generation(request, list(samples.values()), self._running, self._room).start()
-        return samples[index]
-
-    def _together(self, question: str, seed: int, index: int, siblings: Sequence[int], n_most: int) -> range:
-        """Return the indices around one that its siblings ask for too, as far as they are not under way."""
-
-        def is_wanted(place: int) -> bool:
-            return place in siblings and (question, seed + place) not in self._samples
-
-        first, last = index, index
-        while is_wanted(last + 1) and last - first + 1 < n_most:
-            last += 1
-        while is_wanted(first - 1) and last - first + 1 < n_most:
-            first -= 1
-        return range(first, last + 1)
-
-    def _forget(self, question: str, seed: int, sample: Sample) -> None:
-        """Keep no sample that was taken: who asks again gets another one."""
-        with self._lock:
-            if self._samples.get((question, seed)) is sample:
-                del self._samples[question, seed]
 
     def _awaited(self, sample: Sample, call: Call) -> Completion:
         while not sample.wait(LOOK_UP_S):
@@ -218,7 +188,7 @@ class LocalModel:
                 self._server = None
             if self._server is None:
                 self._refuse_without_memory()
-                self._server = ServerProcess(
+                self._server = self._serve(
                     {
                         "path": str(self._file.path.resolve()),
                         "sha256": self._file.sha256,

@@ -32,14 +32,14 @@ class ServerProcess:
 
     Args:
         options: What `server.py` needs, without the key and the socket.
-        folder: Folder of the sockets.
+        folder: Folder of the sockets; by default it is one of this user's in the folder of temporary files.
 
     Raises:
         ModelError: The server can't be started.
     """
 
     def __init__(self, options: Mapping[str, Any], folder: Path | None = None) -> None:
-        folder = _own_folder() if folder is None else folder
+        folder = _private(folder or Path(tempfile.gettempdir()) / f"iad-models-{os.getuid()}")
         path = folder / digest(sys.executable, options)[:16]
         self.heard_at = monotonic()
         """When the server last sent something to this process."""
@@ -153,13 +153,12 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _own_folder() -> Path:
-    """Return the folder of the sockets, which is this user's alone.
+def _private(folder: Path) -> Path:
+    """Return a folder after making it, if it is this user's alone.
 
     Raises:
-        ModelError: Another user made it.
+        ModelError: Others can use it.
     """
-    folder = Path(tempfile.gettempdir()) / f"iad-models-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     stat = folder.stat()
     if stat.st_uid != os.getuid() or stat.st_mode & 0o077:

@@ -198,7 +198,8 @@ def test_an_answer_that_is_no_action_says_what_was_expected() -> None:
     assert candidate.action is None
     assert candidate.thought == "I would rather not"
     assert candidate.error == (
-        "expected a line \"Action: ...\" with an action, such as click[b0], search[...], got 'I would rather not'"
+        'unreadable answer: expected a line "Action: ..." with an action, such as click[b0], search[...], '
+        "got 'I would rather not'"
     )
     assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]))).error
 
@@ -362,7 +363,11 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
         env.close()
     assert all("execute[" in text for text in asked["interactive"])
     assert not any("execute[" in text for text in asked["answer"])
-    assert all("submit[SELECT" in text and info["page"]["question"] in text for text in asked["answer"])
+    assert all("```sql" in text and info["page"]["question"] in text for text in asked["answer"])
+    answering, either = Prompts("bird/answer"), Prompts("bird")
+    assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
+    assert "Action:" not in answering.part("examples") + answering.part("example")
+    assert type(answering.rendering) is type(either.rendering)
 
 
 def test_in_the_shell_models_are_asked_in_its_own_language() -> None:
