@@ -29,7 +29,7 @@ WEIGHTS: Mapping[str, float] = {
     "wrong_options": -4.95,
     "similar_options": -0.94,
     "open_options": -5.84,
-    "unsure_options": -1.39,
+    "unsure_options": -1.33,
     "over_price": -5.04,
 }
 """Weights of the features of `Fit.features`, fitted to purchases on the bundled train and dev tasks by
