@@ -13,7 +13,7 @@ from iad_envs.bird.data import Question
 from iad_envs.bird.database import QueryResult
 from iad_envs.bird.finding import QueryFinding
 from iad_envs.bird.reading import QueryText, Reference
-from iad_envs.bird.schema import Schema, Table
+from iad_envs.bird.schema import Schema
 
 MANY_BEST = 5
 """Rows up to which the answer to a question for the highest or lowest may be a tie."""
@@ -38,7 +38,9 @@ _NOT_BEST = frozenset(
     | {"harvest", "arrest", "suggest", "digest", "west", "midwest", "northwest", "southwest", "everest"}
 )
 _FEW = re.compile(
-    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|\d+|an?|any|top|first|last|rank\w*|some|example|max|min)\b",
+    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|\d+(st|nd|rd|th)?|an?|any|top|first|second|third|last|rank\w*"
+    r"|some|example|max|min|more|fewer|less|better|worse|larger|smaller|bigger|higher|lower|older|younger|taller|shorter"
+    r"|longer|faster|slower|earlier|later|greater|heavier|cheaper)\b",
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(r"\b(and|along|each|every|with|their|respectively|rank|per|both)\b|,", re.IGNORECASE)
@@ -253,32 +255,41 @@ def _stems(text: str) -> set[str]:
 
 
 def _of_evidence(reading: QueryText, asked: Asked) -> Iterator[QueryFinding]:
-    names = reading.names()
     for clause in asked.clauses:
-        unused = [
-            column
-            for table in reading.schema.tables
-            for column in _named_columns(table, clause.meaning)
-            if not any(name.lower() in names for name in _equals(reading.schema, table.name, column))
-        ]
-        for column in dict.fromkeys(unused):
-            message = (
-                f"the evidence explains {clause.phrase or 'a term'!r:.60} by {column}, and the query does not use it"
-            )
-            yield _warning("evidence_unused", message)
+        for column, tables in _named_columns(reading.schema, clause.meaning).items():
+            if not any(_is_used(reading, table, column) for table in tables):
+                term = f"{clause.phrase or 'a term'!r:.60}"
+                message = f"the evidence explains {term} by {column}, and the query does not use it"
+                yield _warning("evidence_unused", message)
 
 
-def _named_columns(table: Table, meaning: str) -> Iterator[str]:
-    """Yield the columns of a table that a text refers to by name."""
-    for column in table.columns:
-        name = re.escape(column.name)
-        match = re.search(rf"(?<![\w'])(?:(\w+)\.)?{name}(?![\w'])", meaning)
-        if match is None or (match[1] or table.name).lower() != table.name.lower():
-            continue
-        # A plain word may be only a word, so it has to be compared or qualified.
-        is_plain_word = column.name.isalpha() and (column.name.islower() or column.name.istitle())
-        if match[1] or not is_plain_word or re.search(rf"(?<![\w']){name}\s*(?:[=<>!]|LIKE\b|BETWEEN\b)", meaning):
-            yield column.name
+def _named_columns(schema: Schema, meaning: str) -> dict[str, list[str]]:
+    """Return the columns that a text refers to by name, each with the tables that it may be in."""
+    found: dict[str, list[str]] = {}
+    for table in schema.tables:
+        for column in table.columns:
+            name = re.escape(column.name)
+            match = re.search(rf"(?<![\w'])(?:(\w+)\.)?{name}(?![\w'])", meaning)
+            if match is None or (match[1] or table.name).lower() != table.name.lower():
+                continue
+            # A plain word may be only a word, so it has to be compared or qualified.
+            is_plain_word = column.name.isalpha() and (column.name.islower() or column.name.istitle())
+            is_compared = re.search(rf"(?<![\w']){name}\s*(?:[=<>!]|LIKE\b|BETWEEN\b)", meaning)
+            if match[1] or is_compared or not is_plain_word:
+                found.setdefault(column.name, []).append(table.name)
+    return found
+
+
+def _is_used(reading: QueryText, table: str, column: str) -> bool:
+    """Whether a query uses a column, one that it refers to or that refers to it, or chooses the table's rows by a key.
+
+    So `gender_id = 1` may stand for `gender.id = 1` and for `gender.gender = 'Male'`.
+    """
+    names = reading.names()
+    if any(name.lower() in names for name in _equals(reading.schema, table, column)):
+        return True
+    compared = {(one.reference.table.name, one.reference.column.name) for one in reading.comparisons()}
+    return any(key.to_table == table and (key.table, key.column) in compared for key in reading.schema.foreign_keys)
 
 
 def _equals(schema: Schema, table: str, column: str) -> Sequence[str]:

@@ -44,7 +44,7 @@ class EpisodeRecord:
         reward_parts: Components of the last reward, by name.
         n_steps: Number of committed actions.
         grounding: Share of accepted steps. The reset counts as an accepted step (AgentBoard).
-        difficulty: Difficulty of the task: `easy`, `hard`, or "".
+        difficulty: Difficulty of the task as the data name it: `easy`, `moderate`, `challenging` ..., or "".
         stop_reason: Reason for the end: `done`, `max_steps`, `budget` or `error`; `terminated` or `truncated` if the
             environment gives no reason.
         cut: The budget limit that cut the episode or one of its decisions; "" for none.

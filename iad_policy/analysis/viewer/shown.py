@@ -86,6 +86,7 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
         "error_kind": record.error_kind,
         "error": record.error,
         "calls": record.spent.proposals + record.spent.verifications + record.spent.asks,
+        "tokens": record.spent.tokens,
         "is_scored": record.is_scored,
     }
 

@@ -88,17 +88,20 @@ function table(caption, headings, lines) {
       h("tbody", {}, lines.map((line) => h("tr", {}, line.map((cell, place) => h("td", { className: place ? "" : "name" }, cell)))))));
 }
 
+const named = (run, metric) => (metric === "success" && run.success_rule ? `success (${run.success_rule})` : metric);
+
 function scores(run) {
   const all = Object.entries(run.strategies);
   const has = (test) => all.some(([, one]) => test(one));
-  const headings = ["strategy", "success", "progress", "reward", "grounding accuracy"];
-  if (has((one) => one.n_easy || one.n_hard)) headings.push("success easy/hard");
+  const headings = ["strategy", named(run, "success"), "progress", "reward", "grounding accuracy"];
+  const levels = [...new Set(all.flatMap(([, one]) => Object.keys(one.by_difficulty)))];
+  if (levels.length) headings.push(`${named(run, "success")} ${levels.join("/")}`);
   headings.push("n");
   if (has((one) => one.n_errored)) headings.push("errored");
   if (has((one) => one.n_budget)) headings.push("budget spent");
   return table("Scores", headings, all.map(([name, one]) => {
     const cells = [name, ...["success", "progress", "reward"].map((metric) => [fixed(one[metric]), interval(one[`${metric}_95`])]), fixed(one.grounding)];
-    if (has((other) => other.n_easy || other.n_hard)) cells.push(`${fixed(one.success_easy, 2)} / ${fixed(one.success_hard, 2)}`);
+    if (levels.length) cells.push(levels.map((level) => fixed(one.by_difficulty[level]?.success, 2)).join(" / "));
     cells.push(count(one.n_episodes));
     if (has((other) => other.n_errored)) cells.push(h("span", { className: one.n_errored ? "warn" : "" }, count(one.n_errored)));
     if (has((other) => other.n_budget)) cells.push(count(one.n_budget));
@@ -123,7 +126,7 @@ function byRole(run) {
 
 function differences(run) {
   const tasksOf = (names) => (names.length ? h("details", {}, h("summary", {}, count(names.length)), h("p", { className: "quiet" }, names.join(", "))) : "0");
-  return table("Differences", ["strategy − baseline", "baseline", "success", "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
+  return table("Differences", ["strategy − baseline", "baseline", named(run, "success"), "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
     Object.entries(run.differences).map(([name, one]) => [
       name, one.baseline, [signed(one.success), interval(one.success_95)], tasksOf(one.won), tasksOf(one.lost),
       one.p_holm !== null && one.p_holm < 0.001 ? "< 0.001" : fixed(one.p_holm), fixed(one.detectable_success),
@@ -133,14 +136,14 @@ function differences(run) {
 function failures(run) {
   const kinds = new Map();
   for (const one of run.episodes.filter((episode) => episode.error_kind)) {
-    const known = kinds.get(one.error_kind) ?? { n: 0, first: one };
-    kinds.set(one.error_kind, { ...known, n: known.n + 1 });
+    const known = kinds.get(one.error_kind) ?? { n: 0, calls: 0, tokens: 0, first: one };
+    kinds.set(one.error_kind, { ...known, n: known.n + 1, calls: known.calls + one.calls, tokens: known.tokens + one.tokens });
   }
   const missing = Object.entries(run.strategies).filter(([, one]) => one.n_failed_verdicts).map(([name, one]) => `${count(one.n_failed_verdicts)} in ${name}`);
   return [
     missing.length ? h("p", { className: "warn" }, `Verdicts are missing because the verifier failed: ${missing.join(", ")}. Each candidate shows the reason.`) : null,
-    kinds.size ? table("Errors", ["error kind", "episodes", "first error"], [...kinds].map(([kind, { n, first }]) =>
-      [kind, count(n), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
+    kinds.size ? table("Errors", ["error kind", "episodes", "calls", "tokens", "first error"], [...kinds].map(([kind, { n, calls, tokens, first }]) =>
+      [kind, count(n), count(calls), count(tokens), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
   ];
 }
 
@@ -157,7 +160,7 @@ function compared(run, { metric, axis }) {
   if (!one) return h("p", { className: "quiet" }, "The curves share no range of budgets.");
   const heights = Object.entries(one.areas).map(([name, height]) => `${name} ${fixed(height)}`).join(", ");
   const crossed = one.crossings.map(([a, b, at]) => `${a} and ${b} cross at ${count(at)}`).join("; ");
-  return h("p", { className: "quiet" }, `Mean ${metric} from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No curves cross"}.`);
+  return h("p", { className: "quiet" }, `Mean ${named(run, metric)} from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No curves cross"}.`);
 }
 
 function charts(run) {
@@ -171,8 +174,9 @@ function charts(run) {
     const draw = () => {
       const lines = run.curves.filter((one) => one.metric === picked.metric && one.axis === picked.axis)
         .map((one) => ({ name: one.name, points: one.points.map(([x, y, low, high, n]) => [x, y, low, high, `n = ${n}`]) }));
-      const label = `${picked.metric} against ${picked.axis} per episode`;
-      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: picked.metric, label }), legend(lines.map((one) => one.name)), compared(run, picked));
+      const name = named(run, picked.metric);
+      const label = `${name} against ${picked.axis} per episode`;
+      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: name, label }), legend(lines.map((one) => one.name)), compared(run, picked));
     };
     const chooser = (what) => h("label", {}, what === "metric" ? "metric" : "spending",
       h("select", { onchange: (event) => { picked[what] = event.target.value; draw(); } }, choices[what].map((one) => h("option", {}, one))));
@@ -265,7 +269,7 @@ function list(view) {
       h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: "part of its id" })), said),
     h("div", { className: "scroll tasks", tabIndex: 0, role: "region", "aria-label": "Tasks" },
       h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)))), body)),
-    more, h("p", { className: "quiet" }, "✓ success, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: ", h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
+    more, h("p", { className: "quiet" }, `✓ ${[...new Set(runs.map((run) => named(run, "success")))].join(" or ")}, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: `, h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
 }
 
 /* ---- the step viewer ---- */
