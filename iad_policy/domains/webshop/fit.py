@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from iad_policy.domains.webshop.options import Asked, asked_values, is_near
+from iad_policy.domains.webshop.options import AskedValues, asked_values, is_near
 from iad_policy.domains.webshop.reading import (
     FACT_PAGES,
     ShopInstruction,
@@ -188,7 +188,7 @@ def fit_at_first_sight(instruction: str, title: str, price: str) -> Fit:
     return replace(fit, unseen=tuple(filter(None, general)))
 
 
-def _option(name: str, asked: Asked | None, selected: Mapping[str, str], wanted: ShopInstruction) -> OptionFit:
+def _option(name: str, asked: AskedValues | None, selected: Mapping[str, str], wanted: ShopInstruction) -> OptionFit:
     chosen = selected.get(name, "")
     if asked is None:
         return OptionFit(name, "unasked", (), chosen)
