@@ -85,23 +85,27 @@ class TaskPool:
         return [one for one in self.labelled if one.source.startswith("broken:")]
 
 
-def populations(part: Part) -> dict[str, list[CandidateSet]]:
+def populations(part: Part, *, n_sets: int = N_SETS) -> dict[str, list[CandidateSet]]:
     """Return sets of 1 to 6 candidates by where they come from.
 
     Without `$IAD_REAL_DATA` and `$IAD_VECTORS`, only those on bundled tasks are returned.
+
+    Args:
+        part: What may be fitted, or what is held out.
+        n_sets: Sets of each size per task and source.
     """
     found: dict[str, list[CandidateSet]] = {}
     bundled = bundled_pools(part)
-    found["rule_based"] = list(_sets(bundled, _of_one_temperature))
-    found["mixed"] = list(_sets(bundled, _mixed))
+    found["rule_based"] = list(_sets(bundled, _of_one_temperature, n_sets))
+    found["mixed"] = list(_sets(bundled, _mixed, n_sets))
     real, vectors = os.environ.get("IAD_REAL_DATA"), os.environ.get("IAD_VECTORS")
     if real and vectors:
         superhero = superhero_pools(part, Path(real) / "bird", Path(vectors))
-        found["systems"] = list(_sets(superhero, _of_systems))
+        found["systems"] = list(_sets(superhero, _of_systems, n_sets))
         if part == "held_out":
-            found["left_out_systems"] = list(_with_left_out(superhero))
-        found["rule_based_superhero"] = list(_sets(superhero, _of_one_temperature))
-        found["mixed_superhero"] = list(_sets(superhero, _mixed))
+            found["left_out_systems"] = list(_with_left_out(superhero, n_sets))
+        found["rule_based_superhero"] = list(_sets(superhero, _of_one_temperature, n_sets))
+        found["mixed_superhero"] = list(_sets(superhero, _mixed, n_sets))
     return found
 
 
@@ -184,11 +188,13 @@ def _labelled(env: BirdEnv, state: State, action: str) -> tuple[Candidate, bool]
 # Sets
 
 
-def _sets(pools: Iterable[TaskPool], draw: Callable[[TaskPool, int, Random], list[Labelled]]) -> Iterator[CandidateSet]:
+def _sets(
+    pools: Iterable[TaskPool], draw: Callable[[TaskPool, int, Random], list[Labelled]], n_sets: int
+) -> Iterator[CandidateSet]:
     for pool in pools:
         rng = Random(seed_of("sets", pool.task_id))
         for size in SIZES:
-            for _ in range(N_SETS):
+            for _ in range(n_sets):
                 members = draw(pool, size, rng)
                 if len(members) == size:
                     rng.shuffle(members)
@@ -211,14 +217,14 @@ def _mixed(pool: TaskPool, size: int, rng: Random) -> list[Labelled]:
     return [*rng.sample(pool.broken(), n_broken), *rng.sample(others, size - n_broken)]
 
 
-def _with_left_out(pools: Iterable[TaskPool]) -> Iterator[CandidateSet]:
+def _with_left_out(pools: Iterable[TaskPool], n_sets: int) -> Iterator[CandidateSet]:
     """Yield sets of a left-out system's query among those of other systems. Only the former is measured."""
     for pool in pools:
         rng = Random(seed_of("left out", pool.task_id))
         for own in pool.of(*LEFT_OUT):
             others = [one for one in pool.systems() if one.source not in LEFT_OUT]
             for size in SIZES:
-                for _ in range(N_SETS if size <= len(others) else 0):
+                for _ in range(n_sets if size <= len(others) else 0):
                     members = [own, *rng.sample(others, size - 1)]
                     rng.shuffle(members)
                     yield CandidateSet(pool.task_id, pool.state, tuple(members), LEFT_OUT)

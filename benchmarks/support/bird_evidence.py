@@ -1,9 +1,11 @@
 """Measures what the scores of a verifier of `IAD/BIRD-v0` say about success, on candidates that it was not fitted to.
 
 `python benchmarks/support/bird_evidence.py` prints it for the proxy verifier. With `IAD_REAL_DATA` and `IAD_VECTORS`
-set, it includes the predictions of published systems.
+set, it includes the predictions of published systems. `--full` takes more sets of candidates, so that the choices among
+n of them depend less on which sets were drawn.
 """
 
+import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,7 +16,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from support.bird_candidates import CandidateSet, Labelled, populations
+from support.bird_candidates import N_SETS, CandidateSet, Labelled, populations
 from support.verifier_evidence import VerifierEvidence, evidence
 
 from iad_policy.domains.bird.verifier import BirdVerifier
@@ -67,14 +69,14 @@ def bird_evidence(verifier: Verifier | None = None, *, with_rows: bool = False) 
 
 
 def bird_choices(scored: Mapping[str, Sequence[SetScores]], size: int) -> dict[str, Choice]:
-    """Return for each source how good the choices among `size` candidates are. Sets without a counted rest are used."""
+    """Return for each source how good the choices among `size` candidates are."""
     return {source: _choice([one for one in own if len(one.scores) == size]) for source, own in scored.items()}
 
 
-def bird_scores(verifier: Verifier | None = None) -> dict[str, list[SetScores]]:
+def bird_scores(verifier: Verifier | None = None, *, n_sets: int = N_SETS) -> dict[str, list[SetScores]]:
     """Return the held-out sets of candidates with a verifier's scores."""
-    made = verifier or BirdVerifier()
-    return {source: [_scored(made, one) for one in own] for source, own in populations("held_out").items()}
+    made, sets = verifier or BirdVerifier(), populations("held_out", n_sets=n_sets)
+    return {source: [_scored(made, one) for one in own] for source, own in sets.items()}
 
 
 def _scored(verifier: Verifier, one: CandidateSet) -> SetScores:
@@ -116,7 +118,9 @@ def _voted(members: Sequence[Labelled]) -> Labelled:
 
 def main() -> None:
     """Print the evidence for the proxy verifier."""
-    scored = bird_scores()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="more sets of candidates")
+    scored = bird_scores(n_sets=10 * N_SETS if parser.parse_args().full else N_SETS)
     for source, own in scored.items():
         print(f"{source}\n  all submits: {_evidence(own, with_rows=False)}")
         print(f"  with rows:   {_evidence(own, with_rows=True)}")

@@ -26,7 +26,7 @@ INVALID, LOOK_REPEATED, LOOK_FAILED, LOOK = 0.03, 0.06, 0.08, 0.1
 """Scores of actions that don't end the episode, while steps are left. They only rank: looking again is better than to
 submit what is known to fail, and worse than to submit what may be right."""
 ABOUT_ANSWERS = frozenset(
-    {"shape", "only_number", "many_best", "extra_columns", "id_unasked", "percentage", "operation_unused"}
+    {"shape", "only_number", "extra_columns", "id_unasked", "percentage", "operation_unused"}
     | {"name_unused", "number_unused", "literal_unasked", "limit_unasked", "evidence_unused"}
 )
 """Findings that compare a query with the question. A query that only looks at the data need not fit it."""

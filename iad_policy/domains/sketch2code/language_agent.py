@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from iad_policy.agents.language import SHOWN_CHARS, LanguageAgent
+from iad_policy.agents.language import CUT_OFF, LanguageAgent
 from iad_policy.domains.sketch2code.ink import image_part
+from iad_policy.domains.sketch2code.page_answers import read_page
+from iad_policy.models import Completion
+from iad_policy.models.parsing import Reading
 from iad_policy.types import Feedback, State
 
 TEMPERATURE = 0.5
@@ -15,7 +18,9 @@ MAX_TOKENS = 4096
 class Sketch2CodeLanguageAgent(LanguageAgent):
     """Shows the sketch to a language model and proposes the page that it answers. See `LanguageAgent`.
 
-    The whole answer is the action, as the environment reads code fences. A question is an answer too.
+    The action is the page, with its code fence if it has one, or a question where questions are available. A page that
+    was cut off at `max_tokens` is proposed too, because browsers render what there is of it. The candidate's last
+    exchange has `finish="length"` then.
     """
 
     default_style = "direct"
@@ -33,8 +38,9 @@ class Sketch2CodeLanguageAgent(LanguageAgent):
     def _format(self) -> str:
         return ""
 
-    def _read(self, text: str, state: State) -> tuple[Any, str]:
-        if "<" in text or "ask[" in text:
-            return text.strip(), ""
-        got = f"got {text[:SHOWN_CHARS]!r}" if text.strip() else "got an empty answer"
-        return None, f"expected an HTML page in a fence, {got}"
+    def _read(self, answer: Completion, state: State) -> Reading:
+        available = state.info.get("available_actions", ())
+        return read_page(answer.text, available, is_cut=answer.finish_reason == CUT_OFF)
+
+    def _expected(self, state: State) -> str:
+        return "an HTML page in a fence"

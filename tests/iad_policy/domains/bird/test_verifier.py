@@ -231,7 +231,7 @@ def test_strategies_pick_the_right_answer_where_votes_or_facts_tell(env: gym.Env
     if strategy == "bon-sc":  # two right, two wrong with one result, one broken: the order decides
         assert any(successes)
     elif strategy == "chains":  # two of the three chains may hold no right answer, and then outvote the third
-        assert sum(successes) >= 5
+        assert sum(successes) >= 4
     else:
         assert all(successes)
 

@@ -56,12 +56,13 @@ def sizes(content: Any) -> list[tuple[int, int]]:
     return found
 
 
-def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer() -> None:
+def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_its_fence() -> None:
     model = Model("Here:\n```html\n<p>page</p>\n```")
     agent = Sketch2CodeLanguageAgent(model, Prompts("sketch2code"))
     feedback = Feedback("Best: <p>old</p>")
     candidate = agent.propose(state(), feedback=feedback, temperature=None, rng=Random(0))
-    assert candidate.action == "Here:\n```html\n<p>page</p>\n```"
+    assert candidate.action == "```html\n<p>page</p>\n```"
+    assert candidate.thought == "Here:"
     ((messages, temperature, max_tokens),) = model.asked
     assert (temperature, max_tokens) == (0.5, 4096)
     sketch, words = messages[-1]["content"]
@@ -79,7 +80,7 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer
 @pytest.mark.parametrize("answer", ["", "I can't see it."])
 def test_an_answer_without_a_page_is_a_candidate_with_an_error(answer: str) -> None:
     candidate = Sketch2CodeLanguageAgent(Model(answer)).propose(state(), feedback=None, temperature=1.0, rng=Random(0))
-    assert candidate.error.startswith("expected an HTML page")
+    assert candidate.error.startswith("unreadable answer: expected an HTML page in a fence, got")
 
 
 @pytest.mark.parametrize(
