@@ -133,11 +133,13 @@ def _of_shape(
     is_null = len(rows) == 1 and all(cell is None for cell in rows[0])  # has a finding of its own
     if asked.is_number and (len(rows) > 1 or not numbers) and not is_null:
         got = n if len(rows) > 1 else f"{rows[0][0]!r:.40}"
-        yield _warning("shape", f"the question asks for one number, {got} returned")
+        yield _warning("shape", f"the question asks for one number, but the query returned {got}")
     if asked.is_list and len(rows) == len(columns) == len(numbers) == 1 and _aggregates(reading):
-        yield _warning("only_number", f"the question asks for names or a list, the single number {numbers[0]} returned")
+        got = f"the query returned one number, {numbers[0]}"
+        yield _warning("only_number", f"the question asks for names or a list, but {got}")
     if asked.is_one_column and len(columns) > 1:
-        yield _warning("extra_columns", f"the question asks for one thing, {len(columns)} columns returned")
+        got = f"the query returned {len(columns)} columns"
+        yield _warning("extra_columns", f"the question asks for one thing, but {got}")
     if not _says(question, "id", "ids", "identifier", "code", "number"):
         for column in columns:
             if label := _label_of(reading, column):
@@ -145,7 +147,7 @@ def _of_shape(
                 break
     is_share = len(rows) == 1 and _PERCENT.search(question.question) is not None
     if is_share and numbers and not any(1 < number <= 100 for number in numbers):
-        yield _warning("percentage", f"the question asks for a percentage, {numbers[0]} returned")
+        yield _warning("percentage", f"the question asks for a percentage, but the query returned {numbers[0]}")
 
 
 def _is_number(cell: Any) -> bool:

@@ -35,6 +35,7 @@ class EpisodeRecord:
         task_id: The task's id.
         strategy: The strategy's name.
         seed: Seed of every sample.
+        instruction: The task's text; "" if the environment has none.
         agent: The agent's name.
         verifier: The verifier's name; "" for none.
         n: Proposals per decision; 1 for a strategy without that option.
@@ -65,6 +66,7 @@ class EpisodeRecord:
     task_id: str
     strategy: str
     seed: int
+    instruction: str = ""
     agent: str = ""
     verifier: str = ""
     n: int = 1

@@ -14,7 +14,7 @@ from iad_policy.analysis.results import read_results
 from iad_policy.errors import UnknownName
 from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.recording.run_folder import RunFolderError
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker
+from tests.iad_policy.evaluation_toy import DialsEnv, EasyDials, Guesser, Liker
 
 SHOP = "IAD/WebShop-v0"
 
@@ -37,16 +37,6 @@ def test_it_returns_what_the_command_prints_and_the_folder_holds(tmp_path: Path)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["strategies"]["iad"]["success"] == results.figures().summaries["iad"].success
     assert evaluate(SHOP, ["single", "iad"], 6, n=2, out=tmp_path).table() == results.table()
-
-
-class EasyDials(DialsEnv):
-    """Half of the way is a success, which is no reward of 1."""
-
-    success_rule = "progress >= 0.5"
-
-    def _score(self, task: Any, now: Any, memory: Any) -> Any:
-        score = super()._score(task, now, memory)
-        return score._replace(success=score.progress >= 0.5)
 
 
 def test_what_success_means_stands_wherever_it_is_shown_if_it_is_no_reward_of_1(tmp_path: Path) -> None:

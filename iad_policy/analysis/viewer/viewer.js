@@ -190,6 +190,8 @@ function charts(run) {
   return box;
 }
 
+const part = (title, ...inside) => h("div", {}, h("h2", {}, title), inside);
+
 function head(run) {
   const dataName = run.data?.name ? `, ${run.data.name} data ${run.data.digest}` : "";
   return h("section", { "aria-label": run.name },
@@ -199,12 +201,12 @@ function head(run) {
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),
-    h("h2", {}, "Scores"), scores(run),
-    Object.keys(run.differences).length ? [h("h2", {}, "Differences on the same tasks"), differences(run)] : null,
-    h("h2", {}, "Curves"), charts(run),
-    h("h2", {}, "Spending"), spending(run), h("details", {}, h("summary", {}, "By role"), byRole(run)),
-    h("h2", {}, "Errors"), failures(run),
-    h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. MDE: the smallest true difference that this number of tasks detects with 80 % power."));
+    h("div", { className: "overview" },
+      part("Scores", scores(run)),
+      Object.keys(run.differences).length ? part("Differences on the same tasks", differences(run)) : null,
+      part("Spending", spending(run), h("details", {}, h("summary", {}, "By role"), byRole(run))),
+      part("Curves", charts(run)),
+      part("Errors", failures(run), h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. MDE: the smallest true difference that this number of tasks detects with 80 % power."))));
 }
 
 /* ---- the list of tasks and its filters ---- */
@@ -224,7 +226,7 @@ function gather() {
   runs.forEach((run, place) => {
     for (const episode of run.episodes) {
       const name = JSON.stringify([run.env, episode.task, episode.seed]);
-      if (!byTask.has(name)) byTask.set(name, { task: episode.task, seed: episode.seed, difficulty: episode.difficulty, cells: rows.map(() => null) });
+      if (!byTask.has(name)) byTask.set(name, { task: episode.task, seed: episode.seed, difficulty: episode.difficulty, instruction: run.instructions[episode.task] ?? "", cells: rows.map(() => null) });
       const column = rows.findIndex((one) => one.run === place && one.row === episode.row);
       byTask.get(name).cells[column] = episode;
     }
@@ -235,20 +237,21 @@ function gather() {
 function list(view) {
   const levels = [...new Set(tasks.map((one) => one.difficulty).filter(Boolean))];
   const seeds = new Set(tasks.map((one) => one.seed)).size > 1;
+  const told = tasks.some((one) => one.instruction);
   const body = h("tbody", {});
   const said = h("span", { className: "quiet", role: "status" });
   const more = h("button", { hidden: true, onclick: () => { limit += 500; draw(); } }, "More");
   let limit = 500;
   const draw = () => {
     const text = view.text.toLowerCase();
-    shown = tasks.filter((one) => TESTS[view.show][1](one) && (!view.level || one.difficulty === view.level) && one.task.toLowerCase().includes(text));
+    shown = tasks.filter((one) => TESTS[view.show][1](one) && (!view.level || one.difficulty === view.level) && `${one.task}\n${one.instruction}`.toLowerCase().includes(text));
     body.replaceChildren(...shown.slice(0, limit).map((one) => h("tr", {},
       h("td", {}, one.task), seeds ? h("td", {}, String(one.seed)) : null, h("td", { className: "quiet" }, one.difficulty),
       one.cells.map((episode, column) => {
         const [sign, style, title] = mark(episode);
         const what = `${one.task}, ${rows[column].name}: ${title}`;
         return h("td", {}, episode ? h("a", { href: link({ episodes: [[rows[column].run, episode.key]] }), className: style, title: what, "aria-label": what }, `${sign} ${fixed(episode.progress, 2)}`) : "·");
-      }))));
+      }), told ? h("td", { className: "told", title: one.instruction }, one.instruction) : null)));
     said.textContent = `${count(shown.length)} of ${count(tasks.length)} tasks`;
     more.hidden = shown.length <= limit;
   };
@@ -266,9 +269,9 @@ function list(view) {
     h("div", { className: "bar" },
       choose("show", Object.entries(TESTS).map(([name, [text]]) => [name, text]), "Show"),
       levels.length ? choose("level", [["", "all"], ...levels.map((one) => [one, one])], "Difficulty") : null,
-      h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: "part of its id" })), said),
+      h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: told ? "part of its id or text" : "part of its id" })), said),
     h("div", { className: "scroll tasks", tabIndex: 0, role: "region", "aria-label": "Tasks" },
-      h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)))), body)),
+      h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)), told ? h("th", { scope: "col", className: "told" }, "instruction") : null)), body)),
     more, h("p", { className: "quiet" }, `✓ ${[...new Set(runs.map((run) => named(run, "success")))].join(" or ")}, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: `, h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
 }
 
@@ -316,11 +319,12 @@ function exchangeView(exchange, texts) {
 }
 
 function card(one, place, step, texts, bounds) {
-  const isCommitted = one.id === step.committed;
+  const isChosen = one.id === step.committed;
+  const isCommitted = isChosen && !step.is_fallback;
   const verdict = one.verdict;
   return h("article", { className: `card${isCommitted ? " committed" : ""}${one.error ? " bad-one" : ""}`, "aria-label": `candidate ${place + 1}` },
     h("header", {}, h("b", {}, `Candidate ${place + 1}`),
-      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, step.is_fallback ? "a fallback was committed instead" : "committed") : null)),
+      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, "committed") : isChosen ? h("span", { className: "chip" }, "replaced by a fallback") : null)),
     one.preview?.picture ? h("img", { src: text(one.preview.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
     action(text(one.action, texts)),
     one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
@@ -347,13 +351,20 @@ function stepView(step, texts) {
   ];
 }
 
+/* A step's label. Of a page it is the title, as its markup begins like that of any other page. */
+function labelOf(said) {
+  if (!/^\s*</.test(said)) return said.slice(0, 60);
+  const title = new DOMParser().parseFromString(said, "text/html").title.trim();
+  return `${title ? `${title.slice(0, 40)}, ` : ""}HTML, ${count(said.length)} characters`;
+}
+
 function side(place, loaded, view) {
   const { run, line, episode } = loaded;
   const title = `${line.task}${runs.length > 1 ? `, ${runs[run].name}` : ""}: ${runs[run].labels[line.row]}`;
   const [sign, style, said] = mark(line);
   const box = h("section", { "aria-label": title },
     h("h2", {}, title),
-    h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} steps${line.difficulty ? ` · ${line.difficulty}` : ""} · ended: ${line.stop || "not yet"}${line.cut ? ` (${line.cut})` : ""}`),
+    h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} ${line.n_steps === 1 ? "step" : "steps"}${line.difficulty ? ` · ${line.difficulty}` : ""} · ended: ${line.stop || "not yet"}${line.cut ? ` (${line.cut})` : ""}`),
     line.error ? h("p", { className: "warn" }, line.error) : null);
   if (!episode) {
     box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
@@ -364,7 +375,7 @@ function side(place, loaded, view) {
     h("p", { className: "instruction" }, h("b", {}, text(episode.instruction, episode.texts))),
     h("ol", { className: "steps" }, episode.steps.map((one) => h("li", {}, h("button", {
       "aria-current": one === step ? "step" : null, onclick: () => go({ ...view, step: one.index }),
-    }, `${one.index + 1} ${text(one.action, episode.texts).slice(0, 60)}`)))),
+    }, `${one.index + 1} ${labelOf(text(one.action, episode.texts))}`)))),
     ...(step ? stepView(step, episode.texts) : [h("p", { className: "quiet" }, "The episode has no step.")]).flat(Infinity).filter(Boolean));
   return box;
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from iad_policy.domains.webshop.options import Asked, asked_values, is_near
+from iad_policy.domains.webshop.options import AskedValues, asked_values, is_near
 from iad_policy.domains.webshop.reading import (
     FACT_PAGES,
     ShopInstruction,
@@ -29,7 +29,7 @@ WEIGHTS: Mapping[str, float] = {
     "wrong_options": -4.95,
     "similar_options": -0.94,
     "open_options": -5.84,
-    "unsure_options": -1.39,
+    "unsure_options": -1.33,
     "over_price": -5.04,
 }
 """Weights of the features of `Fit.features`, fitted to purchases on the bundled train and dev tasks by
@@ -188,7 +188,7 @@ def fit_at_first_sight(instruction: str, title: str, price: str) -> Fit:
     return replace(fit, unseen=tuple(filter(None, general)))
 
 
-def _option(name: str, asked: Asked | None, selected: Mapping[str, str], wanted: ShopInstruction) -> OptionFit:
+def _option(name: str, asked: AskedValues | None, selected: Mapping[str, str], wanted: ShopInstruction) -> OptionFit:
     chosen = selected.get(name, "")
     if asked is None:
         return OptionFit(name, "unasked", (), chosen)

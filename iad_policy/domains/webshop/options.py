@@ -20,7 +20,7 @@ NOT_OPTION_NAMES = frozenset(["name", "of", "number", "items"])
 """Words of option names that people leave out: "flavor name" is asked for as "flavor"."""
 
 
-class Asked(NamedTuple):
+class AskedValues(NamedTuple):
     """What an instruction asks of one option of a product.
 
     Attributes:
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
 
 def asked_values(
     options: Mapping[str, Sequence[str]], instruction: ShopInstruction, title: str = ""
-) -> dict[str, Asked]:
+) -> dict[str, AskedValues]:
     """Return, for each option of a product that the instruction says something about, the values that it asks for.
 
     Args:
@@ -58,13 +58,13 @@ def is_near(name: str, value: str, instruction: ShopInstruction) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def _asked(name: str, values: tuple[str, ...], instruction: ShopInstruction, title: str) -> Asked | None:
+def _asked(name: str, values: tuple[str, ...], instruction: ShopInstruction, title: str) -> AskedValues | None:
     explained = shown_terms([title])
     matches = {value: _match(name, value, instruction, explained) for value in values}
     best = max(matches.values(), default=_NO_MATCH)
     if best == _NO_MATCH:
         return None
-    return Asked(tuple(value for value in matches if matches[value] == best), best.is_exact)
+    return AskedValues(tuple(value for value in matches if matches[value] == best), best.is_exact)
 
 
 class _Match(NamedTuple):

@@ -39,7 +39,7 @@ FACT_PAGES = ("description", "features")
 """Sub pages with facts about the product. Reviews are always empty."""
 
 
-class Requirement(NamedTuple):
+class Phrase(NamedTuple):
     """Words of the instruction that stand together, such as "multipoint pairing"."""
 
     words: tuple[Word, ...]
@@ -65,7 +65,7 @@ class ShopInstruction:
     words: tuple[str, ...]
     text: str
     price_limit: float
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Phrase, ...]
     terms: tuple[str, ...]
 
     def coverage(self, words: Iterable[str]) -> float:
@@ -94,19 +94,19 @@ def read_instruction(instruction: str) -> ShopInstruction:
     )
 
 
-def _requirements(words: Sequence[Word]) -> Iterable[Requirement]:
+def _requirements(words: Sequence[Word]) -> Iterable[Phrase]:
     together: list[Word] = []
     for word in words:
         is_filler = word.text in FILLER
         if is_filler and word.text == "to" and together and together[-1].text in _BEFORE_TO:
             continue
         if together and (is_filler or word.starts):
-            yield Requirement(tuple(together))
+            yield Phrase(tuple(together))
             together = []
         if not is_filler:
             together.append(word)
     if together:
-        yield Requirement(tuple(together))
+        yield Phrase(tuple(together))
 
 
 @lru_cache(maxsize=16_384)
@@ -127,7 +127,7 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset([*(word.term for word in words), *pairs])
 
 
-def unseen_words(requirement: Requirement, shown: frozenset[str]) -> tuple[Word, ...]:
+def unseen_words(requirement: Phrase, shown: frozenset[str]) -> tuple[Word, ...]:
     """Return the words of a requirement that are not shown, alone or joined to a neighbour."""
     words = requirement.words
     joined = {
