@@ -256,12 +256,13 @@ def _stems(text: str) -> set[str]:
 
 
 def _of_evidence(reading: QueryText, asked: QuestionWording) -> Iterator[QueryFinding]:
+    said: set[str] = set()
     for clause in asked.clauses:
         for column, tables in _named_columns(reading.schema, clause.meaning).items():
-            if not any(_is_used(reading, table, column) for table in tables):
-                term = f"{clause.phrase or 'a term'!r:.60}"
-                message = f"the evidence explains {term} by {column}, and the query does not use it"
-                yield _warning("evidence_unused", message)
+            if column not in said and not any(_is_used(reading, table, column) for table in tables):
+                said.add(column)
+                names = f"explains {clause.phrase!r:.60} by {column}" if clause.phrase else f"names {column}"
+                yield _warning("evidence_unused", f"the evidence {names}, and the query does not use it")
 
 
 def _named_columns(schema: Schema, meaning: str) -> dict[str, list[str]]:
