@@ -19,9 +19,9 @@ _OF_EACH = re.compile(r"\b(?:each|every)\b(?!.*\bof that\b)")
 
 def _failed(done: Done) -> ShellFinding | None:
     code = done.facts["exit_code"]
-    if not code or (code == FOUND_NOTHING and not error_line(done.output)):
+    if not code or done.facts["complaint"] or (code == FOUND_NOTHING and not error_line(done.output)):
         return None
-    return ShellFinding(1.0, f"exit code {code}{_last_line(done)}")
+    return ShellFinding(1.0, f"exit code {code}{_reason(done)}")
 
 
 def _found_nothing(done: Done) -> ShellFinding | None:
@@ -31,7 +31,7 @@ def _found_nothing(done: Done) -> ShellFinding | None:
 
 
 def _invalid(done: Done) -> ShellFinding | None:
-    return ShellFinding(1.0, f"the shell could not run it{_last_line(done)}") if done.facts["complaint"] else None
+    return ShellFinding(1.0, f"the shell could not run it{_reason(done)}") if done.facts["complaint"] else None
 
 
 def _timed_out(done: Done) -> ShellFinding | None:
@@ -112,10 +112,10 @@ def _wrong_line_count(done: Done) -> ShellFinding | None:
     return ShellFinding(degree, f"the task asks for {asked.n_lines} lines, the output has {n_lines}")
 
 
-def _last_line(done: Done) -> str:
-    """Return the last line of the output, in which most programs say why they failed."""
+def _reason(done: Done) -> str:
+    """Return the first line of the output that has the words of an error, or the last line, after a colon."""
     lines = done.output.strip().splitlines()
-    return f": {shown(lines[-1].strip())}" if lines else ""
+    return f": {shown((error_line(done.output) or lines[-1]).strip())}" if lines else ""
 
 
 CHECKS: Checks = {
