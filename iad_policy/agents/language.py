@@ -144,6 +144,8 @@ class LanguageAgent(ModelComponent):
         if self._discrete is not None:
             first, last = _range(self._discrete)
             return f'a line "{self.heading}: n" with a whole number from {first} to {last}'
+        if expected := self._prompts.part("expected"):
+            return expected
         examples = ", ".join(str(action) for action in list(state.info.get("available_actions", ()))[-3:])
         like = f", such as {examples}" if examples else ""
         return f'a line "{self.heading}: ..." with an action{like}'
