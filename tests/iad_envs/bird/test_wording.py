@@ -4,20 +4,49 @@ import re
 
 import pytest
 
-from iad_envs.bird.wording import asked_by
+from iad_envs.bird.data import Question
+from iad_envs.bird.database import QueryResult
+from iad_envs.bird.reading import QueryText
+from iad_envs.bird.schema import Schema
+from iad_envs.bird.wording import asked_by, wording_findings
 from tests.iad_envs.bird.conftest import Find
 
 
 @pytest.mark.parametrize(
     ("question", "sql", "code", "said"),
     [
-        ("How many cities are there?", "SELECT name FROM city", "shape", "asks for one number, but the query returned 4 rows"),
-        ("How many cities?", "SELECT name FROM city WHERE id = 1", "shape", "asks for one number, but the query returned 'Bern'"),
+        (
+            "How many cities are there?",
+            "SELECT name FROM city",
+            "shape",
+            "asks for one number, but the query returned 4 rows",
+        ),
+        (
+            "How many cities?",
+            "SELECT name FROM city WHERE id = 1",
+            "shape",
+            "asks for one number, but the query returned 'Bern'",
+        ),
         ("What is the average of sales?", "SELECT AVG(sales) FROM shop GROUP BY id", "shape", "returned 4 rows"),
-        ("List the cities.", "SELECT COUNT(*) FROM city", "only_number", "names or a list, but the query returned one number, 4"),
-        ("What is the name of the shop?", "SELECT name, staff FROM shop", "extra_columns", "one thing, but the query returned 2 columns"),
+        (
+            "List the cities.",
+            "SELECT COUNT(*) FROM city",
+            "only_number",
+            "names or a list, but the query returned one number, 4",
+        ),
+        (
+            "What is the name of the shop?",
+            "SELECT name, staff FROM shop",
+            "extra_columns",
+            "one thing, but the query returned 2 columns",
+        ),
         ("Which shops are in Bern?", "SELECT id FROM shop", "id_unasked", "shows id, .* see shop.name"),
-        ("What percentage is in Bern?", "SELECT 0.5", "percentage", "asks for a percentage, but the query returned 0.5"),
+        (
+            "What percentage is in Bern?",
+            "SELECT 0.5",
+            "percentage",
+            "asks for a percentage, but the query returned 0.5",
+        ),
         ("What is the average of sales?", "SELECT SUM(sales) FROM shop", "operation_unused", "neither AVG nor"),
         ("What is the ratio of shops?", "SELECT COUNT(*) FROM shop", "operation_unused", "no division"),
         ("Which shop is the largest?", "SELECT name FROM shop", "operation_unused", "highest or lowest, .* no MAX"),
@@ -62,6 +91,14 @@ def test_evidence_that_a_query_leaves_aside_is_said(find: Find) -> None:
     assert message == "the evidence explains 'belong to' by city_id, and the query does not use it"
     used = "SELECT COUNT(*) FROM shop s JOIN city c ON s.city_id = c.id WHERE c.name = 'Bern'"
     assert not find(used, question, evidence)
+
+
+def test_a_column_of_the_evidence_is_named_once(schema: Schema) -> None:
+    evidence = "in Bern refers to city_id = 1; shops refers to city_id; city_id of shops counts"
+    question = Question("1", "towns", "How many shops are in Bern?", evidence, "")
+    result = QueryResult("ok", "", ("n",), ((1,),), is_cut=False, seconds=0.0, undecodable=False)
+    found = [one.message for one in wording_findings(QueryText("SELECT 1", schema), result, question)]
+    assert found == ["the evidence explains 'in Bern' by city_id, and the query does not use it"]
 
 
 def test_evidence_of_another_question_costs_nothing(find: Find) -> None:
