@@ -75,6 +75,11 @@ class LanguageAgent(ModelComponent):
         self._discrete = _discrete(space)
         self._syntax = syntax
 
+    @classmethod
+    def options_of(cls, env: gym.Env[Any, Any]) -> Mapping[str, Any]:
+        """Return what an agent of this class needs of the environment besides its prompts and its action space."""
+        return {}
+
     @property
     def identity(self) -> str:
         """Everything its answers depend on: model, style, prompt texts and sampling."""
@@ -205,7 +210,8 @@ def made_for(
     for option in options:
         if option not in OPTIONS:
             raise UnknownName("option of a language model's agent", option, OPTIONS)
-    return kind(model, prompts_of(env), style, space=env.action_space, syntax=defaults_of(env).syntax, **options)
+    own = kind.options_of(env)
+    return kind(model, prompts_of(env), style, space=env.action_space, syntax=defaults_of(env).syntax, **own, **options)
 
 
 def _discrete(space: "gym.Space[Any] | None") -> gym.spaces.Discrete | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from iad_policy.domains.webshop.reading import FILLER, ShopInstruction, shown_terms
+from iad_policy.domains.webshop.reading import ASKS_NOTHING, ShopInstruction, shown_terms
 from iad_policy.domains.webshop.terms import ALL_UNITS, COLOURS, COUNTING, Word, is_specific, read_words
 
 COLOUR_WEIGHT, MINOR_WEIGHT, SINGLE_WEIGHT, CODE_WEIGHT = 2.0, 0.5, 0.25, 0.15
@@ -126,7 +126,7 @@ def _weight(word: Word, unit: str) -> float:
         return COLOUR_WEIGHT
     if word.term == "1" and unit in COUNTING:
         return SINGLE_WEIGHT
-    return MINOR_WEIGHT if word.term in ALL_UNITS or word.text in FILLER or word.text == "x" else 1.0
+    return MINOR_WEIGHT if word.term in ALL_UNITS or word.text in ASKS_NOTHING or word.text == "x" else 1.0
 
 
 def _is_asked(word: Word, unit: str, instruction: ShopInstruction) -> bool:

@@ -55,12 +55,10 @@ _ENDS_IN_IE = frozenset(_IE_NOUNS.split())
 _ENDS_IN_O = frozenset(["avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato"])
 _NO_PLURAL = frozenset(["always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this"])
 _IRREGULAR = {
-    "aches": "ache",
     "children": "child",
     "feet": "foot",
     "geese": "goose",
     "halves": "half",
-    "headaches": "headache",
     "knives": "knife",
     "leaves": "leaf",
     "loaves": "loaf",
@@ -120,7 +118,7 @@ def term(word: str) -> str:
         return word.rstrip("0").rstrip(".") if "." in word else word.lstrip("0") or "0"
     if word in NUMBERS:
         return NUMBERS[word]
-    word = singular(_SPELLINGS.get(word, word))
+    word = _IRREGULAR.get(word) or singular(_SPELLINGS.get(word, word))
     word = UNITS.get(word, word)
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
@@ -133,9 +131,7 @@ def term(word: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def singular(word: str) -> str:
-    """Return the singular of an English noun in lower case. Other words are returned as they are."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
+    """Return the singular of a regular English noun in lower case. Other words are returned as they are."""
     if len(word) <= 3 or word in _NO_PLURAL or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):

@@ -49,8 +49,8 @@ _PLAIN_LANGUAGES = frozenset({"", "text", "txt", "plaintext", "plain", "action",
 _TAGS = "action|act|command|cmd|answer|final_answer|response|output|bash|shell|execute|execute_bash|run|sql|query|code"
 _OBJECT = re.compile(r"^[ \t]*(?:\[\s*)?\{\s*[\"'][^\n]", re.MULTILINE)
 _TOOL_TAG = re.compile(
-    r"^[ \t]*(?:<(?:[\w-]+:)?(?:tool_calls?|function_calls?|tool_use|tool_code|invoke|function)\b|<\|tool_calls?\|>|\[TOOL_CALLS\]"
-    r"|<\|python_|<｜tool▁call|<\|tool_call|functools\[)",
+    r"^[ \t]*(?:<(?:[\w-]+:)?(?:tool_calls?|function_calls?|tool_use|tool_code|invoke|function)\b"
+    r"|\[TOOL_CALLS\]|<\|python_|<｜tool▁call|<\|tool_call|functools\[)",
     re.MULTILINE,
 )
 _PLACEHOLDER = re.compile(

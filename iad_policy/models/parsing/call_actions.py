@@ -119,7 +119,7 @@ def query_action(text: str, grammar: Grammar, *, is_code: bool) -> FoundAction |
 
 
 def _name_of(name: str, grammar: Grammar) -> str | None:
-    """Return a known name as the environment writes it. A tool's name may have further words, as `browser.search` has."""
+    """Return a known name as the environment writes it. A tool's name may have more words, as `browser.search` has."""
     known = grammar.names.get(name.strip().casefold())
     among = [grammar.names[word] for word in _words(name) if word in grammar.names]
     return known or (among[0] if len(among) == 1 else None)

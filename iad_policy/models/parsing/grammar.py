@@ -86,7 +86,7 @@ class Grammar:
         return self.by_label.get(_plain(text)) or self.by_label.get(bare_words(text).casefold())
 
     def listed_call(self, name: str, argument: str) -> str | None:
-        """Return the listed action with this name and argument, whatever case, blanks and quotes it was written with."""
+        """Return the listed action with this name and argument, whatever their case, blanks and quotes."""
         for variant in (argument, html.unescape(unwrapped(argument))):
             if action := self.by_text.get(_plain(f"{name}[{variant.strip()}]")):
                 return action

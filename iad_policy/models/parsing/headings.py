@@ -3,9 +3,9 @@
 import re
 
 _ACTION = (
-    "actions?|command|cmd|aktion|befehl|handlung|commande|acción|accion|comando|ação|acao|azione|actie|åtgärd|akcja|akce"
-    "|eylem|aksi|tindakan|hành động|действие|команда|дія|动作|行动|操作|命令|動作|行動|アクション|コマンド|액션|행동|동작"
-    "|명령어?|कार्रवाई|إجراء|الإجراء"
+    "actions?|command|cmd|aktion|befehl|handlung|commande|acción|accion|comando|ação|acao|azione|actie|åtgärd|akcja"
+    "|akce|eylem|aksi|tindakan|hành động|действие|команда|дія|动作|行动|操作|命令|動作|行動|アクション|コマンド"
+    "|액션|행동|동작|명령어?|कार्रवाई|إجراء|الإجراء"
 )
 _WHICH = (
     "the|my|next|first|final|best|chosen|selected|proposed|recommended|suggested|current|correct|new|bash|shell|linux"
@@ -16,9 +16,10 @@ _ANSWER = (
     "|réponse|respuesta|resposta|risposta|ответ|答案|最终答案|回答|答え|정답|답변"
 )
 _OTHER = (
-    "observations?|thoughts?|results?|outputs?|explanations?|reason|reasoning|rationale|justification|notes?|response|status"
-    "|expected(?: \\w+)?|question|task|user|human|assistant|system|reflection|critique|plan|feedback|environment|step|next step"
-    "|evidence|(?:final )?answer|beobachtung|gedanke|ergebnis|ausgabe|erklärung|observation|pensée|résultat|explication"
+    "observations?|thoughts?|results?|outputs?|explanations?|reason|reasoning|rationale|justification|notes?|response"
+    "|status|expected(?: \\w+)?|question|task|user|human|assistant|system|reflection|critique|plan|feedback"
+    "|environment|step|next step|evidence|(?:final )?answer|beobachtung|gedanke|ergebnis|ausgabe"
+    "|erklärung|pensée|résultat|explication"
     "|observación|pensamiento|resultado|explicación|observação|explicação|osservazione|pensiero|risultato|spiegazione"
     "|наблюдение|мысль|результат|объяснение|观察|思考|想法|结果|解释|说明|输出|理由|観察|結果|説明|관찰|생각|결과|설명"
 )
@@ -28,15 +29,16 @@ _MARKS = r"(?:[^\w\n\"'{}<$]|_){0,12}"
 _NUMBER = r"(?:(?:step |turn )?\d{1,3}[.):]?[ \t]*(?:[-–][ \t]*)?[*_]{0,3})?"
 _END_MARKS = r"[ \t]*[*_`\])]{0,4}"
 
+_ANY_ACTION = rf"(?:(?:{_WHICH})[ ]?){{0,3}}(?:{_ACTION})(?:[ ]?\d{{1,3}})?"
+
 ACTION = re.compile(
-    rf"^(?P<before>{_MARKS}){_NUMBER}(?:(?:{_WHICH})[ ]?){{0,3}}(?:{_ACTION})(?:[ ]?\d{{1,3}})?(?:[ ](?:is|ist|est|es))?"
+    rf"^(?P<before>{_MARKS}){_NUMBER}{_ANY_ACTION}(?:[ ](?:is|ist|est|es))?"
     rf"(?P<inside>{_END_MARKS}){_COLON}(?P<after>[*_]{{0,3}})",
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches a line that begins with `Action:`, in one of the languages, with any decoration."""
 HEADLINE = re.compile(
-    rf"^[ \t]*(?:#{{1,6}}[ \t]*[*_]{{0,3}}|[*_]{{2,3}}|\[){_NUMBER}(?:(?:{_WHICH})[ ]?){{0,3}}(?:{_ACTION})(?:[ ]?\d{{1,3}})?"
-    r"[*_\]]{0,3}[ \t]*\n",
+    rf"^[ \t]*(?:#{{1,6}}[ \t]*[*_]{{0,3}}|[*_]{{2,3}}|\[){_NUMBER}{_ANY_ACTION}[*_\]]{{0,3}}[ \t]*\n",
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches a headline of its own, such as `### Action`."""

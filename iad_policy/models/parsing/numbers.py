@@ -18,8 +18,8 @@ _CHOICE = re.compile(r"[)\].*`\"']*\s*(?:/|,|or\b|and\b|oder\b|ou\b|или\b|或
 def read_integer(text: str, *, is_cut: bool = False) -> Reading:
     """Read the whole number that an answer gives.
 
-    It is the number that begins the text after `Action:`, or that is alone on the first or last line, or the only one of
-    the text.
+    It is the number that begins the text after `Action:`, or that is alone on the first or last line, or the only one
+    of the text.
 
     Args:
         text: The model's answer.
@@ -43,7 +43,7 @@ def read_integer(text: str, *, is_cut: bool = False) -> Reading:
 
 
 def _places(text: str, *, is_open: bool) -> Iterator[tuple[str, str]]:
-    """Yield the thought before each place that may give the number, and the text from there, the surest places first."""
+    """Yield the thought before each place that may give the number, and the text from there; the surest come first."""
     headings = sorted((match.start(), match.end()) for one in (ACTION, HEADLINE) for match in one.finditer(text))
     for start, end in headings[-1:] if is_open else headings[:1]:
         yield text[:start], _given(text[end:])

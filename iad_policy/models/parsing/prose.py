@@ -6,8 +6,9 @@ _WORD = re.compile(r"[(\"“*_]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”*_]*[,.:;!?
 _TITLE = re.compile(r"[*_(\"“]*[A-ZÀ-Þ](?:[a-zß-ÿ]+|['’][a-z]+)(?:['’-][A-Za-zß-ÿ]+)*[*_)\"”]*[,.:;!?…]*[*_]*")
 _PROGRAMS = frozenset({"Rscript", "Xvfb", "Xorg", "Xephyr"})
 _STARTS = frozenset(
-    """i i'll i'm i've i'd a an the this that these we we'll let's it it's its you your my our there here now since because
-    please sure okay ok first to in so as if note""".split()
+    {"i", "i'll", "i'm", "i've", "i'd", "a", "an", "the", "this", "that", "these", "we", "we'll", "let's", "it", "it's"}
+    | {"its", "you", "your", "my", "our", "there", "here", "now", "since", "because", "please", "sure", "okay", "ok"}
+    | {"first", "to", "in", "so", "as", "if", "note"}
 )
 """First words of sentences that have no capital. None of them is a command with words behind it."""
 _FAR_LETTER = re.compile(r"[*_\"'“「(]*[^\W\d_\u0000-\u024f]")
@@ -18,13 +19,15 @@ REMARK = re.compile(
 )
 """Matches what may stand behind a whole action: the line's end, or a remark after a full stop, a dash or a bracket."""
 CLAUSE = re.compile(
-    r"[ \t]+(?:to|for|because|since|as|so|and|which|this|that|it|in order|will|where|when|the|my|now|then|if|i|we|is|would"
-    r"|with|using)\b",
+    r"[ \t]+(?:to|for|because|since|as|so|and|which|this|that|it|in order|will|where|when|the|my|now|then|if|i|we|is"
+    r"|would|with|using)\b",
     re.IGNORECASE,
 )
 """Matches the beginning of a clause behind an action that takes no words."""
 _REMARK_WORDS = re.compile(r"[A-Za-z][\w'’.,-]*(?:[ ][\w'’.,/-]+)+")
-_BEFORE_SUBSHELL = frozenset("! time then do else elif if while until in function coproc exec".split())
+_BEFORE_SUBSHELL = frozenset(
+    {"!", "time", "then", "do", "else", "elif", "if", "while", "until", "in", "function", "coproc", "exec"}
+)
 
 
 def is_prose(line: str) -> bool:

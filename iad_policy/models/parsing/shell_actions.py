@@ -20,7 +20,9 @@ TOOLS = frozenset({"bash", "sh", "shell", "terminal", "command", "execute", "exe
 SUBMIT = "submit"
 """The word that no shell knows, so that it is an action of its own wherever a script ends with it."""
 _PROMPT = re.compile(
-    r"[ \t]*+(?:(?:\([\w.-]+\)[ \t]*)?[\w.-]+@[\w.-]+[^\n$#%]{0,80}[$#%]|(?:ba|z|k)?sh(?:-[\d.]+)?[$#]|\$|❯|➜)[ \t]+|!(?=\w)"
+    r"""[ \t]*+(?:(?:\([\w.-]+\)[ \t]*)?[\w.-]+@[\w.-]+[^\n$#%]{0,80}[$#%]|(?:ba|z|k)?sh(?:-[\d.]+)?[$#]|\$|❯|➜)[ \t]+
+    |!(?=\w)""",
+    re.VERBOSE,
 )
 _ANGLE_PROMPT = re.compile(r">[ \t]+(?=[a-z][\w-]*(?:[ \t]|$))", re.MULTILINE)
 _NEGATION = re.compile(r"\b(?:not|never|no|avoid|instead|without)\b|n['’]t\b", re.IGNORECASE)
@@ -30,8 +32,8 @@ _EMPTY_CALL = re.compile(r"[ \t]*(?:\([^()\n]*\)|\[[^\[\]\n]*\])[.;]?[ \t]*$")
 _TOOL_NAME = re.compile(r"[\w.-]*")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _PLACEHOLDER = re.compile(
-    r"<[^<>\n]+>|\.\.\.|…|\[\w[\w ]*\]|(?:your|the|a) (?:next )?(?:action|command)(?: line)?(?:,? or submit)?|none|null|n/a"
-    r"|nothing|no action|command",
+    r"<[^<>\n]+>|\.\.\.|…|\[\w[\w ]*\]|(?:your|the|a) (?:next )?(?:action|command)(?: line)?(?:,? or submit)?"
+    r"|none|null|n/a|nothing|no action|command",
     re.IGNORECASE,
 )
 
@@ -102,7 +104,7 @@ def command_of_call(name: str, argument: Any, grammar: Grammar) -> FoundAction |
 
 
 def without_prompt(answer: str) -> str:
-    """Return an answer without the `>` of a prompt before it. Behind a redirection stands a file, and not one word more."""
+    """Return an answer without a `>` before it that is a prompt, as a program's name follows and no file's."""
     prompt = _ANGLE_PROMPT.match(answer)
     return answer[prompt.end() :] if prompt else answer
 

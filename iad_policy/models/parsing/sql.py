@@ -1,4 +1,4 @@
-"""Finds the ends of SQL statements and of the brackets around them. Quotes, names in brackets and comments are skipped."""
+"""Finds the ends of SQL statements and of the brackets around them, skipping quotes, names in brackets and comments."""
 
 import re
 
@@ -9,16 +9,19 @@ _STATEMENT = re.compile(rf"{_SKIPPED}|(?P<end>;)|(?P<paren>[()])|(?P<blank>\n[ \
 _UNCLOSED = ("text", "name", "tick", "remark", "bracket")
 _LEAD = re.compile(r"(?:\s++|--[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/|\()*+")
 _BEGINNING = re.compile(
-    r"""select\b\s*\S | values\s*\( | pragma\s+\w | explain\s+\w | insert\s+(?:or\s+\w+\s+)?into\b | update\s+\S+\s+set\b
-    |delete\s+from\b | create\s+\w+\s+\w | drop\s+\w+\s+\w | alter\s+table\b
+    r"""select\b\s*\S | values\s*\( | pragma\s+\w | explain\s+\w
+    |insert\s+(?:or\s+\w+\s+)?into\b | update\s+\S+\s+set\b | delete\s+from\b
+    |create\s+\w+\s+\w | drop\s+\w+\s+\w | alter\s+table\b
     |with\s+(?:recursive\s+)?[\w"`\[\]]+\s*(?:\([^)]*\)\s*)?as\s*(?:(?:not\s+)?materialized\s*)?\(""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CLAUSES = frozenset(
-    """and as asc between by case cross desc else end except exists from full group having in inner intersect is join left
-    like limit natural not offset on or order outer over partition right select then union using values when where window
-    with""".split()
+    {"and", "as", "asc", "between", "by", "case", "cross", "desc", "else", "end", "except", "exists", "from", "full"}
+    | {"group", "having", "in", "inner", "intersect", "is", "join", "left", "like", "limit", "natural", "not", "offset"}
+    | {"on", "or", "order", "outer", "over", "partition", "right", "select", "then", "union", "using", "values", "when"}
+    | {"where", "window", "with"}
 )
+"""Words that go on with a statement behind a blank line."""
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 

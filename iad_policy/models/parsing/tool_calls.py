@@ -10,90 +10,46 @@ from typing import Any, NamedTuple
 from iad_policy.models.parsing.literals import read_arguments, read_literal
 
 _OPENING = re.compile(
-    r"\s*+(?:<(?:[\w-]+:)?(?:tool_calls?|function_calls?|tools?|tool_use|tool_code|functions)>|<\|tool_calls?\|>|\[TOOL_CALLS\]"
-    r"|<\|python_(?:tag|start)\|>|<｜tool▁calls▁begin｜>|<｜tool▁call▁begin｜>|<\|tool_calls_section_begin\|>|functools(?=\[))\s*+"
+    r"""\s*+(?:<(?:[\w-]+:)?(?:tool_calls?|function_calls?|tools?|tool_use|tool_code|functions)>|<\|tool_calls?\|>
+    |\[TOOL_CALLS\]|<\|python_(?:tag|start)\|>|<｜tool▁calls▁begin｜>|<｜tool▁call▁begin｜>
+    |<\|tool_calls_section_begin\|>|functools(?=\[))\s*+""",
+    re.VERBOSE,
 )
 _NAMED = re.compile(
-    r"\s*+(?:<function=(?P<equals>[\w.-]+)>|<(?:function|invoke|tool)(?: |_)name=\"(?P<quoted>[\w.-]+)\">|<invoke name='(?P<single>[\w.-]+)'>"
-    r"|(?:<｜tool▁call▁begin｜>)?(?:function<｜tool▁sep｜>)(?P<deepseek>[\w.-]+)\s*(?:```json\s*)?"
-    r"|<\|tool_call_begin\|>(?P<kimi>[\w.:-]+)\s*<\|tool_call_argument_begin\|>|(?P<mistral>[\w.-]+)\[ARGS\])"
+    r"""\s*+(?:<function=(?P<equals>[\w.-]+)>|<(?:function|invoke|tool)[ _]name=["'](?P<quoted>[\w.-]+)["']>
+    |(?:<｜tool▁call▁begin｜>)?function<｜tool▁sep｜>(?P<deepseek>[\w.-]+)\s*(?:```json\s*)?
+    |<\|tool_call_begin\|>(?P<kimi>[\w.:-]+)\s*<\|tool_call_argument_begin\|>|(?P<mistral>[\w.-]+)\[ARGS\])""",
+    re.VERBOSE,
 )
 _PARAMETER = re.compile(
-    r"""\s*+(?:<(?:parameter|param|arg)(?:=|[ ]name=)["']?(?P<name>[\w.-]+)["']?>(?P<value>.*?)</(?:parameter|param|arg)>
+    r"""\s*+(?:<(?P<tag>parameter|param|arg)(?:=|[ ]name=)["']?(?P<name>[\w.-]+)["']?>(?P<value>.*?)</(?P=tag)>
     |<arg_key>(?P<key>[^<]*+)</arg_key>\s*+<arg_value>(?P<key_value>.*?)</arg_value>)""",
     re.VERBOSE | re.DOTALL,
 )
 _KEYED = re.compile(r"\s*+(?P<name>[\w.-]++)\s*+(?=<arg_key>)")
 _FUNCTION = re.compile(r"\s*+(?:print\(\s*)?(?P<name>[^\W\d][\w.]*)\(")
 _NAMES = (
-    "name",
-    "tool",
-    "tool_name",
-    "function_name",
-    "recipient_name",
-    "action",
-    "action_name",
-    "action_type",
-    "type",
+    "name", "tool", "tool_name", "function_name", "recipient_name", "action", "action_name", "action_type", "type",
     "function",
-)
+)  # fmt: skip
 _ARGUMENTS = (
-    "arguments",
-    "parameters",
-    "args",
-    "params",
-    "action_input",
-    "actioninput",
-    "tool_input",
-    "input",
-    "argument",
-    "kwargs",
-) + ("action_args", "action_arguments", "action_parameters")
+    "arguments", "parameters", "args", "params", "action_input", "actioninput", "tool_input", "input", "argument",
+    "kwargs", "action_args", "action_arguments", "action_parameters",
+)  # fmt: skip
 _WRAPPERS = (
-    "tool_call",
-    "function_call",
-    "tool_calls",
-    "function_calls",
-    "calls",
-    "actions",
-    "steps",
-    "function",
-    "call",
+    "tool_call", "function_call", "tool_calls", "function_calls", "calls", "actions", "steps", "function", "call",
     "action",
-)
+)  # fmt: skip
 _TEXTS = (
-    "command",
-    "cmd",
-    "code",
-    "script",
-    "sql",
-    "sql_query",
-    "query",
-    "keywords",
-    "keyword",
-    "search_query",
-    "search_term",
-    "q",
-    "text",
-) + (
-    "value",
-    "element",
-    "button",
-    "target",
-    "item",
-    "label",
-    "option",
-    "html",
-    "page",
+    "command", "cmd", "code", "script", "sql", "sql_query", "query", "keywords", "keyword", "search_query",
+    "search_term", "q", "text", "value", "element", "button", "target", "item", "label", "option", "html", "page",
     "content",
-    "bash_command",
-    "shell",
-    "bash",
-)
+    "bash_command", "shell", "bash",
+)  # fmt: skip
 """Names of the argument that counts where a call has several."""
 _REASONING = re.compile(
-    r"thought|think|reason|explan|rationale|analysis|comment|description|observation|reflection|evaluation|memory|confidence"
-    r"|^(?:plan|status|goal|timeout|tool_call_id|call_id)$"
+    r"thought|think|reason|explan|rationale|analysis|comment|description|observation|reflection|evaluation|memory"
+    r"|confidence|^(?:plan|status|goal|timeout|tool_call_id|call_id)$"
 )
 """Matches names of texts beside the action."""
 _THOUGHT = re.compile(r"thought|think|reason|explan|rationale|analysis")

@@ -15,38 +15,18 @@ from tests.iad_envs.bird.conftest import Find
 @pytest.mark.parametrize(
     ("question", "sql", "code", "said"),
     [
-        (
-            "How many cities are there?",
-            "SELECT name FROM city",
-            "shape",
-            "asks for one number, but the query returned 4 rows",
-        ),
-        (
-            "How many cities?",
-            "SELECT name FROM city WHERE id = 1",
-            "shape",
-            "asks for one number, but the query returned 'Bern'",
-        ),
+        ("How many cities are there?", "SELECT name FROM city", "shape", "number, but the query returned 4 rows"),
+        ("How many cities?", "SELECT name FROM city WHERE id = 1", "shape", "but the query returned 'Bern'"),
         ("What is the average of sales?", "SELECT AVG(sales) FROM shop GROUP BY id", "shape", "returned 4 rows"),
-        (
-            "List the cities.",
-            "SELECT COUNT(*) FROM city",
-            "only_number",
-            "names or a list, but the query returned one number, 4",
-        ),
+        ("List the cities.", "SELECT COUNT(*) FROM city", "only_number", "but the query returned one number, 4"),
         (
             "What is the name of the shop?",
             "SELECT name, staff FROM shop",
             "extra_columns",
-            "one thing, but the query returned 2 columns",
+            "but the query returned 2 columns",
         ),
         ("Which shops are in Bern?", "SELECT id FROM shop", "id_unasked", "shows id, .* see shop.name"),
-        (
-            "What percentage is in Bern?",
-            "SELECT 0.5",
-            "percentage",
-            "asks for a percentage, but the query returned 0.5",
-        ),
+        ("What percentage is in Bern?", "SELECT 0.5", "percentage", "but the query returned 0.5"),
         ("What is the average of sales?", "SELECT SUM(sales) FROM shop", "operation_unused", "neither AVG nor"),
         ("What is the ratio of shops?", "SELECT COUNT(*) FROM shop", "operation_unused", "no division"),
         ("Which shop is the largest?", "SELECT name FROM shop", "operation_unused", "highest or lowest, .* no MAX"),

@@ -13,7 +13,6 @@ def terms(text: str) -> list[str]:
     ("many", "one"),
     [
         ("toothbrushes", "toothbrush"),
-        ("headaches", "headache"),
         ("boxes", "box"),
         ("dresses", "dress"),
         ("watches", "watch"),
@@ -22,7 +21,6 @@ def terms(text: str) -> list[str]:
         ("hoodies", "hoodie"),
         ("shoes", "shoe"),
         ("potatoes", "potato"),
-        ("leaves", "leaf"),
         ("gloves", "glove"),
         ("jeans", "jean"),
         ("lens", "lens"),
@@ -61,6 +59,8 @@ def test_plurals_are_cut_to_the_singular(many: str, one: str) -> None:
         ("easily", "easy"),
         ("headaches", "headache"),
         ("rubber soles", "rubber sole"),
+        ("shelves", "shelf"),
+        ("6 feet", "6 foot"),
         ("mattress; queen", "mattress queen"),
     ],
 )

@@ -49,7 +49,13 @@ OWN = ("</think>", "\r")
         lambda text: f"<think>\nLet me see.\nAction: none?\n</think>\n\n{text}",
         lambda text: f"Let me see.\nAction: none?\n</think>\n{text}",
     ],
-    ids=["line breaks behind", "a line break before", "line breaks of Windows", "reasoning", "reasoning without opening"],
+    ids=[
+        "line breaks behind",
+        "a line break before",
+        "line breaks of Windows",
+        "reasoning",
+        "reasoning without opening",
+    ],
 )
 def test_what_stands_around_an_answer_changes_no_action(changed: Callable[[str], str]) -> None:
     rows = [row for row in READ if not row.text.lstrip().startswith(TAGS) and not any(one in row.text for one in OWN)]

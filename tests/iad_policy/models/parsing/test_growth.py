@@ -19,39 +19,36 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "number": read_integer,
 }
 PIECES = (
-    "a", " ", "\n", "\t\n", "*", "`", "```\n", "```bash\nls\n", "~~~\n", "'", '"', "\\", "\\\n", "(", ")", "[", "]", "[]", "{", '{"', "<",
-    "a[", "click[", "search[a]", "click [a ", "submit[SELECT [", "submit[```\n", "SELECT '", "-- ]\n", "/*", "Action:", "Action:\n",
-    "**Action** ", "Action: search\nAction Input: ", "Action: `", "Answer: ", ". Action: ", "1. ", "- ", "> ", "$ ", "<think>", "<think>\n",
-    "</think>", "</think>\n", "<think></think>\n", "<action>", "<action>\n", "<tool_call>", "<arg_key>a</arg_key>\n<arg_value>",
-    "<parameter=a>", "<|channel|>", "[TOOL_CALLS]", '{"a": ', '{"a": "b"}\n', "[[", "f(", "a=(", "$(", "`$(", '"$(', "${", "<<E\n", "<<E ",
-    "if ", "for a in b; do\n", "case a in\n", "{ ", "#", "# '\n", "it's\n", "<html>", "<!-- ", "<p>\n\n", "<html>\n```\n", "1", "1 ", "-1,",
-    "ask[", "\r\n", "：", "思考：", "é", "Thought: ", "submit", "submit;", "(a b) ", " (a", "...", "<!DOCTYPE html> ...",
+    "a", " ", "\n", "\t\n", "*", "`", "```\n", "```bash\nls\n", "~~~\n", "'", '"', "\\", "\\\n", "(", ")", "[",
+    "]", "[]", "{", '{"', "<", "a[", "click[", "search[a]", "click [a ", "submit[SELECT [", "submit[```\n",
+    "SELECT '", "-- ]\n", "/*", "Action:", "Action:\n", "**Action** ", "Action: search\nAction Input: ",
+    "Action: `", "Answer: ", ". Action: ", "1. ", "- ", "> ", "$ ", "<think>", "<think>\n", "</think>",
+    "</think>\n", "<think></think>\n", "<action>", "<action>\n", "<tool_call>",
+    "<arg_key>a</arg_key>\n<arg_value>", "<parameter=a>", "<|channel|>", "[TOOL_CALLS]", '{"a": ', '{"a": "b"}\n',
+    "[[", "f(", "a=(", "$(", "`$(", '"$(', "${", "<<E\n", "<<E ", "if ", "for a in b; do\n", "case a in\n", "{ ",
+    "#", "# '\n", "it's\n", "<html>", "<!-- ", "<p>\n\n", "<html>\n```\n", "1", "1 ", "-1,", "ask[", "\r\n", "：",
+    "思考：", "é", "Thought: ", "submit", "submit;", "(a b) ", " (a", "...", "<!DOCTYPE html> ...",
 )  # fmt: skip
-SHORT, FACTOR = 20_000, 4
+SHORT, FACTOR = 8_000, 4
 ALLOWED = 9.0
 """Allowed growth of the time. Linear reading grows by 4, quadratic reading by 16."""
-FLOOR_S = 0.004
+FLOOR_S = 0.003
 """Times below this are no sign of anything."""
+N_TRIES = 5
+"""Number of measurements before a growth counts, as other work on the machine slows single ones down."""
 
 
 def cpu_s(read: Callable[[str], object], text: str) -> float:
-    """The least CPU time of three readings."""
-    times = []
-    for _ in range(3):
-        start = time.thread_time()
-        read(text)
-        times.append(time.thread_time() - start)
-    return min(times)
+    start = time.thread_time()
+    read(text)
+    return time.thread_time() - start
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_no_answer_takes_more_than_linear_time(reader: str) -> None:
     read = READERS[reader]
-    slow = {}
     for piece in PIECES:
         for before in ("", "Action: "):
             short, long = (before + piece * (length // len(piece)) for length in (SHORT, SHORT * FACTOR))
-            growth = cpu_s(read, long) / max(cpu_s(read, short), FLOOR_S)
-            if growth > ALLOWED:
-                slow[before + piece] = growth
-    assert not slow
+            growths = (cpu_s(read, long) / max(cpu_s(read, short), FLOOR_S) for _ in range(N_TRIES))
+            assert any(growth < ALLOWED for growth in growths), before + piece

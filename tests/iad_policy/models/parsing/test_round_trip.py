@@ -55,7 +55,7 @@ def called(name: str, argument: str, parameter: str) -> Mapping[str, str]:
         "call": call,
         "call in a tag": f"I go on.\n<tool_call>\n{call}\n</tool_call>",
         "function": f"<function={name}>{json.dumps({parameter: argument})}</function>",
-        "parameter": f"<tool_call>\n<function={name}>\n<parameter={parameter}>\n{argument}\n</parameter>\n</function>\n</tool_call>",
+        "parameter": f"<function={name}>\n<parameter={parameter}>\n{argument}\n</parameter>\n</function>\n",
         "LangChain": f"Action: {name}\nAction Input: {json.dumps({parameter: argument})}",
     }
 
@@ -70,14 +70,29 @@ def assert_read(answers: Mapping[str, str], grammar: Grammar, action: str) -> No
 # --- shell
 
 PROGRAMS = st.sampled_from(
-    ["ls", "grep -c", "awk", "echo", "find . -name", "sed -n", "rm", "cat", "xargs", "python3 -c", "./run.sh", "A=1 env"]
+    [
+        "ls",
+        "grep -c",
+        "awk",
+        "echo",
+        "find . -name",
+        "sed -n",
+        "rm",
+        "cat",
+        "xargs",
+        "python3 -c",
+        "./run.sh",
+        "A=1 env",
+    ]
 )
 WORDS = st.one_of(
     st.sampled_from(["*", "/a/*", "**", "x*", "~", "> f", "2>&1", "| sort", "&& ls", "; pwd", "-la", "{}", "{a,b}"]),
     st.sampled_from(["\\;", "a\\ b", "it\\'s", "$HOME", "$(ls *)", "`date`", "$((1 << 2))", "${x#*/}", "<<< x", "!"]),
-    st.sampled_from(["[0-9]", "=", "a#x", "%", "^", "action", "Observation:", "a:b", "'```'", "$'a\\'b'", "\"$(echo 'a')\""]),
+    st.sampled_from(
+        ["[0-9]", "=", "a#x", "%", "^", "action", "Observation:", "a:b", "'```'", "$'a\\'b'", "\"$(echo 'a')\""]
+    ),
     st.text("abcXYZ019._-/äß界", min_size=1, max_size=6),
-    st.text("ab *\"`$(){}[]|;&<>#\\:!?é", max_size=12).map(lambda text: f"'{text}'"),
+    st.text('ab *"`$(){}[]|;&<>#\\:!?é', max_size=12).map(lambda text: f"'{text}'"),
     st.text("ab *'(){}[]|;&<>#:!?é", max_size=12).map(lambda text: f'"{text}"'),
 )
 LINE = st.builds(lambda program, words: " ".join([program, *words]), PROGRAMS, st.lists(WORDS, max_size=6))
@@ -89,14 +104,18 @@ COMMAND = st.one_of(
     st.builds("{} &&\n{}".format, LINE, LINE),
     st.builds("for f in *; do\n  {}\n  {}\ndone".format, LINE, LINE),
     st.builds("if [ -f a ]; then\n  {}\nelse\n  {}\nfi".format, LINE, LINE),
-    st.builds("{} '{}\n{}'".format, LINE, st.text("ab *\"`$|\n", max_size=9), st.text("ab *\"`$|\n", max_size=9)),
+    st.builds("{} '{}\n{}'".format, LINE, st.text('ab *"`$|\n', max_size=9), st.text('ab *"`$|\n', max_size=9)),
     st.builds("{} <<'E_O'\n{}\nE_O".format, LINE, st.text("ab '\"*`$(){}[]|;&\n:!?", max_size=30)),
 )
 """One command: it is complete at its end and not before."""
 SCRIPT = st.one_of(
     st.lists(COMMAND, min_size=1, max_size=3).map("\n".join),
     st.builds(lambda program, rest: f"{program} {rest}".strip(), PROGRAMS, st.text(max_size=60)),
-    st.builds(lambda program, rest: f"{program} {rest}".strip(), PROGRAMS, st.text("ab '\"*`$(){}[]|;&<>#\\\n:!?", max_size=60)),
+    st.builds(
+        lambda program, rest: f"{program} {rest}".strip(),
+        PROGRAMS,
+        st.text("ab '\"*`$(){}[]|;&<>#\\\n:!?", max_size=60),
+    ),
 )
 """Any text that begins with the name of a program, whether it is valid or not."""
 
@@ -120,7 +139,9 @@ def test_a_script_comes_back_from_every_form_that_shows_its_end(script: str) -> 
 
 NAMES = st.text("abN_ äé-()'\"", min_size=1, max_size=8)
 TOKENS = st.one_of(
-    st.sampled_from(["FROM", "t", "WHERE", "a.b", "=", "<>", "*", "1.5", "(", ")", ",", "AND", "'%[%'", "LIKE", "JOIN", "||"]),
+    st.sampled_from(
+        ["FROM", "t", "WHERE", "a.b", "=", "<>", "*", "1.5", "(", ")", ",", "AND", "'%[%'", "LIKE", "JOIN", "||"]
+    ),
     st.text("ab']\"[`%;\n-", max_size=10).map(lambda text: "'" + text.replace("'", "''") + "'"),
     NAMES.map(lambda name: f"[{name}]"),
     NAMES.map(lambda name: '"' + name.replace('"', '""') + '"'),
@@ -149,7 +170,9 @@ def test_where_one_action_takes_a_query_the_query_alone_is_that_action(query: st
 
 # --- the shop
 
-LABEL = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], include_characters=" "), min_size=1, max_size=20)
+LABEL = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"], include_characters=" "), min_size=1, max_size=20
+)
 LABELS = st.lists(LABEL.map(lambda text: " ".join(text.split()).lower()).filter(bool), min_size=1, max_size=6)
 
 
@@ -167,7 +190,11 @@ def test_a_click_comes_back_whatever_the_option_s_text(labels: list[str], is_upp
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="[]", include_characters=" ")))
+@given(
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="[]", include_characters=" ")
+    )
+)
 def test_a_search_comes_back_whatever_its_words(words: str) -> None:
     words = " ".join(["red", *words.split()])
     shop = Grammar.of(("click[buy now]", "search[...]"))
@@ -180,7 +207,9 @@ def test_a_search_comes_back_whatever_its_words(words: str) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(st.one_of(st.sampled_from("ab <>/=\"'`\n[]&;#"), st.characters(codec="utf-8", exclude_categories=["C"]))))
+@given(
+    st.text(st.one_of(st.sampled_from("ab <>/=\"'`\n[]&;#"), st.characters(codec="utf-8", exclude_categories=["C"])))
+)
 def test_a_page_comes_back_with_its_fence_or_alone(body: str) -> None:
     assume("```" not in body)
     page = f"<!DOCTYPE html>\n<html><body>{body}</body></html>"
