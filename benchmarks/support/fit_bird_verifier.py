@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from support.bird_candidates import CandidateSet, populations
+from support.bird_candidates import CandidateSet, candidate_sets, sources
 
 from iad_policy.domains.bird.calibration import vote_odds
 from iad_policy.domains.bird.verifier import ReadPreview, read_preview
@@ -143,7 +143,7 @@ def main() -> None:
     missing = [name for name in ("IAD_REAL_DATA", "IAD_VECTORS") if not os.environ.get(name)]
     if missing:
         raise SystemExit(f"expected {' and '.join(missing)} in the environment, got none; they hold the predictions")
-    sets = populations("tuning")
+    sets = {source: candidate_sets(source, "tuning") for source in sources("tuning")}
     print(f"{'finding':24}", *(f"{source:>22}" for source in sets))
     for code, by_source in sorted(precisions(sets).items()):
         shares = [f"{np.mean(by_source[one]):.2f} of {len(by_source[one])}" if by_source[one] else "-" for one in sets]

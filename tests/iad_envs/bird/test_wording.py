@@ -4,7 +4,11 @@ import re
 
 import pytest
 
-from iad_envs.bird.wording import asked_by
+from iad_envs.bird.data import Question
+from iad_envs.bird.database import QueryResult
+from iad_envs.bird.reading import QueryText
+from iad_envs.bird.schema import Schema
+from iad_envs.bird.wording import asked_by, wording_findings
 from tests.iad_envs.bird.conftest import Find
 
 
@@ -67,6 +71,14 @@ def test_evidence_that_a_query_leaves_aside_is_said(find: Find) -> None:
     assert message == "the evidence explains 'belong to' by city_id, and the query does not use it"
     used = "SELECT COUNT(*) FROM shop s JOIN city c ON s.city_id = c.id WHERE c.name = 'Bern'"
     assert not find(used, question, evidence)
+
+
+def test_a_column_of_the_evidence_is_named_once(schema: Schema) -> None:
+    evidence = "in Bern refers to city_id = 1; shops refers to city_id; city_id of shops counts"
+    question = Question("1", "towns", "How many shops are in Bern?", evidence, "")
+    result = QueryResult("ok", "", ("n",), ((1,),), is_cut=False, seconds=0.0, undecodable=False)
+    found = [one.message for one in wording_findings(QueryText("SELECT 1", schema), result, question)]
+    assert found == ["the evidence explains 'in Bern' by city_id, and the query does not use it"]
 
 
 def test_evidence_of_another_question_costs_nothing(find: Find) -> None:
