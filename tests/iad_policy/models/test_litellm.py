@@ -35,7 +35,7 @@ class Waits(list[float]):
 
 
 def client(server: OpenAIServer, *, waits: Waits | None = None, **options: Any) -> LiteLLMModel:
-    options = {"timeout_s": 10.0, "max_retries": 2, **options}
+    options = {"timeout_s": 60.0, "max_retries": 2, **options}
     return LiteLLMModel(
         "openai/toy", api_base=server.address, api_key="fake", sleep=Waits() if waits is None else waits, **options
     )
