@@ -14,7 +14,8 @@ import numpy as np
 
 import iad_envs  # noqa: F401 (registers IAD/...)
 from iad_policy import evaluate
-from iad_policy.domains.webshop.reading import price_fits, read_instruction, wanted_values, words_of
+from iad_policy.domains.webshop.options import wanted_values
+from iad_policy.domains.webshop.reading import price_fits, read_instruction, words_of
 
 ENVIRONMENT, MAX_ACTIONS, LAST_STEP = "IAD/WebShop-v0", 32, 15
 LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.07, 64  # episodes for an update

@@ -6,6 +6,7 @@ IADError
 ├── GoldError          a component that is not labelled `oracle` read gold
 ├── SimulationError    an environment can't be simulated, or not through its wrappers
 ├── ContractError      an agent, a verifier or a strategy broke its contract
+│   └── ActionTypeError    what an agent returned can't be an action
 ├── ReplayError        a recorded run does not match the environment it is replayed in
 ├── StorageError       a result can't be written, for example because the disk is full
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
@@ -69,6 +70,10 @@ class ContractError(IADError):
     """An agent, a verifier or a strategy broke its contract."""
 
     kind = "contract"
+
+
+class ActionTypeError(ContractError, TypeError):
+    """An agent's first answer in an episode is of a type that no action of the environment has."""
 
 
 class ReplayError(IADError):

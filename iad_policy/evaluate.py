@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from iad_policy.analysis.figures import Figures
     from iad_policy.analysis.results import Results
     from iad_policy.evaluation.runner import Runner
+    from iad_policy.recording.episode_record import EpisodeRecord
 
 Named = str | Callable[..., Any]
+Watch: TypeAlias = "Callable[[EpisodeRecord, bool], None]"
 
 
 def evaluate(
@@ -126,7 +128,7 @@ def execute(
     trackers: Sequence[Any] = (),
     warn: Callable[[str], Any] = warnings.warn,
     writes_report: bool = True,
-    watching: Callable[["Results"], AbstractContextManager[Callable[[], None]]] | None = None,
+    watching: "Callable[[Results], AbstractContextManager[Watch]] | None" = None,
     finishing: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Finished:
     """Run the missing episodes of a run, and write its summary and report.
@@ -141,7 +143,7 @@ def execute(
         warn: Function that is called with each warning.
         writes_report: Whether `report.html` is written.
         watching: Function from the results to a context around the episodes. The context yields a function that is
-            called after each episode.
+            called with the record of each episode, and with whether it was run now, not earlier.
         finishing: Function that makes a context around the writing of the summary and the report.
 
     Raises:
@@ -168,10 +170,11 @@ def execute(
             warn(f"{name}: the last line was incomplete, so it was removed. Its content is run again.")
         try:
             with nullcontext(_nothing) if watching is None else watching(results) as after_each:
+                kept = {key for key, record in folder.episodes.items() if not record.is_unfinished}
                 for record in runner.episodes(folder):
                     results.add(record)
                     tracking.on_episode(record)
-                    after_each()
+                    after_each(record, record.key not in kept)
         except (RunStopped, StorageError, KeyboardInterrupt) as reason:
             stopped = reason
         with finishing():
@@ -186,7 +189,7 @@ def execute(
     return finished
 
 
-def _nothing() -> None:
+def _nothing(record: "EpisodeRecord", is_new: bool) -> None:
     pass
 
 

@@ -61,6 +61,8 @@ class Usage(NamedTuple):
 
 AXES = Usage._fields
 NOTHING = Usage()
+FALLBACK = "committed as fallback: no candidate was an action"
+"""The note of a decision that committed a legal action because no candidate was usable."""
 
 
 class Part(NamedTuple):
@@ -344,12 +346,27 @@ class Decision:
         """Total usage of the decision."""
         return sum(self.budget.values(), Usage())
 
+    @property
+    def is_fallback(self) -> bool:
+        """Whether no candidate was an action, so that a legal action was committed instead. It keeps the error."""
+        return self.committed.error != ""
+
 
 class Agent(Protocol):
     """The base policy: proposes an action for a state."""
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return one candidate. An answer that is not a valid action becomes a candidate with `error`."""
+        ...
+
+
+class AsyncAgent(Protocol):
+    """A base policy whose `propose` is a coroutine function. It runs on an event loop of the wrapper."""
+
+    async def propose(
+        self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
+    ) -> Candidate:
+        """Return one candidate. See `Agent`."""
         ...
 
 
@@ -390,6 +407,8 @@ class LoadedVerifier(Verifier, Protocol):
     per_candidate: bool = False
     """Whether each candidate is verified in a separate call. Such calls can run in parallel. `compares` overrides it.
     """
+    reads_info: bool = False
+    """Whether it reads the structured info of previews, `facts` and `page`, which some simulators don't predict."""
     model: Any = None
     """Its language model, if it has one."""
 

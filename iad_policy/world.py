@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import wrappers
 
-from iad_policy.errors import SimulationError
+from iad_policy.errors import ActionTypeError, SimulationError
 from iad_policy.hashing import digest, seed_of
 from iad_policy.types import Outcome
 
@@ -26,6 +26,9 @@ NEUTRAL_WRAPPERS = (
     wrappers.RecordEpisodeStatistics,
 )
 """Wrappers that change neither actions nor observations, so simulations of the inner environment are exact."""
+
+PATTERN = "[...]"
+"""How an available action ends that is a pattern."""
 
 DEFAULT_GOLD = frozenset({"progress", "success", "reward_parts", "episode"})
 
@@ -82,10 +85,32 @@ class World(ABC):
             return ""
         return f"expected an action in {self.env.action_space}, got {action!r:.200}"
 
+    def require_type(self, action: Any) -> None:
+        """Check that an action is of a type that actions here have.
+
+        Raises:
+            ActionTypeError: It is not, so the agent was misunderstood.
+        """
+        space = self.env.action_space
+        words, types = _action_type(space)
+        if not isinstance(action, types):
+            raise ActionTypeError(
+                f"expected {words} from the agent, as actions are {space}, got {type(action).__name__} "
+                f"{action!r:.200}; return the action itself or a Candidate, Candidate(None, error=...) for an answer "
+                "that is no action"
+            )
+
     def legal_action(self, info: Mapping[str, Any], seed: int) -> Any:
-        """Return a fallback action: the first available one, else a sample of the action space."""
-        for action in info.get("available_actions", ()):
-            return action
+        """Return a fallback action: the first available one, else a sample of the action space.
+
+        Where only patterns such as `search[...]` are listed, the first is filled with the instruction.
+        """
+        available = info.get("available_actions", ())
+        for action in available:
+            if not _is_pattern(action):
+                return action
+        for pattern in available:
+            return f"{pattern.removesuffix(PATTERN)}[{info.get('instruction', '')}]"
         space = copy.deepcopy(self.env.action_space)
         space.seed(seed % 2**32)
         mask = info.get("action_mask")
@@ -237,11 +262,32 @@ def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
     """Return the facts that are needed to describe the states of a run in words, as JSON-able values.
 
     `max_steps` is the step limit. `discrete` is the first action and the number of actions of a discrete action space.
-    Either is None if the environment has none.
+    Either is None if the environment has none. `success_rule` says what counts as success, or is "" for a reward of 1.
     """
     limit, space = step_limit(env), env.action_space
     discrete = [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None
-    return {"max_steps": int(limit) if math.isfinite(limit) else None, "discrete": discrete}
+    return {
+        "max_steps": int(limit) if math.isfinite(limit) else None,
+        "discrete": discrete,
+        "success_rule": str(getattr(env.unwrapped, "success_rule", "")),
+    }
+
+
+def _action_type(space: gym.Space[Any]) -> tuple[str, tuple[type, ...]]:
+    """Return what the actions of a space are, in words and as Python types."""
+    if space.dtype is not None and space.dtype.kind == "U":
+        return "a text", (str,)
+    if isinstance(space, gym.spaces.Discrete):
+        return "a whole number", (int, np.integer, np.ndarray)
+    if isinstance(space, gym.spaces.Dict):
+        return "a dict", (Mapping,)
+    if isinstance(space, gym.spaces.Tuple):
+        return "a tuple", (tuple, list)
+    return ("an array", (np.ndarray, list, tuple)) if space.shape is not None else ("an action", (object,))
+
+
+def _is_pattern(action: Any) -> bool:
+    return isinstance(action, str) and action.endswith(PATTERN)
 
 
 def _plain_key(action: Any) -> str:

@@ -19,11 +19,12 @@ from iad_policy.roles import load_roles
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.driver import Driver
 from iad_policy.runtime.episode import Episode
-from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold
-from iad_policy.strategies import Strategy, load_strategy, require_verifier
+from iad_policy.runtime.event_loop import EventLoop
+from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold, require_predicted_info
+from iad_policy.strategies import Strategy, declaration_of, load_strategy, require_verifier
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.strategies.building_blocks.stop import StopRule
-from iad_policy.types import Agent, Candidate, Decision, LoadedVerifier, Roles, State, Usage, Verifier
+from iad_policy.types import Agent, AsyncAgent, Candidate, Decision, LoadedVerifier, Roles, State, Usage, Verifier
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
 from iad_policy.world import adapt
 
@@ -37,7 +38,7 @@ class IADPolicyWrapper:
 
     Args:
         agent: The base agent: a name (`"shopper"`, `"litellm:gpt-4o-mini"`), an object with `propose`, or a plain
-            function `f(observation, info) -> action`.
+            function `f(observation, info) -> action`. Both may be `async def`, as may `verify` of a verifier.
         env: The environment that the loop steps.
         strategy: A name from `iad_policy.strategies.STRATEGIES`, or a generator function.
         n: Proposals per decision, for strategies with this option. A strategy may give `n` another meaning.
@@ -55,12 +56,13 @@ class IADPolicyWrapper:
         log: A run folder, its `AnswerLog`, or a function from task to `EpisodeLog`. Answers are recorded there, and
             recorded answers are replayed.
         run_meter: The meter of a run that several wrappers share.
+        event_loop: The loop for coroutine functions that several wrappers share. By default the wrapper has its own.
         options: Further options of the strategy, such as `delta=0.1`.
     """
 
     def __init__(
         self,
-        agent: str | Agent | Callable[..., Any],
+        agent: str | Agent | AsyncAgent | Callable[..., Any],
         env: gym.Env[Any, Any],
         *,
         strategy: str | Strategy = "iad",
@@ -75,6 +77,7 @@ class IADPolicyWrapper:
         threads: int = 1,
         log: "AnswerLog | Path | str | Callable[[str], EpisodeLog] | None" = None,
         run_meter: Meter | None = None,
+        event_loop: EventLoop | None = None,
         **options: Any,
     ) -> None:
         if not isinstance(env, gym.Env):
@@ -94,10 +97,14 @@ class IADPolicyWrapper:
         self._world = adapt(env)
         self._simulator = load_simulator(simulator, env)
         require_no_gold(self._simulator, base, judge)
+        if declaration_of(strategy).needs != "nothing":
+            require_predicted_info(self._simulator, judge)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
         self._seed = seed
         self._executor: Executor | None = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._event_loop = event_loop or EventLoop()
+        self._owns_event_loop = event_loop is None
         self._own_log = AnswerLog(log) if isinstance(log, str | Path) else None
         self._log = self._own_log or log
         self._n_episodes = 0
@@ -183,6 +190,8 @@ class IADPolicyWrapper:
     def close(self) -> None:
         """Release threads and files. Closing twice is harmless."""
         self.reset()
+        if self._owns_event_loop:
+            self._event_loop.close()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
         if self._own_log is not None:
@@ -215,6 +224,7 @@ class IADPolicyWrapper:
             self._components,
             episode,
             meter=lambda: Meter(self._budget.of("decision"), parent=meter),
+            event_loop=self._event_loop,
             executor=self._executor,
         )
         self._pending = None

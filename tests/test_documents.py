@@ -31,9 +31,11 @@ ELSEWHERE = {
     "docs/design.md": {""},
     "docs/reference.md": {"{eval-rst}"},
     "docs/training.md": {"text"},
+    "docs/what-a-model-reads.md": {"text"},
 }
 """Other blocks: the demo's table, which a test below makes, a drawing, what the test of the site builds, and what two
-minutes of training print (`test_reinforce.py` runs the same with fewer episodes)."""
+minutes of training print (`test_reinforce.py` runs the same with fewer episodes), and prompts, which the test of the
+snapshots compares."""
 ON_A_SERVER = 'dialect="postgresql"'
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
@@ -196,6 +198,6 @@ def test_the_demo_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) ->
 
 
 def without_times(table: str) -> list[str]:
-    """The lines without the seconds that end the rows of what was spent, and without the run folder."""
-    lines = [line.rstrip() for line in table.splitlines() if not line.startswith(("Run folder", "Every step"))]
+    """The lines without the seconds that end the rows of what was spent, without episodes and the run folder."""
+    lines = [line.rstrip() for line in table.splitlines() if not re.match(r"Run folder|Every step| *\d+/\d+ ", line)]
     return [re.sub(r"(\d+ +[\d.]+) +[\d.]+$", r"\1", line) if " 0   " in line else line for line in lines]

@@ -3,62 +3,31 @@
 Findings come from the query's text, the schema, the database's values and the query's result, never from a gold query.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
+from itertools import takewhile
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from iad_envs.bird.data import Question
 from iad_envs.bird.database import Dialect, Queried, QueryResult
+from iad_envs.bird.failure import N_NEAR, NEAR_SCORE, failure
+from iad_envs.bird.finding import QueryFinding
 from iad_envs.bird.reading import Compared, QueryText, is_declared
 from iad_envs.bird.schema import Schema, quoted
-from iad_envs.bird.sql import first_word, refusal
+from iad_envs.bird.sql import SqlToken, depths, refusal, tokens, without_end
 from iad_envs.bird.strict_match import tie_query
+from iad_envs.bird.wording import wants_all, wording_findings
 
-Severity = Literal["error", "warning", "note"]
 MAX_VALUES = 20_000
 VALUES_LIMIT_S = 1.0
-NEAR_SCORE = 65.0
-N_NEAR = 3
 N_SEARCHED = 3
 """Maximum number of literals for which similar values are searched. Further literals are only reported."""
 NEAR_CHARS = 100
 READ_CHARS = 10_000
 """Maximum length of a query's text that is analysed, because an agent's query may be written to take long."""
-MANY_ROWS = 100
-COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
-GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
-QUOTED = re.compile(r"'([^']{2,})'")
-UNKNOWN = (
-    ("unknown_column", re.compile(r"no such column: (?:\w+\.)?(.+)")),
-    ("unknown_column", re.compile(r'column (?:\w+\.)?"?(.+?)"? does not exist')),
-    ("unknown_table", re.compile(r"no such table: (?:\w+\.)?(.+)")),
-    ("unknown_table", re.compile(r'relation "(?:\w+\.)?(.+?)" does not exist')),
-    ("unknown_function", re.compile(r"no such function: (.+)")),
-    ("unknown_function", re.compile(r"function (.+?)\(.*\) does not exist")),
-    ("ambiguous_column", re.compile(r"ambiguous column name: (.+)")),
-    ("ambiguous_column", re.compile(r'column reference "(.+?)" is ambiguous')),
-)
-"""Finding codes and patterns for the error messages of SQLite and PostgreSQL."""
-SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unterminated")
 TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'"}
-
-
-class QueryFinding(NamedTuple):
-    """A finding about a query.
-
-    Attributes:
-        code: Kind of finding.
-        severity: `error` (there is no result), `warning` (often a sign of a wrong query) or `note`.
-        message: Explanation for the agent.
-    """
-
-    code: str
-    severity: Severity
-    message: str
 
 
 class Values:
@@ -98,47 +67,24 @@ def findings(
     sql: str, result: QueryResult, question: Question, schema: Schema, values: Values
 ) -> tuple[QueryFinding, ...]:
     """Return all findings about an executed query."""
+    is_read = len(sql) <= READ_CHARS
     if result.status != "ok" or refusal(sql):
-        return (_failure(sql, result, schema),)
-    if len(sql) > READ_CHARS:
-        return tuple(_of_result(result, question))
+        return (failure(sql, result, schema, is_read=is_read),)
+    if not is_read:
+        return tuple(_of_result(result))
     reading = QueryText(sql, schema)
     return (
-        *_of_result(result, question),
+        *_of_result(result),
         *_of_literals(reading, values),
-        *_of_evidence(reading, sql, question),
-        *_of_text(reading, values.dialect),
-        *_of_ties(sql, result, values),
+        *_of_joins(reading),
+        *_of_division(reading, result),
+        *_of_subqueries(reading, values),
+        *_of_limit(sql, result, question, values),
+        *wording_findings(reading, result, question),
     )
 
 
-def _failure(sql: str, result: QueryResult, schema: Schema) -> QueryFinding:
-    refused = refusal(sql)
-    if refused or result.status == "rejected":
-        return QueryFinding("rejected", "error", refused or f"{result.message}; only one reading query is")
-    if result.status == "timeout":
-        return QueryFinding("timeout", "error", "timed out")
-    if result.status == "limit":
-        return QueryFinding("limit", "error", f"over a limit: {result.message}")
-    for code, pattern in UNKNOWN:
-        if match := pattern.search(result.message):
-            return QueryFinding(code, "error", f"{result.message}{_near_name(code, match[1], schema)}")
-    is_syntax = any(text in result.message for text in SYNTAX) or not first_word(sql)
-    return QueryFinding("syntax" if is_syntax else "error", "error", result.message)
-
-
-def _near_name(code: str, name: str, schema: Schema) -> str:
-    if code == "unknown_column":
-        known = {f"{table.name}.{column.name}": column.name for table in schema.tables for column in table.columns}
-    elif code == "unknown_table":
-        known = {table.name: table.name for table in schema.tables}
-    else:
-        return ""
-    near = process.extract(name, known, scorer=fuzz.WRatio, limit=N_NEAR, score_cutoff=NEAR_SCORE)
-    return f"; near: {', '.join(key for _, _, key in near)}" if near else ""
-
-
-def _of_result(result: QueryResult, question: Question) -> Iterator[QueryFinding]:
+def _of_result(result: QueryResult) -> Iterator[QueryFinding]:
     rows = result.rows
     if not rows:
         yield QueryFinding("empty", "warning", "the result has no rows")
@@ -147,17 +93,9 @@ def _of_result(result: QueryResult, question: Question) -> Iterator[QueryFinding
     if all(nulls):
         yield QueryFinding("all_null", "warning", "the result holds only NULL")
     elif any(nulls):
-        yield QueryFinding("some_null", "warning", "some cells of the result are NULL")
+        yield QueryFinding("some_null", "warning", f"{sum(nulls)} of {len(nulls)} cells of the result are NULL")
     if len(rows) == 1 and rows[0] in ((0,), (0.0,)):
         yield QueryFinding("single_zero", "warning", "the result is a single zero")
-    if len(set(rows)) < len(rows):
-        yield QueryFinding("duplicates", "note", "some rows come more than once")
-    if len(rows) > MANY_ROWS:
-        yield QueryFinding("many_rows", "note", f"the result has over {MANY_ROWS} rows")
-    if COUNTING.search(question.question) and not GROUPING.search(question.question):
-        is_number = len(rows) == 1 and any(isinstance(cell, int | float | Decimal) for cell in rows[0])
-        if not is_number:
-            yield QueryFinding("shape", "warning", "the question asks for a number, and the result is not one")
 
 
 def _of_literals(reading: QueryText, values: Values) -> Iterator[QueryFinding]:
@@ -208,30 +146,7 @@ def _is_like(value: str, literal: str, middle: str) -> bool:
     return value.startswith(middle) if literal[-1:] == "%" else value == middle
 
 
-def _of_evidence(reading: QueryText, sql: str, question: Question) -> Iterator[QueryFinding]:
-    if not question.evidence:
-        return
-    names = reading.names()
-    for table in reading.schema.tables:
-        for column in table.columns:
-            name = column.name
-            if name.lower() not in names and _is_named(name, question.evidence):
-                yield QueryFinding("evidence_unused", "warning", f"the evidence names {name}, and the query does not")
-    lowered = sql.lower()
-    for literal in dict.fromkeys(QUOTED.findall(question.evidence)):
-        if literal.lower().strip("%") not in lowered.replace("''", "'"):
-            yield QueryFinding("evidence_literal_unused", "warning", f"the evidence has '{literal}', the query has not")
-
-
-def _is_named(name: str, evidence: str) -> bool:
-    """Whether the evidence refers to a column: its name is not a plain word, or the evidence compares it."""
-    if not re.search(rf"(?<![\w']){re.escape(name)}(?![\w'])", evidence):
-        return False
-    is_plain_word = name.isalpha() and (name.islower() or name.istitle())
-    return not is_plain_word or re.search(rf"(?<![\w']){re.escape(name)}\s*(?:[=<>!]|LIKE\b)", evidence) is not None
-
-
-def _of_text(reading: QueryText, dialect: Dialect) -> Iterator[QueryFinding]:
+def _of_joins(reading: QueryText) -> Iterator[QueryFinding]:
     for left, right in dict.fromkeys(reading.joins()):
         if reading.schema.foreign_keys and not is_declared(reading.schema, left, right):
             message = (
@@ -239,29 +154,70 @@ def _of_text(reading: QueryText, dialect: Dialect) -> Iterator[QueryFinding]:
                 "the join may multiply rows"
             )
             yield QueryFinding("fan_out", "warning", message)
-    words = [part.value for part in reading.parts if part.kind == "word"]
-    if _divides_integers(reading):
-        yield QueryFinding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
-    sorts_null_first = ("DESC" in words) == (dialect == "postgresql")
-    if "ORDER" in words and "LIMIT" in words and sorts_null_first and "NULL" not in words and "NULLS" not in words:
-        yield QueryFinding("order_nulls", "note", "ORDER BY puts NULL first, and the query does not leave it out")
 
 
-def _of_ties(sql: str, result: QueryResult, values: Values) -> Iterator[QueryFinding]:
-    query, places, limit = tie_query(sql, result.columns)
-    if not query or len(result.rows) < limit:
+def _of_division(reading: QueryText, result: QueryResult) -> Iterator[QueryFinding]:
+    shown = takewhile(lambda part: part.value not in ("WHERE", "HAVING"), reading.parts)
+    if not any(part.text == "/" for part in shown):
         return
-    more = values.run(query, VALUES_LIMIT_S)
-    if more.status == "ok" and len(more.rows) > limit:
-        last, first_out = ([row[place] for place in places] for row in more.rows[limit - 1 : limit + 1])
-        if last == first_out:
-            yield QueryFinding("tied_limit", "warning", f"LIMIT {limit} drops rows that tie with the last one it shows")
+    words = {part.value for part in reading.parts if part.kind == "word"}
+    has_real = any(part.kind == "number" and "." in part.text for part in reading.parts)
+    has_fraction = any(not isinstance(cell, int | str | bytes | None) for row in result.rows for cell in row)
+    if not (words & {"CAST", "REAL", "FLOAT", "AVG", "JULIANDAY", "TOTAL"} or has_real or has_fraction):
+        yield QueryFinding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
 
 
-def _divides_integers(reading: QueryText) -> bool:
-    parts: Sequence[Any] = reading.parts
-    if not any(part.text == "/" for part in parts):
-        return False
-    words = {part.value for part in parts if part.kind == "word"}
-    has_real = any(part.kind == "number" and "." in part.text for part in parts)
-    return not (words & {"CAST", "REAL", "FLOAT", "AVG", "JULIANDAY", "TOTAL"}) and not has_real
+class _Subquery(NamedTuple):
+    """A subquery that is compared as one value: the position of its bracket, and its text."""
+
+    place: int
+    text: str
+
+
+def _of_subqueries(reading: QueryText, values: Values) -> Iterator[QueryFinding]:
+    """Yield subqueries compared by `=` that give several rows. SQLite takes the first one, PostgreSQL refuses."""
+    for subquery in _compared_subqueries(reading.parts):
+        counted = values.run(f"SELECT COUNT(*) FROM ({subquery.text}) AS counted", VALUES_LIMIT_S)
+        # One that refers to the outer query fails here, and is left out.
+        if counted.status == "ok" and counted.rows[0][0] > 1:
+            before = reading.parts[subquery.place - 2].text
+            message = f"{before} = (SELECT ...) compares with the first of {counted.rows[0][0]} rows only: IN takes all"
+            yield QueryFinding("subquery_rows", "warning", message)
+
+
+def _compared_subqueries(parts: Sequence[SqlToken]) -> Iterator[_Subquery]:
+    depth_of = depths(parts)
+    for place, part in enumerate(parts[:-1]):
+        if (
+            part.text == "("
+            and place > 1
+            and parts[place - 1].text in ("=", "==")
+            and parts[place + 1].value == "SELECT"
+        ):
+            end = next((e for e in range(place + 1, len(parts)) if depth_of[e] <= depth_of[place]), len(parts))
+            yield _Subquery(place, " ".join(inner.text for inner in parts[place + 1 : end]))
+
+
+def _of_limit(sql: str, result: QueryResult, question: Question, values: Values) -> Iterator[QueryFinding]:
+    query, places, limit = tie_query(sql, result.columns)
+    if query and len(result.rows) >= limit:
+        more = values.run(query, VALUES_LIMIT_S)
+        if more.status == "ok" and len(more.rows) > limit:
+            last, first_out = ([row[place] for place in places] for row in more.rows[limit - 1 : limit + 1])
+            if last == first_out:
+                message = f"LIMIT {limit} drops rows that tie with the last one it shows"
+                yield QueryFinding("tied_limit", "warning", message)
+    if wants_all(question) and (limit := _limit(sql)) and len(result.rows) >= limit:
+        parts = without_end(tokens(sql))[:-1]
+        more = values.run(f"{' '.join(part.text for part in parts)} {limit + 1}", VALUES_LIMIT_S)
+        if more.status == "ok" and len(more.rows) > limit:
+            message = f"LIMIT {limit} drops rows, and the question does not ask for a few only"
+            yield QueryFinding("limit_unasked", "warning", message)
+
+
+def _limit(sql: str) -> int:
+    """Return the outermost LIMIT, or 0 if there is no plain one at the end."""
+    parts = without_end(tokens(sql))
+    if len(parts) < 2 or parts[-2].value != "LIMIT" or not parts[-1].text.isdigit():
+        return 0
+    return int(parts[-1].text)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from iad_envs.bird.actions import DIALECTS
 from iad_envs.bird.data import Question
 from iad_envs.bird.database import Dialect, QueryLimits, QueryResult
-from iad_envs.bird.findings import QueryFinding
+from iad_envs.bird.finding import QueryFinding
 
 SHOWN_CELL_CHARS = 200
 

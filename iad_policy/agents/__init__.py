@@ -1,7 +1,7 @@
 """Base agents propose actions. To add one, write its file and name it in `AGENTS`; your own is `module:object`."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -9,7 +9,7 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.types import Agent, Candidate, Feedback, LoadedAgent, State
+from iad_policy.types import Agent, AsyncAgent, Candidate, Feedback, LoadedAgent, State
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
@@ -20,6 +20,7 @@ AGENTS: Mapping[str, str] = {
     "tracer": "iad_policy.domains.sketch2code.agent:Sketch2CodeAgent",
     "plan-following": "iad_policy.agents.plan_following:PlanFollowingAgent",
     "litellm": "iad_policy.agents.language:language_agent",
+    "local": "iad_policy.agents.language:local_agent",
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
     "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",
@@ -34,7 +35,7 @@ ALIASES: Mapping[str, str] = {"heeding": "plan-following"}
 
 
 class FunctionAgent:
-    """A plain function `f(observation, info) -> action` as an agent.
+    """A plain function `f(observation, info) -> action` as an agent. It may be a coroutine function.
 
     It receives the optional keywords that its signature names: `feedback`, `temperature`, `rng`.
     """
@@ -50,14 +51,26 @@ class FunctionAgent:
         self._keywords = [name for name in ("feedback", "temperature", "rng") if takes_any or name in names]
         self.takes_feedback = "feedback" in self._keywords
 
-    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
-        """Call the function."""
+    def propose(
+        self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
+    ) -> Candidate | Awaitable[Candidate]:
+        """Call the function. If it returns an awaitable, so does this."""
         offered = {"feedback": feedback, "temperature": temperature, "rng": rng}
         answer = self.function(state.observation, state.info, **{name: offered[name] for name in self._keywords})
-        return answer if isinstance(answer, Candidate) else Candidate(answer)
+        return _awaited(answer) if inspect.isawaitable(answer) else _as_candidate(answer)
 
 
-def load_agent(agent: str | Agent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any) -> LoadedAgent:
+async def _awaited(answer: Awaitable[Any]) -> Candidate:
+    return _as_candidate(await answer)
+
+
+def _as_candidate(answer: Any) -> Candidate:
+    return answer if isinstance(answer, Candidate) else Candidate(answer)
+
+
+def load_agent(
+    agent: str | Agent | AsyncAgent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any
+) -> LoadedAgent:
     """Return an agent.
 
     Args:

@@ -11,7 +11,7 @@ import gymnasium as gym
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
 from iad_policy.models.parsing import read_parts
-from iad_policy.prompts.rendering import N_OLD_TURNS, shortened
+from iad_policy.prompts.rendering import n_left_out, shortened
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
 
 HEADINGS = ("plan", "thought", "command", "explanation", "status")
@@ -76,9 +76,9 @@ def _compacted(state: State) -> str:
     """Return the earlier answers, without the observations."""
     if not state.history:
         return ""
-    first = max(0, len(state.history) - N_OLD_TURNS)
+    first = n_left_out(len(state.history))
     lines = [f"{number}. {_turn_text(turn)}" for number, turn in enumerate(state.history[first:], start=first + 1)]
-    return "\n".join(["What you did so far, oldest first:", *lines])
+    return "\n".join(["What you answered so far:", *lines])
 
 
 def _turn_text(turn: Turn) -> str:

@@ -12,7 +12,6 @@ from iad_policy.models import Completion, LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, Syntax, read_action, read_integer
 from iad_policy.prompts import Prompt, Prompts, prompts_of
-from iad_policy.prompts.rendering import state_values
 from iad_policy.registry import load_object
 from iad_policy.types import Candidate, Feedback, Part, State
 
@@ -38,8 +37,8 @@ class LanguageAgent(ModelComponent):
     Args:
         model: A litellm name or an object with `complete`.
         prompts: An environment's prompt files.
-        style: `direct` asks for the action alone, `cot` for reasoning first, `few-shot` for the action alone after
-            worked examples.
+        style: `cot` asks for a thought and the action, `direct` for the action alone, `few-shot` for the action alone
+            after several examples. None takes the class's own: `cot` except in Sketch2Code.
         space: The action space if actions are not texts. `Discrete` asks for a whole number.
         syntax: Language of the actions: `shell`, `sql`, or `text` for any other.
         temperature: The default if the strategy gives none. Independent samples need more than 0.
@@ -48,6 +47,7 @@ class LanguageAgent(ModelComponent):
         logprobs: Whether to ask a model given by name for the log-probabilities of its tokens.
     """
 
+    default_style: Style = "cot"
     heading = "Action"
     """The word before the colon on the line with the action."""
 
@@ -55,7 +55,7 @@ class LanguageAgent(ModelComponent):
         self,
         model: str | LanguageModel,
         prompts: Prompts | None = None,
-        style: Style = "direct",
+        style: Style | None = None,
         *,
         space: "gym.Space[Any] | None" = None,
         syntax: Syntax = "text",
@@ -64,6 +64,7 @@ class LanguageAgent(ModelComponent):
         top_p: float | None = None,
         logprobs: bool = False,
     ) -> None:
+        style = style or self.default_style
         if style not in STYLES:
             raise UnknownName("style", style, STYLES)
         sampling = {"top_p": top_p, "logprobs": logprobs or None}
@@ -73,6 +74,11 @@ class LanguageAgent(ModelComponent):
         self._style = style
         self._discrete = _discrete(space)
         self._syntax = syntax
+
+    @classmethod
+    def options_of(cls, env: gym.Env[Any, Any]) -> Mapping[str, Any]:
+        """Return what an agent of this class needs of the environment besides its prompts and its action space."""
+        return {}
 
     @property
     def identity(self) -> str:
@@ -105,15 +111,15 @@ class LanguageAgent(ModelComponent):
 
     def prompt(self, role: str, state: State, feedback: Feedback | None, **values: str) -> Prompt:
         """Return a prompt about a state. Values given here override those that describe the state."""
-        refine = "" if feedback is None else self._prompts.render("refine", feedback=feedback.text).user
-        described = {**state_values(state), "refine": refine, "answer_format": self._format()}
+        refine = "" if feedback is None else self._prompts.refinement(feedback.text)
+        described = {**self._prompts.rendering.values(state), "refine": refine, "answer_format": self._format()}
         return self._prompts.render(role, **{**described, **values})
 
     def _format(self) -> str:
         if self._discrete is None:
-            return "An action is a text, in the form of the available actions where some are listed."
+            return ""
         first, last = _range(self._discrete)
-        return f"An action is a whole number from {first} to {last}."
+        return f"Here an action is a whole number from {first} to {last}."
 
     def _read(self, answer: Completion, state: State) -> Reading:
         """Read the action and the thought of an answer."""
@@ -138,6 +144,8 @@ class LanguageAgent(ModelComponent):
         if self._discrete is not None:
             first, last = _range(self._discrete)
             return f'a line "{self.heading}: n" with a whole number from {first} to {last}'
+        if expected := self._prompts.part("expected"):
+            return expected
         examples = ", ".join(str(action) for action in list(state.info.get("available_actions", ()))[-3:])
         like = f", such as {examples}" if examples else ""
         return f'a line "{self.heading}: ..." with an action{like}'
@@ -156,7 +164,7 @@ AgentT = TypeVar("AgentT", bound=LanguageAgent)
 
 
 def language_agent(
-    env: gym.Env[Any, Any], model: str | LanguageModel = "", style: Style = "direct", **options: Any
+    env: gym.Env[Any, Any], model: str | LanguageModel = "", style: Style | None = None, **options: Any
 ) -> LanguageAgent:
     """Ask a language model for each action, with the environment's prompts; `litellm:<model>#cot` names a style.
 
@@ -178,6 +186,11 @@ def language_agent(
     return made_for(env, kind, model, style, **options)
 
 
+def local_agent(env: gym.Env[Any, Any], model: str = "", **options: Any) -> LanguageAgent:
+    """Ask a model on this machine: `local:<model>` or `local:<model>#cot`. See `language_agent`."""
+    return language_agent(env, f"local:{model}", **options)
+
+
 def paper_agent(env: gym.Env[Any, Any], kind: type[AgentT], model: str | LanguageModel, **options: Any) -> AgentT:
     """Return a paper's agent for an environment. See `language_agent`.
 
@@ -193,13 +206,14 @@ def paper_agent(env: gym.Env[Any, Any], kind: type[AgentT], model: str | Languag
 
 
 def made_for(
-    env: gym.Env[Any, Any], kind: type[AgentT], model: str | LanguageModel, style: Style = "direct", **options: Any
+    env: gym.Env[Any, Any], kind: type[AgentT], model: str | LanguageModel, style: Style | None = None, **options: Any
 ) -> AgentT:
     """Return an agent of the given class with an environment's prompts and action space."""
     for option in options:
         if option not in OPTIONS:
             raise UnknownName("option of a language model's agent", option, OPTIONS)
-    return kind(model, prompts_of(env), style, space=env.action_space, syntax=defaults_of(env).syntax, **options)
+    own = kind.options_of(env)
+    return kind(model, prompts_of(env), style, space=env.action_space, syntax=defaults_of(env).syntax, **own, **options)
 
 
 def _discrete(space: "gym.Space[Any] | None") -> gym.spaces.Discrete | None:

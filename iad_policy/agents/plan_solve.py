@@ -56,7 +56,8 @@ class PlanSolveAgent(LanguageAgent):
             now = f"Carry out step {n_done + 1} of {len(steps)} now: {steps[n_done]}"
         else:
             now = "All steps of the plan are done. Put right what is missing, or finish the task."
-        return self.prompt("actor_plan-solve", state, feedback, plan=f"Your plan:\n{listed}\n\n{now}").messages()
+        listed = f"Your plan:\n{listed}"
+        return self.prompt("actor_plan-solve", state, feedback, plan=listed, plan_step=now).messages()
 
 
 def plan_solve_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PlanSolveAgent:

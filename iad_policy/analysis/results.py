@@ -38,7 +38,11 @@ class Results:
 
     def add(self, record: EpisodeRecord) -> None:
         """Add an episode."""
-        self._records[self._labels[record.arm]].append(record)
+        self._records[self.label(record)].append(record)
+
+    def label(self, record: EpisodeRecord) -> str:
+        """Return the row of the table that an episode belongs to."""
+        return self._labels[record.arm]
 
     @property
     def records(self) -> dict[str, list[EpisodeRecord]]:
@@ -134,12 +138,13 @@ class Results:
             "data": dict(self.heading.data),
             "agent": one_or_all(config.agent),
             "instruments": self.heading.oracle_agents,  # the name of the key in stored runs
-            "instrument_label": ORACLE_AGENT_TEXT,
+            "instrument_label": ORACLE_AGENT_TEXT if self.heading.oracle_agents else "",
             "verifier": config.verifier,
             "roles": dict(config.roles),
             "simulator": config.simulator,
             "information": self.heading.information,
             "label": VERIFIER_TEXTS[self.heading.information],
+            "success_rule": self.heading.success_rule,
             "equal_on": config.equal_on(),
             "baseline": config.compared_with,
             "is_complete": self.n_episodes == self.n_expected,

@@ -1,9 +1,10 @@
-"""Runs an evaluation at the terminal: a live table, then the final table, the summary and their paths."""
+"""Runs an evaluation at the terminal: a live table or a line per episode, the final table, the summary, their paths."""
 
 import math
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from time import monotonic
@@ -14,9 +15,10 @@ from rich.text import Text
 
 from iad_policy.analysis.results import Results
 from iad_policy.analysis.table import RunTable
-from iad_policy.evaluate import Finished, execute
+from iad_policy.evaluate import Finished, Watch, execute
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.trackers import MakeTracker
+from iad_policy.recording.episode_record import EpisodeRecord
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000
@@ -39,7 +41,8 @@ def run_session(
     Args:
         runner: The configured run.
         out: The run folder.
-        console: Console for the table. In a terminal the table is live, and it is always printed at the end.
+        console: Console for the table. In a terminal the table is live. Elsewhere every new episode is a line. At the
+            end the table is always printed.
         is_fresh: Whether to delete the run that the folder holds first.
         trackers: Experiment trackers, as names or as functions that make them.
 
@@ -72,9 +75,42 @@ def run_session(
 
 
 @contextmanager
-def _watching(runner: Runner, results: Results, console: Console) -> Iterator["_Refresh"]:
-    with _interruptible(runner, console), _live(results, console) as refresh:
-        yield refresh
+def _watching(runner: Runner, results: Results, console: Console) -> Iterator[Watch]:
+    with _interruptible(runner, console):
+        if not console.is_terminal:
+            yield partial(_print_episode, console, results)
+            return
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+            yield _Refresh(results, live)
+
+
+def _print_episode(console: Console, results: Results, record: EpisodeRecord, is_new: bool) -> None:
+    if not is_new:
+        return
+    place = f"{results.n_episodes:>{len(str(results.n_expected))}}/{results.n_expected}"
+    task = record.task_id if len(results.heading.config.seed) == 1 else f"{record.task_id}, seed {record.seed}"
+    outcome = _outcome(record, results.heading.named("success"))
+    parts = [f"{place} {task}, {results.label(record)}: {outcome}", f"{record.wall_s:.2f} s", *_spent(record)]
+    console.print(", ".join(parts), highlight=False, markup=False, soft_wrap=True)
+
+
+def _outcome(record: EpisodeRecord, success: str) -> str:
+    if record.error_kind:
+        return f"failed ({record.error_kind})"
+    if not record.is_scored:
+        return f"stopped by {record.cut}"
+    known = [] if record.success is None else [success if record.success == 1 else f"no {success}"]
+    known += [] if record.progress is None else [f"progress {record.progress:.3f}"]
+    return ", ".join([*known, f"reward {record.reward:.3f}"])
+
+
+def _spent(record: EpisodeRecord) -> Iterator[str]:
+    spent = record.spent
+    yield f"{spent.proposals + spent.verifications + spent.asks} calls"
+    if spent.tokens:
+        yield f"{spent.tokens:,} tokens"
+    if spent.usd:
+        yield f"${spent.usd:.4f}"
 
 
 def _print_end(console: Console, finished: Finished) -> None:
@@ -108,14 +144,14 @@ def _print_paths(console: Console, folder: Path, report: Path | None) -> None:
 class _Refresh:
     """Redraws at most once per `REFRESH_S`, and seldom enough to leave the CPU to the workers."""
 
-    def __init__(self, results: Results, live: Live | None) -> None:
+    def __init__(self, results: Results, live: Live) -> None:
         self._results = results
         self._live = live
         self._start, self._next = monotonic(), -math.inf  # the first episode is shown at once
 
-    def __call__(self) -> None:
+    def __call__(self, record: EpisodeRecord, is_new: bool) -> None:
         now = monotonic()
-        if self._live is None or now < self._next:
+        if now < self._next:
             return
         done, expected = self._results.n_episodes, self._results.n_expected
         left = (now - self._start) / done * (expected - done)
@@ -157,12 +193,3 @@ def _second_ctrl_c_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _live(results: Results, console: Console) -> Iterator[_Refresh]:
-    if not console.is_terminal:
-        yield _Refresh(results, None)
-        return
-    with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield _Refresh(results, live)

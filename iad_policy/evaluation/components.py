@@ -16,7 +16,8 @@ from iad_policy.models.cache import CachedModel
 from iad_policy.registry import with_source_digest
 from iad_policy.roles import ROLES, component_for, load_roles
 from iad_policy.runtime.components import Components
-from iad_policy.simulators import Simulator, load_simulator, require_no_gold
+from iad_policy.simulators import Simulator, load_simulator, require_no_gold, require_predicted_info
+from iad_policy.strategies import declaration_of
 from iad_policy.types import LoadedAgent, LoadedVerifier
 from iad_policy.verifiers import load_verifier
 
@@ -36,7 +37,7 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
 
     Raises:
         UnknownName: There is no such agent, verifier, role or simulator.
-        SimulationError: The verifier reads gold, but the simulator is not perfect.
+        SimulationError: The verifier reads what the simulator does not have: gold, or structured info.
         ValueError: The file of the cache is not a cache.
     """
     loaded = load_agent(config.own.get(agent, agent), env, **config.agent_args)
@@ -44,14 +45,21 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
     roles = load_roles(config.roles, env, loaded, verifier)
     simulator = load_simulator(config.simulator, env)
     require_no_gold(simulator, loaded, verifier)
-    components: tuple[Any, ...] = (loaded, verifier, simulator, *(component_for(roles, role) for role in ROLES))
-    for one in components:
-        if one is None or one.model is None:
-            continue
+    if any(declaration_of(config.strategy(name)).needs != "nothing" for name in config.strategies):
+        require_predicted_info(simulator, verifier)
+    components = Components(loaded, verifier, roles, simulator)
+    for one in asking(components):
         allow_parallel(one.model, config.workers * config.threads)
         if config.cache:
             one.model = _cached(one.model, cache_path())
-    return Components(loaded, verifier, roles, simulator)
+    return components
+
+
+def asking(components: Components) -> list[Any]:
+    """Return the components that ask a language model."""
+    roles = (component_for(components.roles, role) for role in ROLES)
+    found = (components.agent, components.verifier, components.simulator, *roles)
+    return [one for one in found if getattr(one, "model", None) is not None]
 
 
 def identity_of(component: LoadedAgent | LoadedVerifier | Simulator | None, name: str) -> str:

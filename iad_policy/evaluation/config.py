@@ -115,7 +115,9 @@ class RunConfig:
     )
     simulator: str = _option(PERFECT, "Source of simulations: perfect, noisy:F, retrieval[:FILE] or llm:<model>.")
     feedback: str | None = _option(None, "Feedback form: what the agent sees before it refines.", per_strategy=True)
-    stop: str | None = _option(None, "Stop rule of refining strategies: never, finalise or score:X.", per_strategy=True)
+    stop: str | None = _option(
+        None, "Stop rule of refining strategies: never, finalise, repeat, score:X.", per_strategy=True
+    )
     delta: float | None = _option(
         None, "Margin by which a new candidate must beat the incumbent.", kind=float, per_strategy=True
     )
@@ -330,7 +332,7 @@ MAPPINGS = tuple(name for name, option in OPTIONS.items() if option.kind is dict
 FREE = frozenset(
     {name for name, option in OPTIONS.items() if not option.changes_answers}
     | {"run_budget", "notes"}
-    | {"max_steps", "discrete"}  # these follow from the environment and its arguments
+    | {"max_steps", "discrete", "success_rule"}  # these follow from the environment and its arguments
 )
 """Parts of `config.json` that may differ when a run goes on, because they change no answer."""
 

@@ -98,8 +98,9 @@ class Runner:
         )
 
     def close(self) -> None:
-        """Close the environment. The caller closes the folder."""
+        """Close the environment, and end the servers of models on this machine. The caller closes the folder."""
         self._context.env.close()
+        self._context.release()
 
     def _charge_what_is_kept(self, folder: RunFolder) -> None:
         """Charge recorded episodes that are not replayed to the run's budget. A replay charges itself."""

@@ -10,14 +10,16 @@ import gymnasium as gym
 from iad_policy.budget import Budget, Meter
 from iad_policy.env_defaults import env_id
 from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
-from iad_policy.evaluation.components import identity_of
+from iad_policy.evaluation.components import asking, identity_of
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episode_run import EpisodeRun
 from iad_policy.hashing import seed_of
-from iad_policy.recording.answer_log import EpisodeLog
+from iad_policy.models import release
+from iad_policy.recording.answer_log import FORMAT, EpisodeLog
 from iad_policy.recording.episode_record import Arm, EpisodeRecord
 from iad_policy.registry import with_source_digest
 from iad_policy.runtime.components import Components
+from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.verifiers import NO_VERIFIER
 from iad_policy.wrapper import IADPolicyWrapper
 
@@ -67,6 +69,12 @@ class WorkerContext:
             self._components[agent] = self._spec.load_components(self._spec.config, self.env, agent)
         return self._components[agent]
 
+    def release(self) -> None:
+        """Let the language models end the servers that they started."""
+        for components in self._components.values():
+            for component in asking(components):
+                release(component.model)
+
     @property
     def data(self) -> Mapping[str, str]:
         """The name and digest of the data; empty for an environment without data."""
@@ -102,6 +110,7 @@ class WorkerContext:
             "data": self.data,
             "identity": {**agents, **self.signatures(), self.env_id: self.environment},
             "iad_version": version("iad"),
+            "format": FORMAT,
         }
 
 
@@ -111,12 +120,14 @@ class Worker:
     Args:
         spec: The configuration, with the functions that make the environment and the components.
         meter: Meter of the run, which all workers share. It limits the usage and tells when to stop.
+        event_loop: Event loop of the run, which all workers share.
     """
 
-    def __init__(self, spec: WorkerSpec, meter: Meter) -> None:
+    def __init__(self, spec: WorkerSpec, meter: Meter, event_loop: EventLoop) -> None:
         self.context = WorkerContext(spec)
         self._config = spec.config
         self._meter = meter
+        self._event_loop = event_loop
         self._budget = Budget(spec.config.budget)
 
     def run(self, job: EpisodeJob, log: EpisodeLog) -> EpisodeRecord:
@@ -140,6 +151,7 @@ class Worker:
             threads=config.threads,
             log=lambda task: log,
             run_meter=self._meter,
+            event_loop=self._event_loop,
             **config.options(arm.strategy, arm.n),
         )
         start = perf_counter()

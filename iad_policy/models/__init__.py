@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
+from iad_policy.hashing import digest
 from iad_policy.types import NOTHING, Usage
 
 Message = Mapping[str, Any]
@@ -70,15 +71,16 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
     """Return a model.
 
     Args:
-        spec: A litellm name (`"gpt-4o-mini"`, `"ollama/qwen3"`, `"hosted_vllm/<model>"`), or an object with `complete`.
-            Equal names give the same client, so an agent and a judge share its limit on parallel calls. A prefix
-            `litellm:`, as in names of agents and roles, is dropped.
+        spec: A litellm name (`"gpt-4o-mini"`, `"ollama/qwen3"`, `"hosted_vllm/<model>"`), `local:` and a model on this
+            machine (`"local:smollm2"`, `"local:path/to/model.gguf"`), or an object with `complete`. Equal names give
+            the same client, so an agent and a judge share its limit on parallel calls. A prefix `litellm:`, as in names
+            of agents and roles, is dropped.
         sampling: Sampling options of a client created by name: `top_p=`, `logprobs=True`. Other options give another
             client.
 
     Raises:
-        MissingExtra: The package litellm is not installed.
-        ValueError: The name is empty.
+        MissingExtra: The package litellm is not installed, or for `local:` the package xllamacpp.
+        ValueError: The name is empty, or there is no such file, or it can't be used.
         TypeError: It is neither a name nor a model, or sampling options were given for an existing client.
     """
     if isinstance(spec, str):
@@ -97,6 +99,14 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
     return spec
 
 
+def text_of(content: object) -> str:
+    """Return the text of a message's content. In a list of parts, it is that of the text parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else []
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
+
+
 def settings_of(model: LanguageModel) -> Mapping[str, Any]:
     """Return everything but the name that changes a model's answers. It is empty for a client without settings."""
     settings: Mapping[str, Any] = getattr(model, "settings", {})
@@ -110,16 +120,26 @@ def allow_parallel(model: LanguageModel, n: int) -> None:
         rate_limit.raise_limit(n)
 
 
+def release(model: LanguageModel) -> None:
+    """Let a client end what it started itself, such as a server. When it is asked again, it starts that again."""
+    end = getattr(model, "release", None)
+    if end is not None:
+        end()
+
+
 def identity_of(model: LanguageModel) -> str:
     """Return a model's name and settings as one text, for the key of an episode."""
     settings = ",".join(f"{key}={value}" for key, value in sorted(settings_of(model).items()) if value is not None)
     return f"{model.name}({settings})"
 
 
+def question_of(model: LanguageModel, messages: Messages, temperature: float | None, max_tokens: int | None) -> str:
+    """Return a digest of everything that a model is asked, and of the model."""
+    return digest(model.name, settings_of(model), list(messages), temperature, max_tokens)
+
+
 @cache
 def _named(name: str, sampling: tuple[tuple[str, Any], ...]) -> LanguageModel:
-    from iad_policy.models.litellm import LiteLLMModel
-
     given = os.environ.get(TIMEOUT_VARIABLE)
     try:
         limit: dict[str, Any] = {"timeout_s": float(given)} if given else {}
@@ -127,4 +147,11 @@ def _named(name: str, sampling: tuple[tuple[str, Any], ...]) -> LanguageModel:
         raise ValueError(
             f"expected seconds in {TIMEOUT_VARIABLE}, got {given!r}; write {TIMEOUT_VARIABLE}=600"
         ) from None
+    kind, _, file = name.partition(":")
+    if kind == "local":
+        from iad_policy.models.local import local_model
+
+        return local_model(file, **limit, **dict(sampling))
+    from iad_policy.models.litellm import LiteLLMModel
+
     return LiteLLMModel(name, **limit, **dict(sampling))

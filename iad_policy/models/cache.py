@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from iad_policy.hashing import digest
-from iad_policy.models import Completion, LanguageModel, Messages, settings_of
+from iad_policy.models import Completion, LanguageModel, Messages, question_of, release, settings_of
 from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
@@ -31,16 +31,22 @@ class CachedModel:
     is a new one, and the same run finds all of them again. Outside of a driver every call is the first sample. Errors
     are never kept.
 
+    At temperature 0 the stream and the number are not in the key: another sample, task or seed would get the same
+    answer, so an identical question is asked once.
+
     Args:
         model: The model that answers after a miss.
         path: The cache file. It and its folder are created if needed.
+        asks_greedy_once: Whether an identical question at temperature 0 is asked once. False is for models whose
+            answers differ even then.
 
     Raises:
         ValueError: The file exists and is not a cache.
     """
 
-    def __init__(self, model: LanguageModel, path: Path | str) -> None:
+    def __init__(self, model: LanguageModel, path: Path | str, *, asks_greedy_once: bool = True) -> None:
         self._model = model
+        self._asks_greedy_once = asks_greedy_once
         self._path = Path(path)
         self._lock = Lock()
         self._asking: dict[str, tuple[Lock, int]] = {}
@@ -75,18 +81,25 @@ class CachedModel:
     ) -> Completion:
         """Return the stored answer, or ask the model and store its answer."""
         call = current_call()
-        prompt = digest(self.name, self.settings, list(messages), temperature, max_tokens)
-        draw = call.n_requests.get(prompt, 0)
-        call.n_requests[prompt] = draw + 1
-        key = digest(CACHE_VERSION, prompt, call.stream, call.sample_index, draw)
-        with self._alone_with(key):
-            known = self._read(key)
-            if known is not None:
-                call.report(known.usage)
-                return known
-            answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
-            self._write(key, answer)
-            return answer
+        prompt = question_of(self, messages, temperature, max_tokens)
+        is_asked_once = temperature == 0 and self._asks_greedy_once
+        with call.drawing(prompt) as draw:
+
+            def key_of(sample_index: int) -> str:
+                return digest(CACHE_VERSION, prompt, *(() if is_asked_once else (call.stream, sample_index, draw)))
+
+            key = key_of(call.sample_index)
+            with self._alone_with(key):
+                known = self._read(key)
+                if known is not None:
+                    call.siblings.discard(call.sample_index)
+                    call.report(known.usage)
+                    return known
+                others = list(call.siblings - {call.sample_index})
+                call.siblings.difference_update(one for one in others if self._read(key_of(one)) is not None)
+                answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
+                self._write(key, answer)
+                return answer
 
     @contextmanager
     def _alone_with(self, key: str) -> Iterator[None]:
@@ -102,6 +115,10 @@ class CachedModel:
                 _, n_waiting = self._asking.pop(key)
                 if n_waiting > 1:
                     self._asking[key] = asking, n_waiting - 1
+
+    def release(self) -> None:
+        """Let the model end what it started. See `iad_policy.models.release`."""
+        release(self._model)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless, and a closed cache forwards everything to the model."""

@@ -3,6 +3,8 @@
 A client is used deep inside an agent, a verifier or a role. None of them has to pass this on.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from threading import Event
@@ -24,6 +26,10 @@ class Call:
         exchanges: Questions to language models so far, with their answers.
         n_requests: How many samples of the same messages were drawn within this item, by digest of the messages.
         stopped: Event that is set when the run is stopped. None outside of a run.
+        question: Digest of the question. Items with the same one are samples of it.
+        siblings: Sample indices of this question that are asked in the same batch and are not answered yet, so that a
+            client can draw them in one request. The items of a batch share it. Empty if nothing is known about others.
+        drawn: Digest of the messages whose sample is being drawn.
     """
 
     stream: str = ""
@@ -33,6 +39,26 @@ class Call:
     exchanges: list[Exchange] = field(default_factory=list)
     n_requests: dict[str, int] = field(default_factory=dict)
     stopped: Event | None = None
+    question: str = ""
+    siblings: set[int] = field(default_factory=set)
+    drawn: str = ""
+
+    @contextmanager
+    def drawing(self, question: str) -> Iterator[int]:
+        """Count a sample of a question within this item, and give its number, from 0.
+
+        A client inside another one, which asks the same question, gets the same number.
+        """
+        if self.drawn == question:
+            yield self.n_requests[question] - 1
+            return
+        draw = self.n_requests.get(question, 0)
+        self.n_requests[question] = draw + 1
+        outer, self.drawn = self.drawn, question
+        try:
+            yield draw
+        finally:
+            self.drawn = outer
 
     def report(self, usage: Usage) -> None:
         """Add a client's usage."""

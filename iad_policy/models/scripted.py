@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from iad_policy.errors import ModelError
-from iad_policy.models import Completion, Messages
+from iad_policy.models import Completion, Messages, text_of
 from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
 
@@ -58,14 +58,6 @@ class ScriptedModel:
             "or a function of the messages",
             kind="other",
         )
-
-
-def text_of(content: object) -> str:
-    """Return the text of a message's content. In a list of parts, it is that of the text parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list | tuple) else []
-    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
 
 
 def _n_tokens(text: str) -> int:

@@ -1,12 +1,18 @@
-"""Prompts: text files, one per environment and role, with `$placeholders`.
+"""Prompts: text files, one per role, with `$placeholders`.
 
-A file is a system message, a line of three dashes, and a user message. A role that is missing in an environment's
-folder is taken from `any/`. A mode of an environment has a folder in the environment's, for the roles that differ. Your
-own folder works the same way: pass its path instead of a folder's name.
+A file is a system message, a line of three dashes, and a user message. It goes from what never changes to what changes
+last: the system message, the environment, the task, notes, the turns so far, what is seen now, and the question. So a
+server that keeps the beginnings of prompts reads little again from turn to turn, and from a proposal to its refinement.
+
+The roles' files are in `any/`. What an environment has of its own are parts that these files include (its rules, a
+worked example, what makes an action good ...), or a role's whole file. A file that is missing in an environment's
+folder is taken from `any/`. A folder within it, such as `bird/answer`, has what differs in a mode of the environment.
+Your own folder works the same way: pass its path instead of a folder's name.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -16,15 +22,29 @@ import gymnasium as gym
 from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import UnknownName
 from iad_policy.hashing import digest
+from iad_policy.prompts.rendering import Rendering
+from iad_policy.registry import load_object
 
 FOLDER = Path(__file__).parent
 SEPARATOR = "---"
+INCLUDED = re.compile(r"(?<!\$)\$([a-z_]+)")
 
-STATE_PLACEHOLDERS = frozenset({"instruction", "history", "observation", "actions", "facts", "notes", "steps_left"})
+STATE_PLACEHOLDERS = frozenset(
+    {"environment", "instruction", "task", "notes", "history", "observation", "actions", "facts", "steps_left"}
+)
 ACTOR_PLACEHOLDERS = STATE_PLACEHOLDERS | {"refine", "answer_format"}
 CANDIDATE_PLACEHOLDERS = STATE_PLACEHOLDERS | {"candidate"}
 PAIR_PLACEHOLDERS = STATE_PLACEHOLDERS | {"first", "second"}
 ROLE_PLACEHOLDERS = STATE_PLACEHOLDERS | {"subject"}
+WORDS: Mapping[bool, Mapping[str, str]] = {
+    False: {"attempts": "this", "all": "it", "right": "it is right, repeat it"},
+    True: {"attempts": "these", "all": "all of them", "right": "one of them is right, repeat that one"},
+}
+"""Words of a refinement: for one earlier proposal, and for several."""
+TOLD = re.compile(r"^(?:Tried \d+|Best|Worst|Last)\b", re.MULTILINE)
+"""Beginnings of the lines of a feedback that show a proposal."""
+RESULT = re.compile(r"^(?:Result|Output|Error): ", re.MULTILINE)
+"""Beginnings of the lines of a feedback that show what a proposal led to."""
 PLACEHOLDERS = {
     "actor_direct": ACTOR_PLACEHOLDERS,
     "actor_cot": ACTOR_PLACEHOLDERS,
@@ -33,8 +53,8 @@ PLACEHOLDERS = {
     "actor_composite-first": ACTOR_PLACEHOLDERS,
     "actor_composite": ACTOR_PLACEHOLDERS,
     "plan": ACTOR_PLACEHOLDERS,
-    "actor_plan-solve": ACTOR_PLACEHOLDERS | {"plan"},
-    "refine": frozenset({"feedback"}),
+    "actor_plan-solve": ACTOR_PLACEHOLDERS | {"plan", "plan_step"},
+    "refine": frozenset({"feedback", *WORDS[False], "reflect"}),
     "score": CANDIDATE_PLACEHOLDERS,
     "finalise": CANDIDATE_PLACEHOLDERS,
     "compare": PAIR_PLACEHOLDERS,
@@ -47,7 +67,41 @@ PLACEHOLDERS = {
     "paraphraser": ROLE_PLACEHOLDERS,
     "simulator": ROLE_PLACEHOLDERS,
 }
-"""Role -> placeholders that its file may use."""
+"""Role -> placeholders that its file may use, besides those of the parts."""
+
+PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "rules": ("rules", str.strip),
+    "form": ("form", str.strip),
+    "thought": ("thought", str.strip),
+    "example": ("example", str.strip),
+    "example_bare": ("example", lambda text: _without_thoughts(text)),
+    "example_command": ("example", lambda text: text.strip().replace("\nAction: ", "\nCommand: ")),
+    "examples": ("examples", str.strip),
+    "criteria": ("criteria", str.strip),
+    "check": ("check", str.strip),
+    "reflection": ("reflection", str.strip),
+    "sample": ("sample", str.strip),
+    "expected": ("expected", str.strip),
+}
+"""Placeholder -> the part's file without its ending, and what is done to its text. A part may be missing.
+
+- rules: what the environment is, and what its actions do; said to agents and judges alike.
+- form: the forms of actions. thought: what a thought is about.
+- example: a worked example; `_bare` without its thoughts, `_command` for answers with a command.
+- examples: further examples, for the style few-shot.
+- criteria: what makes an action good or bad, for judges.
+- check, reflection: for a refinement, what to check in any case, and what results mostly mean.
+- sample: what the environment shows, word for word, for a simulator.
+- expected: what an answer must have, for the error of one that can't be read; by default a line with the action.
+"""
+RENDERINGS: Mapping[str, str] = {
+    "any": "iad_policy.prompts.rendering:Rendering",
+    "bash": "iad_policy.domains.bash.rendering:ShellRendering",
+    "bird": "iad_policy.domains.bird.rendering:DatabaseRendering",
+    "sketch2code": "iad_policy.domains.sketch2code.rendering:SketchRendering",
+    "webshop": "iad_policy.domains.webshop.rendering:ShopRendering",
+}
+"""Folder -> the class that puts the environment's states into words, as "module:Class"."""
 
 
 class Prompt(NamedTuple):
@@ -63,50 +117,84 @@ class Prompt(NamedTuple):
 
 
 class Prompts:
-    """The prompt files of one environment.
+    """The prompt files of one environment, and the words for its states.
 
     Args:
-        folder: The name of a folder in `iad_policy/prompts/`, such as `bird` or `bird/answer`, or the path of your own.
+        folder: The name of a folder in `iad_policy/prompts/`, such as `webshop` or `bird/answer`, or the path of your
+            own.
+        like: For a folder of your own: the bundled folder that has the files which yours has not, and the words for
+            states.
 
     Raises:
         UnknownName: There is no such folder.
     """
 
-    def __init__(self, folder: str | Path = "any") -> None:
+    def __init__(self, folder: str | Path = "any", like: str = "any") -> None:
         self.folder = folder if isinstance(folder, Path) else FOLDER / folder
-        if not self.folder.is_dir():
-            known = [path.name for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_")]
-            raise UnknownName("prompts folder", str(folder), [*known, "a pathlib.Path of your own"])
+        is_own = FOLDER not in self.folder.parents
+        bundled = FOLDER / like if is_own else self.folder
+        for needed in (self.folder, bundled):
+            if not needed.is_dir():
+                known = [path.name for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_")]
+                raise UnknownName("prompts folder", str(folder), [*known, "a pathlib.Path of your own"])
+        inner = [bundled, *(one for one in bundled.parents if FOLDER in one.parents)]
+        self._folders = [*([self.folder] if is_own else []), *inner, FOLDER / "any"]
+        self._environment = inner[-1].name
+
+    @cached_property
+    def rendering(self) -> Rendering:
+        """The words for the environment's states."""
+        made: Rendering = load_object(RENDERINGS.get(self._environment, RENDERINGS["any"]))()
+        return made
 
     def render(self, role: str, **values: str) -> Prompt:
-        """Return a role's prompt with its placeholders filled in.
+        """Return a role's prompt with its parts included and its placeholders filled in.
 
         Raises:
             UnknownName: There is no such role.
             ValueError: The file has a placeholder that the role doesn't know, or a single `$`.
         """
-        path = self._path(role)
-        system, separator, user = _read(path).partition(f"\n{SEPARATOR}\n")
+        system, separator, user = self._text(role).partition(f"\n{SEPARATOR}\n")
         try:
             if not separator:
                 return Prompt("", _filled(system, values))
             return Prompt(_filled(system, values), _filled(user, values))
         except (KeyError, ValueError) as error:
-            known = ", ".join(f"${name}" for name in sorted(PLACEHOLDERS[role]))
+            known = ", ".join(f"${name}" for name in (*sorted(PLACEHOLDERS[role]), *PARTS))
             raise ValueError(
-                f"expected {path} to use no placeholders but {known}, got {error}; write $$ for a dollar sign"
+                f"expected {self._path(role)} and its parts to use no placeholders but {known}, got {error}; write $$ "
+                "for a dollar sign"
             ) from error
 
+    def refinement(self, feedback: str) -> str:
+        """Return the block that asks for another proposal, in words that fit what the feedback shows."""
+        several = len(TOLD.findall(feedback)) > 1
+        reflect = self.part("reflection") if RESULT.search(feedback) else ""
+        return self.render("refine", feedback=feedback, reflect=reflect, **WORDS[several]).user
+
+    def part(self, name: str) -> str:
+        """Return a part's text, "" if the environment has none."""
+        file, changed = PARTS[name]
+        path = self._found(file)
+        return "" if path is None else changed(_read(path))
+
     def digest(self, roles: Sequence[str]) -> str:
-        """Return a digest of these roles' texts, for the key of an episode."""
-        return digest(*((role, _read(self._path(role))) for role in roles))
+        """Return a digest of these roles' texts, with their parts, for the key of an episode."""
+        return digest(*((role, self._text(role)) for role in roles))
+
+    def _text(self, role: str) -> str:
+        """Return a role's text with its parts, whose own placeholders are filled in with the role's."""
+        return INCLUDED.sub(lambda name: self.part(name[1]) if name[1] in PARTS else name[0], _read(self._path(role)))
 
     def _path(self, role: str) -> Path:
         if role not in PLACEHOLDERS:
             raise UnknownName("prompt", role, PLACEHOLDERS)
-        outer = [folder for folder in self.folder.parents if FOLDER in folder.parents]
-        places = [folder / f"{role}.txt" for folder in (self.folder, *outer)]
-        return next((place for place in places if place.is_file()), FOLDER / "any" / f"{role}.txt")
+        found = self._found(role)
+        assert found is not None, role
+        return found
+
+    def _found(self, name: str) -> Path | None:
+        return next((path for folder in self._folders if (path := folder / f"{name}.txt").is_file()), None)
 
 
 def prompts_of(env: gym.Env[object, object]) -> Prompts:
@@ -123,3 +211,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     """Fill in the placeholders, and drop the paragraphs that are then empty."""
     paragraphs = [Template(paragraph).substitute(values).strip("\n") for paragraph in text.strip().split("\n\n")]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph.strip())
+
+
+def _without_thoughts(text: str) -> str:
+    return "\n".join(line for line in text.strip().splitlines() if not line.startswith("Thought: "))

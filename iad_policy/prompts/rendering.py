@@ -1,34 +1,200 @@
-"""Renders states, actions and previews as text, using only information that an agent may see."""
+"""Puts states, actions and previews into words, using only information that an agent may see.
 
+`Rendering` knows no environment. An environment that has more to say than its observation has a class of its own in
+`iad_policy/domains/<environment>/rendering.py`. Every block is append-only where it can be: a turn of the history reads
+the same in all later prompts, so a server that keeps the beginnings of prompts reads only what is new.
+"""
+
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iad_policy.types import Candidate, State, Turn
 
 OBSERVATION_CHARS = 12_000
-OLD_OBSERVATION_CHARS = 400
-N_OLD_OBSERVATIONS = 3
-"""Number of latest turns whose observation is shown, shortened. Older turns show only the action."""
+RESULT_CHARS = 400
+"""Characters of an observation that the history shows."""
+ACTION_CHARS = 1_000
+"""Characters of an action that the history shows."""
 N_OLD_TURNS = 40
+N_LEFT_OUT = 20
+"""Turns beyond `N_OLD_TURNS` are left out in blocks of this size, so that the history rarely begins anew."""
 N_ACTIONS = 100
 N_FACTS = 20
 FACT_CHARS = 300
+INDENT = "   "
+MIN_LEFT_OUT = 100
+"""Characters that are not worth leaving out."""
+BREAKS = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
+"""Places to cut a text at, the best first."""
+MIN_KEPT = 0.6
+"""Share of the limit that a cut at a better place must keep."""
+
+NO_STEPS_LEFT = "The task ended there, as no action was left."
+
+Seen = State | Turn
+"""What was seen at one moment: both have an observation and the public info."""
 
 
-def state_values(state: State, *, with_history: bool = True) -> dict[str, str]:
-    """Return the values of the placeholders that describe a state. Each is a block with a heading, or empty."""
-    info = state.info
-    return {
-        "instruction": str(info.get("instruction", "")),
-        "history": _history(state.history) if with_history else "",
-        "observation": shown(state.observation),
-        "actions": _actions(info.get("available_actions", ())),
-        "facts": _facts(info),
-        "notes": _list("Notes:", state.notes),
-        "steps_left": "" if state.steps_left == float("inf") else f"Actions left: {int(state.steps_left)}.",
-    }
+class Rendering:
+    """The words for the states of any environment."""
+
+    task_label: ClassVar[str] = "Task"
+    last_action: ClassVar[str] = ""
+    """The action without which an episode counts for nothing; "" if there is none."""
+
+    def values(self, state: State) -> dict[str, str]:
+        """Return the values of the placeholders that describe a state. Each is a block of text, or empty."""
+        return {
+            "environment": self.environment(state),
+            "instruction": str(state.info.get("instruction", "")),
+            "task": self.task(state),
+            "notes": _list("Notes:", state.notes),
+            "history": _headed("So far:", self.turns(state)),
+            "observation": self.page(state),
+            "actions": self.actions(state),
+            "facts": self.facts(state),
+            "steps_left": self.steps_left(state),
+        }
+
+    def environment(self, state: State) -> str:
+        """Return what many tasks share, such as the schema of a database; "" if there is nothing."""
+        return ""
+
+    def task(self, state: State) -> str:
+        """Return the task with its label; "" if the environment states none."""
+        instruction = str(state.info.get("instruction", ""))
+        return f"{self.task_label}: {instruction}" if instruction else ""
+
+    def page(self, seen: Seen) -> str:
+        """Return what is seen now, in full."""
+        return shown(seen.observation)
+
+    def raw(self, state: State) -> str:
+        """Return the observation in the environment's own words, which a simulator has to predict."""
+        return shown(state.observation)
+
+    def result(self, before: Seen, action: Any, after: Seen) -> str:
+        """Return in short what an action led to. It depends on nothing that comes later."""
+        return complaint_of(after) or shown(after.observation, RESULT_CHARS)
+
+    def shown_action(self, action: Any) -> str:
+        """Return an action as the history shows it."""
+        return shown(action, ACTION_CHARS)
+
+    def shown_candidate(self, action: Any) -> str:
+        """Return an action as a judge sees it."""
+        return shown(action)
+
+    def actions(self, state: State) -> str:
+        """Return the available actions as a list; "" if the page shows them itself."""
+        return _actions(state.info.get("available_actions", ()))
+
+    def facts(self, seen: Seen) -> str:
+        """Return the findings of the environment that an agent can use."""
+        complaint = complaint_of(seen)
+        facts = {name: fact_text(value) for name, value in facts_of(seen).items() if name != "complaint"}
+        found = [f"- {name}: {text}" for name, text in facts.items() if text]
+        return "\n".join(part for part in (complaint, _headed("Findings:", found[:N_FACTS])) if part)
+
+    def steps_left(self, state: State) -> str:
+        """Return how many actions are left; "" if there is no limit."""
+        if math.isinf(state.steps_left):
+            return ""
+        last = f" Without {self.last_action} as the last one, nothing counts." if self.last_action else ""
+        return f"Actions left: {int(state.steps_left)}.{last if state.steps_left == 1 else ''}"
+
+    def turns(self, state: State, *, since: int | None = None) -> list[str]:
+        """Return a block per turn: the action, and what it led to. What the last one led to is the state itself.
+
+        Args:
+            state: The state in which the turns end.
+            since: Number of earlier turns that are not told. None tells all, and what was seen before them.
+        """
+        history = state.history
+        left_out = n_left_out(len(history) - (since or 0))
+        first = left_out + (since or 0)
+        blocks = self.beginning(history[0]) if history and since is None and not left_out else []
+        blocks += [f"({left_out} earlier turns are left out)"] if left_out else []
+        for place, turn in enumerate(history[first:], start=first):
+            line = f"{place + 1}. {indented(self.shown_action(turn.action))}"
+            is_last = place + 1 == len(history)
+            result = "" if is_last else self.result(turn, turn.action, history[place + 1])
+            blocks.append(f"{line}\n{INDENT}{indented(result)}" if result else line)
+        return blocks
+
+    def beginning(self, first: Turn) -> list[str]:
+        """Return what was seen before the first action."""
+        return [f"0. {indented(shown(first.observation, RESULT_CHARS))}"]
+
+    def outcome(self, preview: State) -> str:
+        """Return what an action led to in a simulation, in full."""
+        return f"{self.page(preview)}{_after(self.facts(preview))}"
+
+    def candidate(self, candidate: Candidate) -> str:
+        """Return a candidate's action, and its simulated outcome if there is one.
+
+        The agent's reasoning is left out: a judge should weigh the action, not the argument for it.
+        """
+        action = f"Action: {self.shown_candidate(candidate.action)}"
+        preview = candidate.preview
+        if preview is None:
+            return action
+        if preview.is_awaiting:
+            lead = "It would wait for an answer that can't be simulated. What would be seen until then:"
+        elif preview.done:
+            lead = "It would end the task. How that is scored is not known. What would be seen:"
+        elif preview.info.get("invalid_action"):
+            lead = "It would not be accepted. The answer would be:"
+        else:
+            lead = "It would lead to this (simulated, not done yet):"
+        return f"{action}\n{lead}\n{self.outcome(preview)}"
+
+    def subject(self, state: State, subject: Any) -> str:
+        """Return the subject of a role as text.
+
+        Args:
+            state: The state in which the role is asked. Turns before it are not told again.
+            subject: Candidates, which are numbered from 1 if there are several, simulated attempts (a state at the end,
+                with what was said of it), or texts. Several attempts are sequences of their own.
+        """
+        if isinstance(subject, list | tuple) and any(isinstance(part, list | tuple) for part in subject):
+            groups = [self._group(state, leaves(part)) for part in subject]
+            return "\n\n".join(f"Attempt {number}\n{group}" for number, group in enumerate(groups, start=1))
+        return self._group(state, leaves(subject))
+
+    def _group(self, state: State, parts: Sequence[Any]) -> str:
+        ends = [part for part in parts if isinstance(part, State)]
+        n_candidates = sum(isinstance(part, Candidate) for part in parts)
+        blocks, number = [], 0
+        for part in parts:
+            if isinstance(part, State):
+                blocks.append(self.attempt(state, part))
+            elif not isinstance(part, Candidate):
+                blocks.append(str(part))
+            elif any(_is_last(part, end) for end in ends):
+                blocks.append(_said(part, "A verifier said of the last action"))
+            else:
+                number += 1
+                blocks.append(f"{number}. {self._judged(part)}" if n_candidates > 1 else self._judged(part))
+        return "\n\n".join(block for block in blocks if block)
+
+    def _judged(self, candidate: Candidate) -> str:
+        if candidate.error:
+            return f"An answer that is no action: {candidate.error}"
+        said = _said(candidate, "A reviewer said")
+        return f"{self.candidate(candidate)}\n{said}" if said else self.candidate(candidate)
+
+    def attempt(self, start: State, end: State) -> str:
+        """Return a simulated attempt: its actions with what each led to, the last page in full, and how it ended."""
+        since = min(len(start.history), len(end.history))
+        n_actions = len(end.history) - since
+        blocks = self.turns(end, since=since)
+        at_end = [f"At the end:\n{self.page(end)}{_after(self.facts(end))}"] if n_actions else []
+        return "\n".join(block for block in [*blocks, *at_end, _ending(end, n_actions)] if block)
 
 
 def shown(observation: Any, limit: int = OBSERVATION_CHARS) -> str:
@@ -43,75 +209,113 @@ def shown(observation: Any, limit: int = OBSERVATION_CHARS) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the start of a text, and how many characters are missing."""
-    return text if len(text) <= limit else f"{text[:limit]}... ({len(text) - limit} more characters)"
+    """Return the start of a text, cut between two lines, parts, sentences or words, and how many characters follow."""
+    end = _cut(text, limit)
+    return text if end == len(text) else f"{text[:end]}... ({len(text) - end} more characters)"
 
 
-def candidate_block(candidate: Candidate) -> str:
-    """Return a candidate's action, and its simulated outcome if there is one.
-
-    The agent's reasoning is left out: a judge should weigh the action, not the argument for it.
-    """
-    action = f"Action: {shown(candidate.action)}"
-    preview = candidate.preview
-    if preview is None:
-        return action
-    if preview.is_awaiting:
-        seen = "It would wait for an answer that can't be simulated. What would be seen until then:\n" + shown(
-            preview.observation
-        )
-    elif preview.done:
-        seen = "It would end the episode; how it is scored is not known. What would be seen:\n" + shown(
-            preview.observation
-        )
-    elif preview.info.get("invalid_action"):
-        seen = f"It would not be accepted. The answer would be:\n{shown(preview.observation)}"
-    else:
-        seen = f"It would lead to this (simulated, not done yet):\n{shown(preview.observation)}"
-    return f"{action}\n{seen}{_found(preview.info)}"
+def clipped(text: str, limit: int) -> str:
+    """Return the start of a text, cut as `shortened` cuts it."""
+    end = _cut(text, limit)
+    return text if end == len(text) else f"{text[:end].rstrip(',;')}..."
 
 
-def subject_block(subject: Any) -> str:
-    """Return the subject of a role as text: candidates (numbered from 1), states, texts, or sequences of them."""
-    parts = leaves(subject)
-    if len(parts) == 1:
-        return _part(parts[0])
-    return "\n\n".join(f"{number}. {_part(part)}" for number, part in enumerate(parts, start=1))
+def _cut(text: str, limit: int) -> int:
+    if len(text) <= limit:
+        return len(text)
+    head = text[: limit + 1]
+    cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in BREAKS if mark in head)
+    return next((cut for cut in cuts if MIN_KEPT * limit <= cut <= limit), limit)
+
+
+def without_middle(text: str, limit: int) -> str:
+    """Return a text without lines from its middle: the last lines of an output say how it ended."""
+    if len(text) <= limit + MIN_LEFT_OUT:
+        return text
+    head, tail = text[: limit // 2], text[-(limit // 2) :]
+    head = head[: head.rfind("\n")] if "\n" in head else head
+    tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail
+    return f"{head}\n... ({len(text) - len(head) - len(tail)} characters left out) ...\n{tail}"
+
+
+def n_left_out(n_turns: int) -> int:
+    """Return how many of the earliest turns a history leaves out."""
+    return max(0, math.ceil((n_turns - N_OLD_TURNS) / N_LEFT_OUT)) * N_LEFT_OUT
+
+
+def indented(text: str) -> str:
+    """Return a text whose second and later lines are indented."""
+    return text.replace("\n", f"\n{INDENT}")
+
+
+def complaint_of(seen: Seen) -> str:
+    """Return that, and why, the last action was not valid; "" if it was."""
+    if not seen.info.get("invalid_action"):
+        return ""
+    said = facts_of(seen).get("complaint")
+    return f"The last action was not valid here and changed nothing{f': {said}' if said else '.'}"
+
+
+def facts_of(seen: Seen) -> Mapping[str, Any]:
+    """Return the environment's findings; nothing where a simulator predicted none."""
+    facts = seen.info.get("facts")
+    return facts if isinstance(facts, Mapping) and facts else {}
+
+
+def page_of(seen: Seen) -> Mapping[str, Any]:
+    """Return the observation as data; nothing where the environment has none, or a simulator predicted none."""
+    page = seen.info.get("page")
+    return page if isinstance(page, Mapping) and page else {}
+
+
+def fact_text(value: Any) -> str:
+    """Return a fact in words: a text, a number, or a list of them; "" for nothing, zero, False and nested values."""
+    if isinstance(value, str):
+        return shortened(value, FACT_CHARS)
+    if isinstance(value, list | tuple):
+        parts = [fact_text(part) for part in value]
+        return shortened(", ".join(parts), FACT_CHARS) if all(parts) else ""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else ""
+    return f"{value}" if isinstance(value, int | float | np.number) and value else ""
 
 
 def leaves(subject: Any) -> list[Any]:
     """Return the parts of nested sequences as a flat list."""
     if isinstance(subject, list | tuple) and not isinstance(subject, Turn):
-        return [leaf for part in subject for leaf in leaves(part)]
+        return list(chain.from_iterable(map(leaves, subject)))
     return [] if subject is None else [subject]
 
 
-def _part(part: Any) -> str:
-    if isinstance(part, Candidate):
-        if part.error:
-            return f"An answer that is no action: {part.error}"
-        critique = part.verdict.critique if part.verdict is not None else ""
-        return candidate_block(part) + (f"\nA reviewer said: {critique}" if critique else "")
-    if isinstance(part, State):
-        blocks = (_history(part.history), f"At the end:\n{shown(part.observation)}")
-        return "\n".join(block for block in blocks if block)
-    return str(part)
+def _is_last(candidate: Candidate, end: State) -> bool:
+    return bool(end.history) and str(candidate.action) == str(end.history[-1].action)
 
 
-def _history(history: Sequence[Turn]) -> str:
-    if not history:
+def _said(candidate: Candidate, by: str) -> str:
+    critique = candidate.verdict.critique if candidate.verdict is not None else ""
+    return f"{by}: {critique}" if critique else ""
+
+
+def _ending(end: State, n_actions: int) -> str:
+    if end.is_awaiting:
+        return "The simulation ends here, because only the world can answer the last action."
+    if end.done:
+        return "The last action ended the task." if end.info.get("stop_reason") != "max_steps" else NO_STEPS_LEFT
+    if not end.path:
         return ""
-    lines = ["So far, oldest first:"]
-    left_out = max(0, len(history) - N_OLD_TURNS)
-    if left_out:
-        lines.append(f"({left_out} earlier turns are left out)")
-    for number, turn in enumerate(history[left_out:], start=left_out + 1):
-        if number > len(history) - N_OLD_OBSERVATIONS:
-            lines.append(f"{number}. Seen: {shown(turn.observation, OLD_OBSERVATION_CHARS)}")
-            lines.append(f"   Done: {turn.action}")
-        else:
-            lines.append(f"{number}. Done: {turn.action}")
-    return "\n".join(lines)
+    number = "1 action" if n_actions == 1 else f"{n_actions} actions"
+    return (
+        f"The simulation was stopped after {number}, before the task was over. That it has no end is not the agent's "
+        "fault."
+    )
+
+
+def _after(block: str) -> str:
+    return f"\n{block}" if block else ""
+
+
+def _headed(heading: str, blocks: Sequence[str]) -> str:
+    return "\n".join([heading, *blocks]) if blocks else ""
 
 
 def _actions(available: Iterable[Any]) -> str:
@@ -125,22 +329,5 @@ def _actions(available: Iterable[Any]) -> str:
     return "Available actions:\n" + "\n".join(actions)
 
 
-def _facts(info: Mapping[str, Any]) -> str:
-    hint = "The last action was not valid here and changed nothing." if info.get("invalid_action") else ""
-    return f"{hint}{_found(info)}".strip()
-
-
-def _found(info: Mapping[str, Any]) -> str:
-    facts = info.get("facts") or {}
-    present = [item for item in facts.items() if not _is_nothing(item[1])] if isinstance(facts, Mapping) else []
-    items = present[:N_FACTS]
-    lines = [f"- {name}: {shortened(str(value), FACT_CHARS)}" for name, value in items]
-    return "\nFindings:\n" + "\n".join(lines) if lines else ""
-
-
-def _is_nothing(value: Any) -> bool:
-    return value is None or (isinstance(value, str | tuple | list) and not value)
-
-
-def _list(heading: str, texts: Sequence[str]) -> str:
-    return "\n".join([heading, *(f"- {text}" for text in texts)]) if texts else ""
+def _list(heading: str, texts: Iterable[str]) -> str:
+    return _headed(heading, [f"- {text}" for text in texts])

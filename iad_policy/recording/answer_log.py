@@ -21,6 +21,11 @@ from iad_policy.types import NOTHING, Usage
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
 THUMBNAILS = "thumbnails"
+FORMAT = 2
+"""What the lines of a log have. `config.json` names it; version 0.1 had no number. Since 2 a line has the `exchanges`
+with language models that led to it: each prompt as sent, the text as sampled, finish reason and sampling. A verdict
+says what its score is `of` and whether it is `revised`, an outcome where (`at`) and by which `draw` it was simulated,
+and a role's text what its `subject` was. Readers skip lines of a kind that they don't know."""
 BLOB_CHARS = 1024
 
 

@@ -19,7 +19,7 @@ from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.index import LogIndex
 from iad_policy.recording.run_folder import CONFIG, RunFolderError
-from iad_policy.types import NOTHING, Candidate, Decision, RoleAnswer, State, Usage
+from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 
 N_BLOBS = 128
 """Long values that are kept in memory."""
@@ -51,7 +51,7 @@ class RecordedStep:
     - `committed` is `UNFINISHED` where nothing was committed, and `state` is `UNKNOWN` where its line is damaged.
     - Candidates are those that this decision proposed. One of an earlier decision is not listed again when it is
       verified again; where it is committed, it is `committed` nevertheless.
-    - The notes are empty.
+    - Of the notes only that of a fallback is there.
 
     Attributes:
         index: From 0.
@@ -205,6 +205,7 @@ def _steps(
             committed,
             _Budget(own, simulating),
             cut="" if commit is None else commit.get("cut", ""),
+            notes=(FALLBACK,) if committed.error and committed is not UNFINISHED else (),
             role_answers=_role_answers(own["text"]) if "text" in own else (),
         )
         after = None if step is None else _state(step, value)

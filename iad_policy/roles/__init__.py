@@ -14,7 +14,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.models.call_context import current_call
 from iad_policy.registry import load_object, with_defaults
 from iad_policy.roles.rule_paraphraser import paraphrase
-from iad_policy.strategies.building_blocks.attempts import evaluation_of, summary_of
+from iad_policy.strategies.building_blocks.attempts import attempt_text, evaluation_of, summary_of
 from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State, score
 
 NO_COMPLAINT = "No complaint; look once more at the task."
@@ -43,7 +43,7 @@ class TemplateRoles:
         if role == "critic":
             return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
         if role == "summariser":
-            return summary_of(texts)
+            return summary_of(_attempts(state, subject))
         if role == "reflector":
             return f"That attempt did not succeed: {'; '.join(texts)}. Do something different this time."
         call = current_call()
@@ -113,12 +113,11 @@ def load_roles(
 def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
     if not isinstance(component, str):
         return component
-    kind, _, model = component.partition(":")
     if component == TemplateRoles.source:
         return TemplateRoles()
-    if kind != "litellm":
-        raise UnknownName("component of a role", component, [TemplateRoles.source, "litellm:<model>"])
-    return load_object("iad_policy.roles.language_model:model_roles")(env, model)  # type: ignore[no-any-return]
+    if component.partition(":")[0] not in ("litellm", "local"):
+        raise UnknownName("component of a role", component, [TemplateRoles.source, "litellm:<model>", "local:<model>"])
+    return load_object("iad_policy.roles.language_model:model_roles")(env, component)  # type: ignore[no-any-return]
 
 
 def _identity(roles: LoadedRoles) -> str:
@@ -137,6 +136,17 @@ def _text_of(part: Any) -> str:
     if isinstance(part, State):
         return " -> ".join(str(turn.action) for turn in part.history)
     return str(part)
+
+
+def _attempts(start: State, subject: Any) -> list[str]:
+    """Return texts about attempts. One that comes with its last state and its evaluation is told step by step."""
+    texts = []
+    for number, part in enumerate(subject if isinstance(subject, list | tuple) else [subject], start=1):
+        if isinstance(part, tuple) and isinstance(part[0], State):
+            texts.append(attempt_text(number, start, part[0], "\n".join(map(_text_of, part[1:]))))
+        else:
+            texts += [_text_of(one) for one in _parts(part)]
+    return texts
 
 
 def _critique(candidate: Candidate) -> str:

@@ -11,7 +11,7 @@ from iad_policy.models import LanguageModel, Message, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_field
 from iad_policy.prompts import Prompts, prompts_of
-from iad_policy.prompts.rendering import leaves, state_values, subject_block
+from iad_policy.prompts.rendering import leaves
 from iad_policy.roles import ROLES
 from iad_policy.types import Candidate, State
 
@@ -59,7 +59,8 @@ class ModelRoles(ModelComponent):
         """
         if role not in ROLES:
             raise UnknownName("role", role, ROLES)
-        prompt = self._prompts.render(role, subject=subject_block(subject), **state_values(state))
+        words = self._prompts.rendering
+        prompt = self._prompts.render(role, subject=words.subject(state, subject), **words.values(state))
         if role == "ranker":
             n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
             return str(self._ranked(prompt.messages(), n_candidates))

@@ -31,9 +31,10 @@ from iad_policy.roles.paraphrase_check import agent_view, usable_answer
 from iad_policy.runtime.batching import Cut, Item, Result, WorkUnit
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode, next_id
+from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback import fingerprint
-from iad_policy.types import Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
+from iad_policy.types import FALLBACK, Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
 FATAL = ("auth", "not_found")
@@ -47,12 +48,16 @@ class Answerer:
         components: The components that answer.
         episode: The episode of the decision.
         spending: The decision's budget.
+        event_loop: The loop for components that are coroutine functions.
         name: Name of the decision. The names of its requests are this name and a number.
     """
 
-    def __init__(self, components: Components, episode: Episode, spending: Spending, *, name: str) -> None:
+    def __init__(
+        self, components: Components, episode: Episode, spending: Spending, event_loop: EventLoop, *, name: str
+    ) -> None:
         self._components = components
         self._episode = episode
+        self._event_loop = event_loop
         self._world = episode.world
         self._simulator = episode.simulator
         self._simulation_payer = "agent" if episode.simulator.is_perfect else SIMULATOR
@@ -113,19 +118,23 @@ class Answerer:
 
     def _proposal(self, request: Propose, prompt: str, name: str, *, is_guaranteed: bool) -> WorkUnit:
         call = self._episode.call(prompt)
+        is_first, self._episode.has_proposals = not self._episode.has_proposals, True
 
         def work(known: Mapping[int, Any]) -> list[Candidate]:
             at = self._golden(request.at) if may_read_gold(self._components.agent) else request.at
             with self._world.guard():
-                candidate = self._components.agent.propose(
+                proposed = self._components.agent.propose(
                     agent_view(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
                 )
+                candidate = self._event_loop.result_of(proposed)
             if not isinstance(candidate, Candidate):
                 raise ContractError(
                     f"expected propose() of {type(self._components.agent).__name__} to return a Candidate, got "
                     f"{candidate!r:.200}; a plain function may return an action"
                 )
             call.report(candidate.usage)
+            if is_first and not candidate.error:
+                self._world.require_type(candidate.action)
             error = candidate.error or self._world.complaint(candidate.action)
             key = "" if error else self._world.key(candidate.action)
             return [
@@ -236,7 +245,7 @@ class Answerer:
             if may_read_gold(verifier):
                 asked = self._with_gold(asked)
             with self._world.guard():
-                verdicts = _verdicts_of(verifier, at, asked)
+                verdicts = _verdicts_of(verifier, at, asked, self._event_loop)
             return [verdicts[place] for place in missing] if verifier.compares else verdicts
 
         items = [
@@ -329,7 +338,7 @@ class Answerer:
 
         def work(known: Mapping[int, Any]) -> list[str]:
             with self._world.guard():
-                text = roles.answer(request.role, request.at, request.subject)
+                text = self._event_loop.result_of(roles.answer(request.role, request.at, request.subject))
             if not isinstance(text, str):
                 raise ContractError(f"expected the {request.role}'s answer to be a text, got {text!r:.200}")
             return [text]
@@ -360,17 +369,19 @@ class Answerer:
         if usable:
             self.notes["the strategy committed no action: its best usable candidate was taken"] = None
             return max(usable, key=score)
-        self.notes["no usable candidate: the first legal action was taken"] = None
+        self.notes[FALLBACK] = None
         return self.usable(here, chosen)
 
     def usable(self, at: State, candidate: Candidate) -> Candidate:
-        """Return a candidate with the first legal action instead of an invalid one; its error is kept."""
+        """Return a candidate with a legal action instead of an invalid one; its error is kept."""
         action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
         ends, lasts = self._risks(action)
         return replace(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
 
 
-def _verdicts_of(verifier: LoadedVerifier, at: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+def _verdicts_of(
+    verifier: LoadedVerifier, at: State, candidates: Sequence[Candidate], event_loop: EventLoop
+) -> list[Verdict]:
     """Return a verifier's verdicts. If the verifier fails, every score is -inf.
 
     Raises:
@@ -378,7 +389,7 @@ def _verdicts_of(verifier: LoadedVerifier, at: State, candidates: Sequence[Candi
         ContractError: The number of verdicts differs from the number of candidates.
     """
     try:
-        verdicts = list(verifier.verify(at, candidates))
+        verdicts = list(event_loop.result_of(verifier.verify(at, candidates)))
     except Exception as error:
         if _is_raised(error):
             raise

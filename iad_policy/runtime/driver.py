@@ -17,6 +17,7 @@ from iad_policy.runtime.answerer import Answerer, Answering
 from iad_policy.runtime.batching import BatchExecutor, WorkUnit
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import Episode
+from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
 from iad_policy.types import Candidate, Decision, State
 
@@ -46,6 +47,7 @@ class Driver:
         components: The agent, the verifier and the roles that answer.
         episode: The episode, with its environment, budget and log.
         meter: Function that makes the meter of a decision, with the episode's meter as its parent.
+        event_loop: The loop for components that are coroutine functions.
         executor: Executor that runs work units in parallel; None runs them one after another.
     """
 
@@ -56,12 +58,14 @@ class Driver:
         episode: Episode,
         *,
         meter: Callable[[], Meter],
+        event_loop: EventLoop,
         executor: Executor | None = None,
     ) -> None:
         self._strategy = strategy
         self._components = components
         self._episode = episode
         self._meter = meter
+        self._event_loop = event_loop
         self._executor = executor
         self._main: _Branch | None = None
         self._n_looks = 0
@@ -78,7 +82,7 @@ class Driver:
         self._require_open()
         meter = self._meter()
         spending = Spending(meter, self._episode.log)
-        answerer = Answerer(self._components, self._episode, spending, name=str(self._episode.n_committed))
+        answerer = self._answerer(spending, str(self._episode.n_committed))
         try:
             if self._main is None:
                 self._main = _Branch(self._strategy(here))
@@ -111,9 +115,8 @@ class Driver:
         """
         self._require_open()
         spending = Spending(self._meter(), self._episode.log)
-        name = f"{self._episode.n_committed}.look{self._n_looks}"
+        answerer = self._answerer(spending, f"{self._episode.n_committed}.look{self._n_looks}")
         self._n_looks += 1
-        answerer = Answerer(self._components, self._episode, spending, name=name)
         result = self._run(_Branch(looking(here)), answerer, spending)
         if not isinstance(result, _Returned):
             raise ContractError("expected a generator that only looks to return a result, got a Commit; use act for it")
@@ -124,6 +127,9 @@ class Driver:
         self._is_closed = True
         if self._main is not None:
             self._main.generator.close()
+
+    def _answerer(self, spending: Spending, name: str) -> Answerer:
+        return Answerer(self._components, self._episode, spending, self._event_loop, name=name)
 
     def _require_open(self) -> None:
         if self._is_closed:

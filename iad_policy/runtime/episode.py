@@ -40,6 +40,7 @@ class Episode:
         self.log = log
         self.state: State | None = None
         self.n_committed = 0
+        self.has_proposals = False
         self._stream = f"{task}:{seed}"
         self._tokens: dict[str, Any] = {}
         self._tokens_lock = Lock()
@@ -56,7 +57,7 @@ class Episode:
         """Return the call for the next sample of a prompt, with its running index and the seed derived from it."""
         index = self._counts.get(prompt, 0)
         self._counts[prompt] = index + 1
-        return Call(self._stream, index, seed_of(self._stream, prompt, index))
+        return Call(self._stream, index, seed_of(self._stream, prompt, index), question=prompt)
 
     def seed(self, *parts: Any) -> int:
         """Return a seed derived from the parts, for a choice that is not a sample."""

@@ -12,7 +12,7 @@ import gymnasium as gym
 from iad_policy.errors import SimulationError
 from iad_policy.information import may_read_gold
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.types import Outcome, State
+from iad_policy.types import LoadedVerifier, Outcome, State
 from iad_policy.world import World
 
 PERFECT = "perfect"
@@ -47,6 +47,8 @@ class LoadedSimulator(Simulator, Protocol):
 
     model: Any = None
     """Its language model, if it has one."""
+    predicts_info: bool = True
+    """Whether its outcomes have the structured info of the environment, `facts` and `page`."""
 
 
 def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> LoadedSimulator:
@@ -76,6 +78,21 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Loaded
             )
     assert not isinstance(simulator, str)
     return with_defaults(simulator, LoadedSimulator)  # type: ignore[no-any-return]
+
+
+def require_predicted_info(simulator: LoadedSimulator, verifier: LoadedVerifier | None) -> None:
+    """Refuse a verifier that reads from previews what the simulator does not predict.
+
+    Raises:
+        SimulationError: The verifier reads the structured info, and the simulator predicts observations alone.
+    """
+    if verifier is None or simulator.predicts_info or not (verifier.needs_preview and verifier.reads_info):
+        return
+    raise SimulationError(
+        f"expected a verifier that reads observations, as the simulator {simulator.identity:.60} predicts no facts and "
+        f"no page, got {type(verifier).__name__}, which reads them; pass --verifier judge:<model> "
+        '(verifier="judge:<model>"), or the simulator perfect, noisy:F or retrieval'
+    )
 
 
 def require_no_gold(simulator: Simulator, *readers: Any) -> None:

@@ -12,7 +12,7 @@ from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_field
 from iad_policy.models.parsing.fences import fence_at
 from iad_policy.prompts import Prompts, prompts_of
-from iad_policy.prompts.rendering import shown, state_values
+from iad_policy.prompts.rendering import shown
 from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
@@ -40,6 +40,7 @@ class LanguageSimulator(ModelComponent):
     """
 
     is_perfect = False
+    predicts_info = False
 
     def __init__(
         self,
@@ -75,7 +76,8 @@ class LanguageSimulator(ModelComponent):
         """
         if token.done:
             return token.end()
-        values = state_values(token.as_state()) | {"notes": ""}
+        state, words = token.as_state(), self._prompts.rendering
+        values = words.values(state) | {"notes": "", "observation": words.raw(state)}
         prompt = self._prompts.render("simulator", subject=shown(action), **values)
         text = ""
         for _ in range(N_TRIES):

@@ -133,8 +133,9 @@ def _evaluation(here: State, rollout: Rollout, verify: bool) -> Asking[str]:
 def _advice(attempts: list[Attempt], summarise: bool, here: State) -> Asking[list[str]]:
     texts = _texts(attempts)
     if texts and summarise:
+        made = [(attempt.rollout.end, attempt.evaluation) for attempt in attempts if len(attempt.rollout)]
         with suppress(BudgetExhausted):
-            texts = [(yield from Ask("summariser", here, texts))]
+            texts = [(yield from Ask("summariser", here, made))]
     return ["\n".join([REAL, *texts])] if texts else []
 
 

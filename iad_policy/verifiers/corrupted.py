@@ -39,6 +39,7 @@ class Corrupted(ABC):
         self.needs_preview = inner.needs_preview
         self.compares = self._inner.compares
         self.per_candidate = self._inner.per_candidate
+        self.reads_info = self._inner.reads_info
 
     @property
     def identity(self) -> str:

@@ -16,7 +16,6 @@ from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_choice, read_critique, read_score
 from iad_policy.prompts import Prompts, prompts_of
-from iad_policy.prompts.rendering import candidate_block, state_values
 from iad_policy.types import Candidate, State, Verdict
 
 SHOWN_CHARS = 200
@@ -57,7 +56,7 @@ class _Judge(ModelComponent):
         return f"{identity_of(self.model)} {self.role} prompts={prompts} {self.sampling} preview={self.needs_preview}"
 
     def _ask(self, state: State, **blocks: str) -> str:
-        prompt = self._prompts.render(self.role, **state_values(state), **blocks)
+        prompt = self._prompts.render(self.role, **self._prompts.rendering.values(state), **blocks)
         return self.complete(prompt.messages()).text
 
 
@@ -72,7 +71,7 @@ class ScoringJudge(_Judge):
         return [self._verdict(state, candidate) for candidate in candidates]
 
     def _verdict(self, state: State, candidate: Candidate) -> Verdict:
-        text = self._ask(state, candidate=candidate_block(candidate))
+        text = self._ask(state, candidate=self._prompts.rendering.candidate(candidate))
         score = read_score(text)
         if score is None:
             return _malformed('a line "Score: n" with a number from 0 to 10', text)
@@ -90,7 +89,7 @@ class FinalisingJudge(_Judge):
         return [self._verdict(state, candidate) for candidate in candidates]
 
     def _verdict(self, state: State, candidate: Candidate) -> Verdict:
-        text = self._ask(state, candidate=candidate_block(candidate))
+        text = self._ask(state, candidate=self._prompts.rendering.candidate(candidate))
         decision = read_choice(text, "decision", (r"finali[sz]\w*", r"iterat\w*"))
         if decision is None:
             return _malformed('a line "Decision: finalise" or "Decision: iterate"', text)
@@ -112,7 +111,7 @@ class PairwiseJudge(_Judge):
         """Compare each candidate with all others. Equal actions count as one."""
         blocks: dict[str, str] = {}
         for candidate in candidates:
-            block = candidate_block(candidate)
+            block = self._prompts.rendering.candidate(candidate)
             blocks[candidate.key] = min(blocks.get(candidate.key, block), block)
         comparisons = {
             (one, other): self._compare(state, blocks[one], blocks[other])

@@ -62,9 +62,7 @@ def incumbents(name: str, qualities: list[int], verifier: Any, *, seed: int = 0)
             Propose: lambda request: [Candidate(next(left), key=str(next(made))) for _ in range(request.n)],
             Verify: lambda request: [
                 Candidate(one.action, key=one.key, verdict=verdict)
-                for one, verdict in zip(
-                    request.candidates, verifier.verify(here, request.candidates), strict=True
-                )
+                for one, verdict in zip(request.candidates, verifier.verify(here, request.candidates), strict=True)
             ],
             Ask: lambda request: "words",
         }

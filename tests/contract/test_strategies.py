@@ -9,7 +9,7 @@ import pytest
 from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verify
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.strategies import per_step
-from iad_policy.types import score
+from iad_policy.types import FALLBACK, score
 from tests.contract.components import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger
 
@@ -78,8 +78,42 @@ def test_where_no_answer_is_an_action_the_first_legal_one_is_taken(name: str) ->
         played = play(environment, {**STRATEGIES[name], "agent": Wanderer(errors=1.0)}, n_decisions=1)
         (decision,) = played.decisions
         assert decision.committed.error
-        assert any("first legal action" in note for note in decision.notes)
+        assert FALLBACK in decision.notes
+        assert decision.is_fallback
         assert environment == "dice" or played.actions == ["go north"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "answer", "said"),
+    [
+        ("digger", None, r"expected a text from the agent, as actions are UnicodeText.*got NoneType None"),
+        ("digger", 3, r"expected a text .*got int 3; return the action itself or a Candidate"),
+        ("digger", {"action": "dig"}, r"expected a text .*got dict"),
+        ("digger", Candidate(["dig"]), r"expected a text .*got list"),
+        ("dice", "north", r"expected a whole number .*Discrete.*got str 'north'"),
+        ("dice", 2.0, r"expected a whole number .*got float 2\.0"),
+    ],
+)
+def test_a_first_answer_of_a_wrong_type_is_refused(environment: str, answer: Any, said: str) -> None:
+    def asked(observation: Any, info: Mapping[str, Any]) -> Any:
+        return answer
+
+    with pytest.raises(TypeError, match=said) as refused:
+        play(environment, {"strategy": "iad", "agent": asked}, n_decisions=1)
+    assert isinstance(refused.value, ContractError)  # which ends a whole run
+
+
+@pytest.mark.parametrize("answer", ["dig", Candidate("dig"), Candidate(None, error="no idea"), "what?", ""])
+def test_a_first_answer_of_the_right_type_may_be_anything(answer: Any) -> None:
+    assert len(play("digger", {"strategy": "single", "agent": lambda *_: answer}, n_decisions=1).decisions) == 1
+
+
+def test_a_later_answer_of_a_wrong_type_is_a_candidate_with_error() -> None:
+    answers = iter(["go north", None, None, None])
+    played = play("digger", {"strategy": "bon", "n": 2, "agent": lambda *_: next(answers)}, n_decisions=2)
+    assert played.actions[0] == "go north"
+    assert "got None" in played.decisions[0].candidates[1].error
+    assert played.decisions[1].is_fallback
 
 
 def test_an_action_outside_the_action_space_is_a_candidate_with_error() -> None:
@@ -204,8 +238,11 @@ def _generator(requests: Any) -> Any:
         ({"strategy": "bon", "n": -1}, "n, the proposals per decision"),
         ({"strategy": "iad", "gamma": 1}, "delta, feedback, n, stop, temperature"),
         ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
-        ({"strategy": "iad", "feedback": "loud"}, "best-worst, best-worst-judge, judge, none, scalar"),
-        ({"strategy": "iad", "stop": "later"}, "finalise, never, score:X"),
+        (
+            {"strategy": "iad", "feedback": "loud"},
+            "best-worst, best-worst-judge, findings, judge, none, results, scalar",
+        ),
+        ({"strategy": "iad", "stop": "later"}, "finalise, never, repeat, score:X"),
         ({"strategy": "iad", "threads": 0}, "threads of 1 or more"),
     ],
 )

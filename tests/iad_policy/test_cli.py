@@ -21,6 +21,11 @@ def iad(*arguments: object, stdin: str | None = None) -> Any:
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
+def without_episodes(shown: str) -> str:
+    """What a command prints, without the lines of finished episodes."""
+    return "".join(line for line in shown.splitlines(keepends=True) if not re.match(r" *\d+/\d+ ", line))
+
+
 def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
     out = tmp_path / "run"
     done = iad("compare", SHOP, "--tasks", 6, "--out", out)
@@ -37,7 +42,27 @@ def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
     assert (summary["information"], summary["is_complete"]) == ("proxy", True)
     assert json.loads((out / "config.json").read_text())["n"] == 3
     again = iad("compare", SHOP, "--tasks", 6, "--out", out)
-    assert again.stdout == done.stdout
+    assert again.stdout == without_episodes(done.stdout)
+
+
+def test_without_a_terminal_every_finished_episode_is_a_line(tmp_path: Path) -> None:
+    given = ("--strategies", "single,iad", "--tasks", 2, "--out", tmp_path)
+    with subprocess.Popen(command("compare", SHOP, *given), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        is_early = not (tmp_path / "summary.json").exists()
+        lines = [first, *process.stdout]
+    assert process.returncode == 0
+    assert is_early, "the line came at the end"
+    told = [re.fullmatch(r"(\d)/4 (\S+), (single|iad): (.*), [\d.]+ s, (\d+) calls\n", line) for line in lines[:4]]
+    records = [json.loads(line) for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
+    for number, (line, record) in enumerate(zip(told, records, strict=True), start=1):
+        assert line is not None
+        reached = "success" if record["success"] else "no success"
+        said = f"{reached}, progress {record['progress']:.3f}, reward {record['reward']:.3f}"
+        usage = record["usage"]
+        n_calls = usage["agent"]["proposals"] + usage.get("verifier", {}).get("verifications", 0)
+        assert line.groups() == (str(number), record["task_id"], record["strategy"], said, str(n_calls))
 
 
 def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
@@ -110,7 +135,9 @@ def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
     assert done.stderr.startswith("iad: ModelError: expected an answer from nosuchmodel")
     assert "nosuchmodel" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert done.stdout == f"Run folder: {tmp_path / 'run'}\n"
+    (failed, last) = done.stdout.splitlines()
+    assert "single: failed (not_found)" in failed
+    assert last == f"Run folder: {tmp_path / 'run'}"
 
 
 def test_another_configuration_is_refused(tmp_path: Path) -> None:
@@ -261,7 +288,7 @@ def test_a_file_holds_several_runs_and_the_command_line_goes_before_it(tmp_path:
     assert len(lines) == 3 * 2 * 2 * 3  # tasks, seeds, agents; single, bon-sc of 1 and of 2
     assert "bon-sc n=2 shopper:0.5" in done.stdout
     again = iad("compare", "--config", file, "--tasks", 3, "--out", tmp_path / "out")
-    assert again.stdout == done.stdout
+    assert again.stdout == without_episodes(done.stdout)
     assert (tmp_path / "out" / "shop" / "episodes.jsonl").read_text().splitlines() == lines
 
 

@@ -185,6 +185,24 @@ def test_a_legal_action_respects_the_mask_and_the_order() -> None:
     assert adapt(Digger()).legal_action({"available_actions": ["look", "dig"]}, 0) == "look"
 
 
+def test_a_legal_action_is_never_a_pattern() -> None:
+    digger = adapt(Digger())
+    listed = {"available_actions": ("search[...]", "click[back]"), "instruction": "a red lamp"}
+    assert digger.legal_action(listed, 0) == "click[back]"
+    assert digger.legal_action({**listed, "available_actions": ("search[...]",)}, 0) == "search[a red lamp]"
+
+
+@pytest.mark.parametrize("name", ["IAD/WebShop-v0", "IAD/InterCodeBash-v0", "IAD/BIRD-v0"])
+def test_where_no_candidate_is_usable_the_environment_accepts_what_is_committed_instead(name: str) -> None:
+    env = gym.make(name)
+    with IADPolicyWrapper(lambda *_: Candidate(None, error="no idea"), env, strategy="single") as policy:
+        action = policy.act(*env.reset(seed=0))
+        assert "[...]" not in action
+        assert policy.decisions[-1].is_fallback
+        assert not env.step(action)[4]["invalid_action"]
+    env.close()
+
+
 def test_a_new_episode_of_an_environment_without_step_is_seen_after_its_end_or_by_reset() -> None:
     env = gym.make("Toy/Dice-v0", is_copyable=True)
     with IADPolicyWrapper(lambda observation, info: 1, env, verifier=Hunch(), strategy="iad") as policy:

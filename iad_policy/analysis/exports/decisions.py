@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from iad_policy.analysis.exports.pairs import feedback_of, score_of
-from iad_policy.analysis.exports.tables import ExportTable, Kind, Row, Source
+from iad_policy.analysis.exports.tables import MESSAGES, ExportTable, Kind, Row, Source
 from iad_policy.hashing import encode
+from iad_policy.models import text_of
 from iad_policy.prompts.rendering import shown
 from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, Exchange, State
 
 EVERYTHING = 2**31
 """Characters of an observation that are kept: all."""
@@ -28,6 +29,9 @@ CANDIDATE: Kind = {
     "preview": str,
     "preview_done": bool,
     "logprobs": [float],
+    "exchanges": [
+        {"prompt": MESSAGES, "text": str, "finish": str, "sampling": str, "logprob_kind": str, "cached_tokens": int}
+    ],
     "prompt_tokens": int,
     "completion_tokens": int,
 }
@@ -92,8 +96,20 @@ def _candidate(one: Candidate, before: State | None, committed: str) -> Row:
         "preview": _text(preview),
         "preview_done": None if preview is None else preview.done,
         "logprobs": None if one.logprobs is None else list(one.logprobs),
+        "exchanges": [_exchange(exchange) for exchange in one.exchanges],
         "prompt_tokens": one.usage.prompt_tokens,
         "completion_tokens": one.usage.completion_tokens,
+    }
+
+
+def _exchange(exchange: Exchange) -> Row:
+    return {
+        "prompt": [{"role": one["role"], "content": text_of(one["content"])} for one in exchange.prompt],
+        "text": exchange.text,
+        "finish": exchange.finish,
+        "sampling": json.dumps(dict(exchange.sampling)),
+        "logprob_kind": exchange.logprob_kind,
+        "cached_tokens": exchange.cached_tokens,
     }
 
 

@@ -21,10 +21,10 @@ from iad_policy.recording.trace import RecordedStep
 from iad_policy.registry import load_object
 from iad_policy.types import Candidate, State, Turn
 
-LANGUAGE = "litellm"
+LANGUAGE = ("litellm", "local")
 KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
 """Agents whose one question follows from the state, by the name they are run by."""
-WHO_SAYS = (LANGUAGE, *KINDS, "plan-solve")
+WHO_SAYS = (*LANGUAGE, *KINDS, "plan-solve")
 """Agents whose thoughts a language model wrote, so that they are part of its answer."""
 
 Message = dict[str, str]
@@ -96,17 +96,17 @@ class Prompter:
 
     def _made(self, name: str) -> LanguageAgent:
         kind, _, model = name.partition(":")
-        style: Any = model.rpartition("#")[2] if kind == LANGUAGE and "#" in model else "direct"
+        style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
         made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._defaults.language)
         return made(_Nobody(), self._prompts, style, space=self._space)
 
 
 def _turn(step: RecordedStep) -> Turn:
     committed = step.proposed
-    observation = None if step.before is None else step.before.observation
+    observation, info = (None, {}) if step.before is None else (step.before.observation, step.before.info)
     if committed is None:
-        return Turn(observation, step.action)
-    return Turn(observation, step.action, thought=committed.thought, parts=committed.parts)
+        return Turn(observation, step.action, info)
+    return Turn(observation, step.action, info, thought=committed.thought, parts=committed.parts)
 
 
 def _words(content: Any) -> str:

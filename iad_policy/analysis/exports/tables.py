@@ -16,6 +16,8 @@ HEAD: Mapping[str, Kind] = {
     "run": str,
     "episode": str,
     "env": str,
+    "data": str,
+    "split": str,
     "task_id": str,
     "seed": int,
     "agent": str,
@@ -54,11 +56,14 @@ class Source:
 
     def head(self, record: EpisodeRecord) -> Row:
         """Return the columns that every row of an episode has."""
-        names = self.run.config.get("identity", {}).get(record.agent, {})
+        config = self.run.config
+        names = config.get("identity", {}).get(record.agent, {})
         return {
             "run": self.name,
             "episode": record.key,
             "env": record.env,
+            "data": config.get("data", {}).get("digest", ""),
+            "split": config.get("split") or "",
             "task_id": record.task_id,
             "seed": record.seed,
             "agent": record.agent,

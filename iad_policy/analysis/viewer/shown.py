@@ -7,7 +7,7 @@ import base64
 import math
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,18 @@ from iad_policy.analysis.curves import METRICS
 from iad_policy.analysis.figures import Figures
 from iad_policy.analysis.results import results_of
 from iad_policy.analysis.statistics import N_RESAMPLES
+from iad_policy.models import text_of
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import SUMMARY
 from iad_policy.recording.trace import RecordedStep, RunTraces
-from iad_policy.types import Candidate, State, Usage
+from iad_policy.types import FALLBACK, Candidate, Exchange, State, Usage
 
 N_RESAMPLES_LIVE = 2000
 """Of a run that goes on, whose page is drawn again and again; a complete one has the table's own figures."""
 LONG = 80
 """Characters from which a text is kept once."""
+INSTRUCTION_CHARS = 300
+"""Characters of an instruction in the list of tasks. An episode's page has all."""
 PICTURE_SIDE = 384
 HIDDEN_INFO = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
 """Parts of a state's info that the page shows elsewhere, or that repeat the observation."""
@@ -61,6 +64,7 @@ def run_json(run: RunTraces) -> dict[str, Any]:
             "iad_version": run.config.get("iad_version", ""),
             "labels": labels,
             "episodes": sorted(episodes, key=lambda one: (one["task"], one["seed"], one["row"])),
+            "instructions": _instructions(run.records.values()),
             "curves": _curves(figures),
             "comparisons": [one._asdict() for metric in METRICS for one in figures.comparisons(metric)],
             "roles": {label: _by_role(own) for label, own in results.records.items()},
@@ -85,8 +89,15 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
         "error_kind": record.error_kind,
         "error": record.error,
         "calls": record.spent.proposals + record.spent.verifications + record.spent.asks,
+        "tokens": record.spent.tokens,
         "is_scored": record.is_scored,
     }
+
+
+def _instructions(records: Iterable[EpisodeRecord]) -> dict[str, str]:
+    """Return the start of each task's instruction, by task; nothing if all are the same."""
+    found = {one.task_id: one.instruction[:INSTRUCTION_CHARS] for one in records if one.instruction}
+    return found if len(set(found.values())) > 1 else {}
 
 
 def _curves(figures: Figures) -> list[dict[str, Any]]:
@@ -146,6 +157,7 @@ def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, An
         "committed": decision.committed.id,
         "action": table.put(_text(step.action)),
         "cut": decision.cut,
+        "is_fallback": FALLBACK in decision.notes,
         "reward": step.reward,
         "after": _state(step.after, run, table),
     }
@@ -170,10 +182,23 @@ def _candidate(one: Candidate, step: RecordedStep, run: RunTraces, table: ShownT
         }
     if one.preview is not None:
         shown["preview"] = _state(one.preview, run, table)
+    if one.exchanges:
+        shown["exchanges"] = [_exchange(exchange, table) for exchange in one.exchanges]
     spent = {axis: value for axis, value in one.usage.as_dict().items() if axis not in ("proposals", "seconds")}
     if spent:
         shown["spent"] = spent
     return shown
+
+
+def _exchange(exchange: Exchange, table: ShownTable) -> dict[str, Any]:
+    """Return a question to a model as it was sent, and the answer as it was sampled."""
+    return {
+        "prompt": [{"role": one["role"], "text": table.put(text_of(one["content"]))} for one in exchange.prompt],
+        "answer": table.put(exchange.text),
+        "finish": exchange.finish,
+        "sampling": ", ".join(f"{name} = {value}" for name, value in exchange.sampling.items()),
+        "cached_tokens": exchange.cached_tokens,
+    }
 
 
 def _says_nothing(value: Any) -> bool:

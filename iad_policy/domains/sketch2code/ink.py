@@ -78,12 +78,16 @@ def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:
 def image_part(picture: NDArray[np.uint8]) -> dict[str, Any]:
     """Return a picture as part of a message, at most 768 pixels on the short side and 2000 on the long one."""
     cv2 = opencv()
-    height, width = picture.shape[:2]
-    scale = min(1.0, SHORT_SIDE_PX / min(height, width), LONG_SIDE_PX / max(height, width))
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+    height, width = sent_size(*picture.shape[:2])
+    small = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
     png = cv2.imencode(".png", cv2.cvtColor(small, cv2.COLOR_RGB2BGR))[1].tobytes()
     return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(png).decode()}"}}
+
+
+def sent_size(height: int, width: int) -> tuple[int, int]:
+    """Return the height and width at which a picture is sent to a model."""
+    scale = min(1.0, SHORT_SIDE_PX / min(height, width), LONG_SIDE_PX / max(height, width))
+    return max(1, round(height * scale)), max(1, round(width * scale))
 
 
 def _alike(one: Ink, other: Ink) -> float:

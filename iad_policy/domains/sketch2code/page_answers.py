@@ -35,7 +35,7 @@ _ELLIPSIS = re.compile(r"(?:<[^<>]*>|\s|\.\.\.|…|<!--[^>]*-->)*+", re.DOTALL)
 _REMARK = re.compile(r">[ \t]*\n[ \t]*\n(?P<remark>[^<]*)\Z")
 
 
-class _Page(NamedTuple):
+class _PageStart(NamedTuple):
     """A page in an answer.
 
     Attributes:
@@ -75,7 +75,7 @@ def read_page(text: str, available: Iterable[Any] = (), *, is_cut: bool = False)
     return Reading(page.action, "\n".join(filter(None, (reasoned.reasoning, thought))))
 
 
-def _page_in(text: str) -> _Page | None:
+def _page_in(text: str) -> _PageStart | None:
     """Return the page of an answer: in a fence, in an object, or alone."""
     found = list(_in_fences(text))
     pages = [page for page in found if _DOCUMENT.search(page.html)] or found
@@ -95,13 +95,13 @@ def _page_in(text: str) -> _Page | None:
     return None if element is None else _bare(text, element.start())
 
 
-def _unfinished_thought(text: str) -> _Page | None:
+def _unfinished_thought(text: str) -> _PageStart | None:
     """Return the last whole document in a fence of reasoning that has no end."""
     pages = [page for page in _in_fences(text) if page.is_closed and _DOCUMENT_END in page.html.lower()]
     return pages[-1] if pages else None
 
 
-def _in_fences(text: str, *, depth: int = 0) -> Iterator[_Page]:
+def _in_fences(text: str, *, depth: int = 0) -> Iterator[_PageStart]:
     for fence in fences(text, holds_marks=_is_inside):
         if fence.language in _OBJECT_LANGUAGES:
             call = tool_call(fence.text)
@@ -113,7 +113,7 @@ def _in_fences(text: str, *, depth: int = 0) -> Iterator[_Page]:
                 action = f"{page.action}\n```" if is_ended else page.action
                 yield page._replace(start=fence.start, action=action, is_closed=page.is_closed or is_ended)
         elif fence.language in _LANGUAGES and _TAG.search(fence.text):
-            yield _Page(fence.start, _as_written(text, fence), fence.text, fence.is_closed)
+            yield _PageStart(fence.start, _as_written(text, fence), fence.text, fence.is_closed)
 
 
 def _as_written(text: str, fence: Fence) -> str:
@@ -124,19 +124,19 @@ def _as_written(text: str, fence: Fence) -> str:
     return f"```{fence.language}\n{page}\n```"
 
 
-def _given(argument: Any, start: int) -> _Page | None:
+def _given(argument: Any, start: int) -> _PageStart | None:
     """Return the page that a call of a tool has as its argument."""
     is_page = isinstance(argument, str) and _TAG.search(argument)
-    return _Page(start, argument.strip(), argument) if is_page else None
+    return _PageStart(start, argument.strip(), argument) if is_page else None
 
 
-def _bare(text: str, start: int) -> _Page:
+def _bare(text: str, start: int) -> _PageStart:
     """Return the page that begins at a place, without a remark behind it."""
     end = text.lower().rfind(_DOCUMENT_END, start)
     page = text[start : end + len(_DOCUMENT_END) if end >= 0 else len(text)].strip()
     remark = _REMARK.search(page)
     page = page[: remark.start("remark")].strip() if remark else page
-    return _Page(start, page, page)
+    return _PageStart(start, page, page)
 
 
 def _is_inside(page: str) -> bool:
@@ -145,14 +145,14 @@ def _is_inside(page: str) -> bool:
     return "<html" in page and _DOCUMENT_END not in page
 
 
-def _question_in(text: str, available: Iterable[Any], *, is_cut: bool) -> _Page | None:
+def _question_in(text: str, available: Iterable[Any], *, is_cut: bool) -> _PageStart | None:
     if not any(str(action).startswith(f"{QUESTION}[") for action in available):
         return None
     question = next(calls(text, {QUESTION}), None)
     if question is None or (is_cut and not question.is_matched):
         return None
     action = f"{QUESTION}[{question.argument}]"
-    return _Page(question.start, action, action)
+    return _PageStart(question.start, action, action)
 
 
 def _is_pattern(page: str) -> bool:

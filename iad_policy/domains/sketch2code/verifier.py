@@ -71,6 +71,7 @@ class Sketch2CodeVerifier:
 
     information: Information = "proxy"
     needs_preview = True
+    reads_info = True
     per_candidate = True
 
     def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from iad_policy.domains.rule_based import RuleBasedAgent
+from iad_policy.domains.webshop.options import wanted_values
 from iad_policy.domains.webshop.reading import (
     ShopInstruction,
     lines_read,
@@ -20,7 +21,6 @@ from iad_policy.domains.webshop.reading import (
     read_instruction,
     unread,
     visited,
-    wanted_values,
     words_of,
 )
 from iad_policy.types import Candidate, Feedback, State

@@ -22,6 +22,7 @@ from iad_policy.errors import Interrupted
 from iad_policy.evaluation.worker import EpisodeJob, Worker, WorkerSpec
 from iad_policy.recording.answer_log import EpisodeLog, Log
 from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.runtime.event_loop import EventLoop
 
 BATCH_S = 0.2
 """Seconds that a message may wait for others of its batch."""
@@ -74,6 +75,7 @@ class RemoteWorker:
             gym.registry.setdefault(env_spec.id, env_spec)
         self._spec = spec
         self._meter = Meter()  # the journal checks the run's limits; this meter only tells when to stop
+        self._event_loop = EventLoop()
         self._waiting: SimpleQueue[_WorkerCall | None] = SimpleQueue()
         self._threads = [Thread(target=self._attend, daemon=True) for _ in range(n_workers)]
         for thread in self._threads:
@@ -121,6 +123,7 @@ class RemoteWorker:
             self._waiting.put(None)
         for thread in self._threads:
             thread.join()
+        self._event_loop.close()
 
     def _done(
         self, do: Callable[[Worker], None], messages: "SimpleQueue[Message | _CallEnd] | None" = None
@@ -135,7 +138,7 @@ class RemoteWorker:
         while (task := self._waiting.get()) is not None:
             try:
                 if worker is None:
-                    worker = Worker(self._spec, self._meter)
+                    worker = Worker(self._spec, self._meter, self._event_loop)
                 task.do(worker)
                 task.end(_CallEnd())
             except BaseException as error:  # any error is passed to the process that asked for the work

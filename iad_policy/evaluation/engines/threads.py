@@ -7,6 +7,7 @@ from iad_policy.evaluation.engines.thread_pool import ThreadPool
 from iad_policy.evaluation.journal import RunJournal
 from iad_policy.evaluation.worker import EpisodeJob, Worker, WorkerSpec
 from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.runtime.event_loop import EventLoop
 
 
 class Threads:
@@ -20,14 +21,18 @@ class Threads:
     def __init__(self, spec: WorkerSpec, journal: RunJournal) -> None:
         self._spec = spec
         self._journal = journal
+        self._event_loop = EventLoop()
 
     def work(self, jobs: Sequence[EpisodeJob]) -> Iterator[EpisodeRecord]:
         """Run every job and yield its record."""
-        yield from ThreadPool(self._spec.config.workers, self._serve, self._journal.meter.stopped).work(jobs)
+        try:
+            yield from ThreadPool(self._spec.config.workers, self._serve, self._journal.meter.stopped).work(jobs)
+        finally:
+            self._event_loop.close()
 
     def _serve(self, jobs: Iterator[EpisodeJob]) -> Iterator[EpisodeRecord]:
         journal = self._journal
-        worker = Worker(self._spec, journal.meter)
+        worker = Worker(self._spec, journal.meter, self._event_loop)
         try:
             for job in jobs:
                 journal.refuse_if_over()

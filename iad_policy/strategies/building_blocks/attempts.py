@@ -49,11 +49,16 @@ class Attempt:
 
     def as_text(self, number: int) -> str:
         """Return the attempt as text: its actions, its last observation, and its evaluation."""
-        done = len(self.rollout.start.history)
-        actions = [turn.action for turn in self.rollout.end.history[done:]]
-        lines = [f"Attempt {number}, simulated", steps("Actions", actions, done)]
-        lines += [f"At the end: {shown(self.rollout.end.observation, SEEN_CHARS)}"] if actions else []
-        return "\n".join([*lines, self.evaluation]).strip()
+        return attempt_text(number, self.rollout.start, self.rollout.end, self.evaluation)
+
+
+def attempt_text(number: int, start: State, end: State, evaluation: str) -> str:
+    """Return a simulated attempt as text, from the state that it began in to its last one."""
+    done = len(start.history)
+    actions = [turn.action for turn in end.history[done:]]
+    lines = [f"Attempt {number}, simulated", steps("Actions", actions, done)]
+    lines += [f"At the end: {shown(end.observation, SEEN_CHARS)}"] if actions else []
+    return "\n".join([*lines, evaluation]).strip()
 
 
 class Steps(NamedTuple):

@@ -219,19 +219,19 @@ def _attempts(
             continue
         actions[one.key] = number
         lines = [f"Tried {number}: {truncated(str(one.action), shown_tokens)}"]
+        result = "" if one.preview is None else result_text(here, one.preview, shown_tokens=result_tokens)
         if one.preview is not None:
-            result = result_text(here, one.preview, shown_tokens=result_tokens)
             first = seen.setdefault(f"{result_of(one.preview)}\n{result}", number)
             lines.append(f"Result: {result}" if first == number else f"Result: equal to that of {first}.")
         critique = _critique(one, critique_tokens)
-        if critique:
+        if critique and critique.rstrip(".") not in result:
             first = said.setdefault(critique, number)
             lines.append(f"Findings: {critique}" if first == number else f"Findings: as of {first}.")
         yield "\n".join(lines)
 
 
 def _critique(candidate: Candidate, critique_tokens: int) -> str:
-    """Return the verifier's findings, unless they only repeat the error that the result shows."""
+    """Return the verifier's findings in one line."""
     if not critique_tokens or candidate.verdict is None:
         return ""
     return truncated(" ".join(candidate.verdict.critique.split()), critique_tokens)

@@ -25,8 +25,8 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import FOLDER, PLACEHOLDERS, Prompts, prompts_of
-from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, state_values
+from iad_policy.prompts import FOLDER, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
+from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
 from tests.iad_policy.toy_lamp import LampEnv
 
@@ -55,20 +55,37 @@ def prompt_of(kind: str, state: State = PAGE, feedback: Feedback | None = None) 
     return "\n".join(message["content"] for message in messages)
 
 
+PART_FILES = {file for file, _ in PARTS.values()}
+
+
 def all_files() -> list[Path]:
     return sorted(FOLDER.rglob("*.txt"))
+
+
+def all_folders() -> list[str]:
+    return sorted({str(path.parent.relative_to(FOLDER)) for path in all_files()})
 
 
 @pytest.mark.parametrize("path", all_files(), ids=lambda path: "-".join(path.relative_to(FOLDER).with_suffix("").parts))
 def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders(path: Path) -> None:
     role = path.stem
     used = set(Template(path.read_text(encoding="utf-8")).get_identifiers())
-    assert used <= PLACEHOLDERS[role]
+    if role in PART_FILES:
+        assert not used
+        return
+    assert used <= PLACEHOLDERS[role] | PARTS.keys()
     prompt = Prompts(path.parent).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
     text = prompt.system + prompt.user
-    assert {f"<<{name}>>" for name in used} <= set(_marked(text))
-    assert "$" not in text
+    assert {f"<<{name}>>" for name in used - PARTS.keys()} <= set(_marked(text))
     assert prompt.user
+
+
+@pytest.mark.parametrize("folder", all_folders())
+@pytest.mark.parametrize("role", PLACEHOLDERS)
+def test_every_role_can_be_rendered_in_every_folder(folder: str, role: str) -> None:
+    prompt = Prompts(folder).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
+    assert not INCLUDED.search(prompt.system + prompt.user)
+    assert all(f"{heading}: \n" not in prompt.system for heading in ("Thought", "Action"))
 
 
 def _marked(text: str) -> list[str]:
@@ -76,21 +93,31 @@ def _marked(text: str) -> list[str]:
 
 
 def test_every_role_has_a_prompt_for_any_environment() -> None:
-    assert {path.stem for path in (FOLDER / "any").glob("*.txt")} == set(PLACEHOLDERS)
+    assert {path.stem for path in (FOLDER / "any").glob("*.txt")} - PART_FILES == set(PLACEHOLDERS)
 
 
 def test_a_folder_of_your_own_goes_before_the_bundled_one(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("mine: $feedback, $$5", encoding="utf-8")
     own = Prompts(tmp_path)
-    assert own.render("refine", feedback="x").user == "mine: x, $5"
-    assert own.render("critic", subject="x", **state_values(PAGE)).system
+    assert own.refinement("x") == "mine: x, $5"
+    assert own.render("critic", subject="x", **Rendering().values(PAGE)).system
     assert own.digest(["refine"]) != Prompts().digest(["refine"])
     assert own.digest(["critic"]) == Prompts().digest(["critic"])
 
 
+def test_a_folder_of_your_own_may_change_a_part_of_a_bundled_one(tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text("Buy nothing but lamps, and nothing above $$5.", encoding="utf-8")
+    own, shop = Prompts(tmp_path, like="webshop"), Prompts("webshop")
+    (system, _) = LanguageAgent(ScriptedModel([]), own).messages(PAGE)
+    assert system["content"].startswith("Buy nothing but lamps, and nothing above $5.\n\nExample")
+    assert own.digest(["actor_cot"]) != shop.digest(["actor_cot"])
+    assert own.digest(["paraphraser"]) == shop.digest(["paraphraser"])
+    assert type(own.rendering) is type(shop.rendering)
+
+
 def test_a_wrong_placeholder_or_folder_names_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("$feedbak", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"no placeholders but \$feedback"):
+    with pytest.raises(ValueError, match=r"no placeholders but \$all, \$attempts, \$feedback"):
         Prompts(tmp_path).render("refine", feedback="x")
     with pytest.raises(UnknownName, match="webshop"):
         Prompts("webshp")
@@ -111,11 +138,11 @@ def test_a_prompt_holds_what_the_agent_may_see(kind: str) -> None:
         "try the cheap one",
         "Actions left: 3.",
         "Best: click[b0]\nWorst: search[x]\nReview: too dear",
-        "key attributes",
+        "Go through the kind, each attribute, each option",
     ):
         assert part in text
     assert ("first page" in text) is (kind != "composite")
-    assert "key attributes" not in prompt_of(kind, state)
+    assert "Go through the kind" not in prompt_of(kind, state)
 
 
 def test_react_is_a_dialogue_and_the_others_are_not() -> None:
@@ -134,7 +161,7 @@ def test_long_histories_pages_and_lists_are_shortened() -> None:
         history=tuple(Turn("y" * 5000, f"click[old {n}]") for n in range(200)),
     )
     text = prompt_of("direct", state)
-    assert len(text) < 25_000
+    assert len(text) < 40_000
     assert "search[...]" in text
     assert "click[old 199]" in text
     assert "click[old 100]" not in text
@@ -145,14 +172,20 @@ def test_long_histories_pages_and_lists_are_shortened() -> None:
 
 
 def test_an_invalid_last_action_and_the_findings_are_told() -> None:
-    state = State("page", {"invalid_action": True, "facts": {"unknown column": "nmae"}})
-    text = state_values(state)["facts"]
-    assert "not valid here" in text
-    assert "- unknown column: nmae" in text
-    facts = {"complaint": "", "created": (), "exit_code": 0, "box": np.zeros(2)}
-    assert state_values(State("page", {"facts": facts}))["facts"] == "Findings:\n- exit_code: 0\n- box: [0. 0.]"
-    assert state_values(State("page", {"facts": {"complaint": ""}}))["facts"] == ""
-    assert state_values(State({"a": np.zeros((2, 3, 4))}, {}))["observation"].endswith("of shape 2x3x4)")
+    words = Rendering()
+    state = State("page", {"invalid_action": True, "facts": {"complaint": "no such name", "unknown column": "nmae"}})
+    assert words.facts(state) == (
+        "The last action was not valid here and changed nothing: no such name\nFindings:\n- unknown column: nmae"
+    )
+    facts = {"complaint": "", "created": (), "exit_code": 0, "rooms": ("a", "b"), "is_lit": True, "box": np.zeros(2)}
+    assert words.facts(State("page", {"facts": facts})) == "Findings:\n- rooms: a, b\n- is_lit: yes"
+    assert words.facts(State("page", {"facts": {"complaint": ""}})) == ""
+    assert words.page(State({"a": np.zeros((2, 3, 4))}, {})).endswith("of shape 2x3x4)")
+
+
+@pytest.mark.parametrize("value", [0, 0.0, False, None, (), "", {"code": 1}, ({"code": 1},), np.zeros(3), np.int64(0)])
+def test_nothing_zeros_and_nested_values_are_no_findings(value: Any) -> None:
+    assert fact_text(value) == ""
 
 
 def test_the_thought_is_what_stands_before_the_action() -> None:
@@ -198,7 +231,7 @@ def test_a_name_may_carry_the_style() -> None:
     assert plain.model is reasoning.model
     assert plain.model.name == "ollama/qwen3:8b"
     assert "cot" in reasoning.identity
-    assert "direct" in plain.identity
+    assert "direct" in load_agent("litellm:ollama/qwen3:8b#direct", env).identity
 
 
 def test_the_identity_changes_with_whatever_changes_answers() -> None:
@@ -206,7 +239,7 @@ def test_the_identity_changes_with_whatever_changes_answers() -> None:
     agents = [
         LanguageAgent("a", prompts),
         LanguageAgent("b", prompts),
-        LanguageAgent("a", prompts, "cot"),
+        LanguageAgent("a", prompts, "direct"),
         LanguageAgent("a", Prompts("webshop")),
         LanguageAgent("a", prompts, temperature=0.1),
     ]
@@ -239,6 +272,9 @@ def run(env: LampEnv, policy: IADPolicyWrapper) -> dict[str, Any]:
     return info
 
 
+REFINING: Any = {"verifier": "oracle", "feedback": "best-worst"}
+
+
 def green_after_feedback(messages: Messages) -> str:
     asked = messages[-1]["content"]
     if "The lamp is green" in asked:
@@ -248,7 +284,7 @@ def green_after_feedback(messages: Messages) -> str:
 
 def test_an_episode_with_feedback_is_solved_and_metered() -> None:
     env = LampEnv()
-    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, verifier="oracle") as policy:
+    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, **REFINING) as policy:
         info = run(env, policy)
         assert info["success"] is True
         first = policy.decisions[0]
@@ -268,7 +304,7 @@ def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
         env = LampEnv()
         with (
             CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
-            IADPolicyWrapper(language_agent(env, model), env, verifier="oracle", threads=2) as policy,
+            IADPolicyWrapper(language_agent(env, model), env, threads=2, **REFINING) as policy,
         ):
             run(env, policy)
             usage = policy.usage._replace(seconds=0.0).as_dict()
@@ -303,7 +339,7 @@ def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> No
 
     def answer(messages: Any) -> str:
         asked.append(str(messages[0]["content"])[:40])
-        return "Action: search[walking shoes]" if "Two kinds of action" in str(messages) else "Name the colour."
+        return "Name the colour." if "improve the action" in str(messages) else "Action: search[walking shoes]"
 
     agent = language_agent(env, ScriptedModel(answer))
     policy = IADPolicyWrapper(agent, env, strategy="iad", n=2, feedback="judge")
@@ -327,10 +363,11 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
         env.close()
     assert all("execute[" in text for text in asked["interactive"])
     assert not any("execute[" in text for text in asked["answer"])
-    assert all("submit[SELECT" in text and observation in text for text in asked["answer"])
+    assert all("```sql" in text and info["page"]["question"] in text for text in asked["answer"])
     answering, either = Prompts("bird/answer"), Prompts("bird")
-    assert answering.digest(["score", "plan"]) == either.digest(["score", "plan"])
-    assert either.digest(["plan"]) == Prompts().digest(["plan"])
+    assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
+    assert "Action:" not in answering.part("examples") + answering.part("example")
+    assert type(answering.rendering) is type(either.rendering)
 
 
 def test_in_the_shell_models_are_asked_in_its_own_language() -> None:
@@ -342,6 +379,6 @@ def test_in_the_shell_models_are_asked_in_its_own_language() -> None:
         assert re.search("shell|command", " ".join(own.render(role, **values))), role
     agent = language_agent(env, ScriptedModel([]))
     text = agent.messages(State("count the files", {"instruction": "count", "available_actions": ("pwd", "submit")}))
-    assert "the action is the word: submit" in text[0]["content"]
+    assert "The action that is only the word submit ends the task." in text[0]["content"]
     assert "pwd" not in text[1]["content"]  # examples, not a choice
     env.close()

@@ -215,7 +215,8 @@ def test_react_is_a_call_a_step_and_a_dialogue_of_observations_thoughts_and_acti
     assert len(server.requests) == len(policy.decisions) == 2
     last = server.requests[1]["messages"]
     assert [message["role"] for message in last] == ["system", "user", "assistant", "user"]
-    assert last[1]["content"] == f"Observation: {policy.decisions[0].state.observation}"
+    start = policy.decisions[0].state
+    assert last[1]["content"] == f"Task: {start.info['instruction']}\n\nObservation: {start.observation}"
     assert last[2]["content"] == "Thought: grey it is.\nAction: paint[green]"
     assert policy.decisions[1].state.observation in last[3]["content"]
 

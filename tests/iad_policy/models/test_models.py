@@ -14,7 +14,9 @@ from iad_policy.models import Completion, Messages, load_model
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.types import Usage
+from iad_policy.prompts import Prompts
+from iad_policy.roles.language_model import ModelRoles
+from iad_policy.types import Candidate, State, Usage
 
 HELLO = ({"role": "user", "content": "hello"},)
 
@@ -108,6 +110,45 @@ def test_several_draws_within_one_item_differ_and_are_found_again(cached: Cached
 
     assert draws() == draws() == ["answer 1", "answer 2", "answer 3"]
     assert counter.n_calls == 3
+
+
+def test_an_identical_question_at_temperature_0_is_asked_once(cached: CachedModel, counter: Counter) -> None:
+    spent = []
+    for stream, index in (("task:0", 0), ("task:0", 1), ("task:0", 1), ("task:1", 0), ("other task:0", 0)):
+        with use_call(Call(stream, index)) as call:
+            assert {cached.complete(HELLO, temperature=0).text for _ in range(2)} == {"answer 1"}
+            spent.append(call.usage)
+    # The model itself reports what it costs, so a hit is all that is reported here: tokens without dollars.
+    assert spent == [Usage(prompt_tokens=3 * n, completion_tokens=2 * n) for n in (1, 2, 2, 2, 2)]
+    assert counter.n_calls == 1
+    for other in (
+        {"temperature": 0, "messages": ({"role": "user", "content": "hullo"},)},
+        {"temperature": 0, "max_tokens": 9},
+        {"temperature": 0.1},
+        {},
+    ):
+        asked(cached, **other)  # type: ignore[arg-type]
+    assert counter.n_calls == 5
+
+
+def test_a_model_that_varies_at_temperature_0_can_be_asked_for_every_sample(counter: Counter, tmp_path: Path) -> None:
+    with CachedModel(counter, tmp_path / "cache", asks_greedy_once=False) as model:
+        assert [asked(model, index=index, temperature=0) for index in (0, 1, 1)] == ["answer 1", "answer 2", "answer 2"]
+
+
+def test_a_critic_is_asked_once_about_the_same_proposal(tmp_path: Path) -> None:
+    model = Counter()
+    with CachedModel(model, tmp_path / "cache") as cached:
+        roles = ModelRoles(cached, Prompts("webshop"))
+        state, same = State("a page", {"instruction": "a lamp"}), Candidate("click[b1]")
+
+        def criticised(index: int, *subject: Candidate) -> str:
+            with use_call(Call("task:0", index)):
+                return roles.answer("critic", state, list(subject))
+
+        assert len({criticised(index, same) for index in range(20)}) == 1
+        assert criticised(0, Candidate("click[b2]")) == "answer 2"
+    assert model.n_calls == 2
 
 
 def test_errors_are_not_kept(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from iad_policy.evaluation.config import FREE
 from iad_policy.recording.run_folder import RunFolder, RunFolderError
 from iad_policy.recording.trace import UNFINISHED, UNKNOWN, RunTraces
-from iad_policy.types import Candidate, Decision, RoleAnswer, State
+from iad_policy.types import FALLBACK, Candidate, Decision, RoleAnswer, State
 from tests.iad_policy.evaluation_toy import Babbler, runner
 
 
@@ -129,6 +129,8 @@ def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path:
             assert step.decision.committed.error
             assert step.decision.committed.action == step.action == record.actions[step.index]
             assert step.is_finished
+            assert step.decision.is_fallback
+            assert step.decision.notes == (FALLBACK,)
             assert step.proposed is not None
             assert step.proposed.action == "blah"
 

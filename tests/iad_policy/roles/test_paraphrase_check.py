@@ -164,9 +164,9 @@ def test_agents_of_all_environments_act_on_a_paraphrase_and_the_verifier_sees_th
         def __init__(self, verifier: Any) -> None:
             self._verifier = verifier
 
-        def verify(self, state: State, candidates: Any, among: Any) -> Any:
+        def verify(self, state: State, candidates: Any) -> Any:
             verified.extend([state, *(candidate.preview for candidate in candidates)])
-            return self._verifier.verify(state, candidates, among)
+            return self._verifier.verify(state, candidates)
 
     agent = Listening(load_agent(DEFAULTS[name].agent, env))
     options: dict[str, Any] = {"verifier": Watching(load_verifier("proxy", env)), "strategy": "q-guided", "n": 3}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.core import IADEnv
 from iad_envs.errors import GuardError
-from iad_policy import IADPolicyWrapper, Outcome, State
+from iad_policy import IADPolicyWrapper, Outcome, State, evaluate
 from iad_policy.errors import ModelError, SimulationError, UnknownName
 from iad_policy.hashing import decode, digest, encode
 from iad_policy.models.scripted import ScriptedModel
@@ -28,9 +28,11 @@ from iad_policy.simulators.recorded import Recorded, read, record, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import PublicInfo
+from iad_policy.verifiers.judge import judge
 from iad_policy.world import World, adapt
 from tests.contract.components import TAXI, Hunch, Wanderer
 from tests.contract.toy import LANDMARKS, Digger
+from tests.iad_policy.models import openai_server
 
 PREDICTED = "Valid: yes\nOver: no\nObservation:\nYou are at the mill."
 
@@ -318,6 +320,38 @@ def test_a_predicted_state_has_the_environments_info_and_says_what_was_not_predi
     for read_it in (lambda: outcome.info["page"]["landmark"], lambda: outcome.info["facts"].get("is_dug")):
         with pytest.raises(SimulationError, match="does not predict; use litellm"):
             read_it()
+
+
+@pytest.mark.parametrize("verifier", [None, "proxy", "noisy:0.2:proxy"])
+def test_a_verifier_that_reads_what_a_model_does_not_predict_is_refused_before_anything_is_paid(
+    verifier: str | None,
+) -> None:
+    env, asked = gym.make("IAD/WebShop-v0"), ScriptedModel([])
+    given: dict[str, Any] = {"simulator": LanguageSimulator(env, asked), "verifier": verifier}
+    with pytest.raises(SimulationError, match=r"predicts no facts and no page, got .*pass --verifier judge:<model>"):
+        IADPolicyWrapper(lambda *_: "search[lamp]", env, strategy="artis", **given)
+    # A strategy without verdicts, a verifier that reads observations, and a simulator with facts have no such trouble.
+    IADPolicyWrapper("random", env, strategy="single", **given)
+    IADPolicyWrapper("random", env, strategy="artis", **{**given, "verifier": judge(env, asked)})
+    IADPolicyWrapper("random", env, strategy="artis", **{**given, "simulator": "noisy:0.5"})
+
+
+def test_a_run_whose_verifier_reads_what_is_not_predicted_is_refused_at_its_start(tmp_path: Path) -> None:
+    with openai_server.serving() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_BASE", server.address)
+        patch.setenv("OPENAI_API_KEY", "none")
+        with pytest.raises(SimulationError, match=r"got WebShopVerifier, which reads them"):
+            evaluate(
+                "IAD/WebShop-v0",
+                ["single", "artis"],
+                1,
+                agent="litellm:openai/toy",
+                simulator="llm:openai/toy",
+                cache=False,
+                out=tmp_path / "run",
+            )
+        assert not server.requests
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_model_that_does_not_predict_is_an_infrastructure_failure_and_pictures_are_refused() -> None:

@@ -194,7 +194,8 @@ def test_cut_before_anything_was_simulated_the_first_proposal_is_committed_or_a_
 
 def test_cut_during_the_first_attempt_the_execution_is_told_what_there_was() -> None:
     seen = Rehearsal(length=4, spent_from=(Simulate, 3)).run(n=1)
-    assert 'Actions 1-2: ["a1", "a2"]' in seen.of(Ask, "summariser")[0].subject[0]
+    ((end, evaluation),) = seen.of(Ask, "summariser")[0].subject
+    assert ([turn.action for turn in end.history], evaluation) == (["a1", "a2"], "Verdict: fail\nCause: none")
     cut = Rehearsal(length=4, spent_from=(Simulate, 3)).run(n=1, summarise=False)
     assert 'Actions 1-2: ["a1", "a2"]' in told(cut.of(Propose)[-1])
 
@@ -203,8 +204,8 @@ def test_cut_during_the_first_attempt_the_execution_is_told_what_there_was() -> 
 def test_cut_before_the_evaluation_the_attempt_is_told_without_one(what: Any) -> None:
     seen = Rehearsal(spent_from=(what, 1)).run(n=1)
     (summariser,) = seen.of(Ask, "summariser")
-    assert 'Actions 1-2: ["a1", "a2"]' in summariser.subject[0]
-    assert "Verdict" not in summariser.subject[0]
+    ((end, evaluation),) = summariser.subject
+    assert ([turn.action for turn in end.history], evaluation) == (["a1", "a2"], "")
 
 
 def test_cut_before_the_summary_the_attempts_are_told_themselves() -> None:

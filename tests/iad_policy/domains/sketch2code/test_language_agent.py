@@ -56,6 +56,27 @@ def sizes(content: Any) -> list[tuple[int, int]]:
     return found
 
 
+def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> None:
+    tried = tuple(
+        Candidate(f"```html\n{html}\n```", key=html) for html in ("<p>a</p>", "<p>b</p>", "<p>c</p>", "<p>d</p>")
+    )
+    rendered: list[str] = []
+
+    def screenshot(html: str) -> Any:
+        rendered.append(html)
+        return None if html == "<p>d</p>" else np.zeros((30, 40, 3), np.uint8)
+
+    agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=screenshot)
+    last = agent.messages(state(), Feedback("Tried 1: ...", best=tried[1], tried=tried[:3]))[-1]
+    assert rendered == ["<p>b</p>", "<p>c</p>"]
+    names = [part["text"] for part in last["content"][2:] if part["type"] == "text"]
+    assert names == ["Attempt 2 as a browser renders it:", "Attempt 3 as a browser renders it:"]
+    assert sizes(last["content"][2:]) == [(30, 40), (30, 40)]
+    unrendered = agent.messages(state(), Feedback("Tried 1: ...", best=tried[3], tried=tried))[-1]
+    assert len(unrendered["content"]) == 2
+    assert len(agent.messages(state(), Feedback("Best: ...", best=tried[0]))[-1]["content"]) == 2
+
+
 def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_its_fence() -> None:
     model = Model("Here:\n```html\n<p>page</p>\n```")
     agent = Sketch2CodeLanguageAgent(model, Prompts("sketch2code"))
@@ -65,8 +86,14 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_it
     assert candidate.thought == "Here:"
     ((messages, temperature, max_tokens),) = model.asked
     assert (temperature, max_tokens) == (0.5, 4096)
-    text = messages[-1]["content"][0]["text"]
-    assert "Write the page." in text
+    sketch, words = messages[-1]["content"]
+    assert (sketch["type"], words["type"]) == ("image_url", "text")
+    text = words["text"]
+    assert text.startswith(
+        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide: "
+        "1 pixel of the sketch is 6.40 pixels of the page."
+    )
+    assert text.count("Write the page.") == 1
     assert "Best: <p>old</p>" in text
     assert sizes(messages[-1]["content"]) == [(400, 200)]
 
@@ -97,7 +124,7 @@ def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: 
 
     judge = PageJudge(model, sees, screenshot)
     gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}} if label == "oracle" else None
-    (verdict,) = judge.verify(state(), [previewed(gold)], ())
+    (verdict,) = judge.verify(state(), [previewed(gold)])
     assert judge.information == label
     assert (verdict.score, verdict.critique) == (0.7, "Too narrow.")
     content = model.asked[0][0][-1]["content"]
@@ -107,7 +134,7 @@ def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: 
 
 def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
     with pytest.raises(ValueError, match="preview with gold"):
-        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()], ())
+        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()])
     with pytest.raises(UnknownName, match="images"):
         PageJudge(Model(""), "smells", lambda html: None)  # type: ignore[arg-type]
 
@@ -115,8 +142,8 @@ def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
 def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
     gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
     for part, expected in gold["reward_parts"].items():
-        assert ReferenceVerifier(part).verify(state(), [previewed(gold)], ())[0].score == expected
-    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")], ())[0].score == -1.0
+        assert ReferenceVerifier(part).verify(state(), [previewed(gold)])[0].score == expected
+    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")])[0].score == -1.0
     with pytest.raises(UnknownName, match="layout"):
         ReferenceVerifier("colour")
 
@@ -124,6 +151,6 @@ def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
 def test_the_proxy_prefers_what_the_sketch_shows() -> None:
     there, elsewhere = previewed(), previewed(boxes={"divider": [[0.0, 0.9, 0.5, 0.01]]})
     full = State(state().observation, {**state().info, "facts": {"complaint": "", "sketch_size": [400, 300]}})
-    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})], ())
+    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})])
     assert verdicts[0].score > 0.8 > 0.2 > verdicts[1].score >= verdicts[2].score == 0.0
     assert agreement(ink_of(SKETCH, (400, 300)), BOXES) == verdicts[0].score

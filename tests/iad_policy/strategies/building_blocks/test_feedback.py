@@ -106,6 +106,15 @@ def test_every_candidate_is_told_with_its_result_and_the_findings_and_nothing_tw
     assert feedback.best.action == "ls"
 
 
+def test_findings_that_only_repeat_the_error_are_not_told_again() -> None:
+    error = {"severity": "error", "message": "no such column: age; near: pages"}
+    failed = tried("submit[x]", critique="no such column: age; near: pages.", facts={"findings": [error]})
+    assert form("findings", failed).text.splitlines() == [
+        "Tried 1: submit[x]",
+        "Result: it failed: no such column: age; near: pages",
+    ]
+
+
 def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared() -> None:
     one, other = tried("a", "seen a"), tried("b", "seen b")
     assert form("findings", one, other).text.endswith("The verifier finds 1 and 2 equally good.")

@@ -1,0 +1,134 @@
+"""Puts a database's states into words: the schema once, before everything that changes, then question and results."""
+
+import re
+from functools import lru_cache
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple
+
+from iad_policy.prompts.rendering import (
+    OBSERVATION_CHARS,
+    Rendering,
+    Seen,
+    complaint_of,
+    facts_of,
+    page_of,
+    shortened,
+)
+from iad_policy.types import State, Turn
+
+SCHEMA_CHARS = 40_000
+OLD_RESULT_CHARS = 500
+"""Characters of an earlier result that the history shows."""
+TABLE = re.compile(r"^CREATE TABLE [^\n]* \(\n(.*?)^\);$", re.MULTILINE | re.DOTALL)
+KEY_COLUMN = re.compile(r"^    (\"(?:[^\"]|\"\")+\"|\S+)((?:(?!--)[^\n])*?) PRIMARY KEY,", re.MULTILINE)
+POSTGRES = "in PostgreSQL's dialect"
+OF_ANY_QUERY = frozenset(
+    [
+        *("empty", "all_null", "single_zero", "literal_not_found", "text_as_number", "fan_out", "integer_division"),
+        "subquery_rows",
+    ]
+)
+"""Findings that matter although a query only explores. The others compare it with the question."""
+NOTHING_RUN = "No query was executed yet."
+
+
+class _Page(NamedTuple):
+    """An observation in its parts. The schema is empty after a submit, and where a simulator predicted the result."""
+
+    result: str
+    schema: str
+    dialect: str
+
+
+class DatabaseRendering(Rendering):
+    """The words for `IAD/BIRD-v0`."""
+
+    task_label: ClassVar[str] = "Question"
+    last_action: ClassVar[str] = "submit[SQL]"
+
+    def environment(self, state: State) -> str:
+        """Return the database's name, its dialect and its schema, in the form that the environment was made with."""
+        for seen in chain([state], reversed(state.history)):
+            page = _parts(seen)
+            if page.schema:
+                name = page_of(seen)["db_id"]
+                schema = shortened(with_composite_keys(page.schema), SCHEMA_CHARS)
+                return f"Database: {name} ({page.dialect})\n{schema}"
+        return ""
+
+    def task(self, state: State) -> str:
+        """Return the question with its evidence in full."""
+        page = page_of(state)
+        if "question" not in page:
+            return super().task(state)
+        evidence = f"\nEvidence: {page['evidence']}" if page["evidence"] else ""
+        return f"{self.task_label}: {page['question']}{evidence}"
+
+    def page(self, seen: Seen) -> str:
+        """Return the result of the last query."""
+        return shortened(_parts(seen).result, OBSERVATION_CHARS) or NOTHING_RUN
+
+    def raw(self, state: State) -> str:
+        """Return the result of the last query: what a simulator has to predict."""
+        return self.page(state)
+
+    def result(self, before: Seen, action: Any, after: Seen) -> str:
+        """Return the first rows that a query gave, and the findings about it."""
+        complaint = complaint_of(after)
+        if complaint:
+            return complaint
+        told = (shortened(_parts(after).result, OLD_RESULT_CHARS), _findings(after))
+        return "\n".join(part for part in told if part)
+
+    def actions(self, state: State) -> str:
+        """Return the offered actions in one line, "" where there is no choice."""
+        offered = [str(action).replace("...", "SQL") for action in state.info.get("available_actions", ())]
+        return f"Possible now: {' or '.join(offered)}" if len(offered) > 1 else ""
+
+    def steps_left(self, state: State) -> str:
+        """Return how many actions are left, "" where only one answer is asked for."""
+        return super().steps_left(state) if self.actions(state) else ""
+
+    def facts(self, seen: Seen) -> str:
+        """Return why the last action was not valid, and what is odd about the last query."""
+        return "\n".join(part for part in (complaint_of(seen), _findings(seen)) if part)
+
+    def beginning(self, first: Turn) -> list[str]:
+        """Return nothing: the schema and the question come before the history."""
+        return []
+
+
+@lru_cache(maxsize=64)
+def with_composite_keys(schema: str) -> str:
+    """Return a schema in which a key of several columns is declared once, and not as several keys of one column."""
+
+    def corrected(table: re.Match[str]) -> str:
+        keys = [found[1] for found in KEY_COLUMN.finditer(table[1])]
+        if len(keys) < 2:
+            return table[0]
+        columns = KEY_COLUMN.sub(r"    \1\2,", table[1])
+        return table[0].replace(table[1], f"{columns}    PRIMARY KEY ({', '.join(keys)}),\n")
+
+    return TABLE.sub(corrected, schema)
+
+
+def _parts(seen: Seen) -> _Page:
+    """Return the parts of an observation, which are put together of texts that the info names."""
+    page, text = page_of(seen), str(seen.observation)
+    if "db_id" not in page:
+        return _Page(text, "", "")
+    head, tail = f"Database: {page['db_id']}\n", f"\n\nQuestion: {page['question']}\n"
+    start, end = text.find(head), text.rfind(tail)
+    if start < 0 or end < start:
+        return _Page(text, "", "")
+    dialect = "PostgreSQL" if POSTGRES in text[end:] else "SQLite"
+    return _Page(text[:start].rstrip(), text[start + len(head) : end], dialect)
+
+
+def _findings(seen: Seen) -> str:
+    """Return the warnings about the last query. An error is its result."""
+    warnings = [one for one in facts_of(seen).get("findings", ()) if one["severity"] == "warning"]
+    if page_of(seen).get("kind") == "execute":
+        warnings = [one for one in warnings if one["code"] in OF_ANY_QUERY]
+    lines = [f"- {one['message']}" for one in warnings]
+    return "\n".join(["Findings:", *lines]) if lines else ""

@@ -1,0 +1,326 @@
+"""The client of a model on this machine, against a server that speaks as llama.cpp's does."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from iad_policy.errors import Interrupted, ModelError
+from iad_policy.models import Completion, identity_of
+from iad_policy.models.cache import CachedModel
+from iad_policy.models.call_context import Call, use_call
+from iad_policy.models.local.client import LocalModel
+from iad_policy.types import Usage
+from tests.iad_policy.models.local.fake_llama import (
+    CUT,
+    N_CACHED,
+    N_PROMPT,
+    EventStream,
+    Llama,
+    answers,
+    chunk,
+    progress,
+    serving,
+    usage,
+)
+
+HELLO = ({"role": "user", "content": "hello"},)
+
+
+@pytest.fixture
+def llama() -> Iterator[Llama]:
+    with serving() as running:
+        yield running
+
+
+def drawn(model: LocalModel | CachedModel, index: int, siblings: set[int] | None = None, **options: Any) -> Completion:
+    with use_call(Call("task:0", index, siblings=set() if siblings is None else siblings)):
+        return model.complete(HELLO, **{"temperature": 0.7, **options})
+
+
+def failing(model: LocalModel, **options: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        model.complete(HELLO, **options)
+    return caught.value
+
+
+def test_an_answer_comes_back_with_its_usage(llama: Llama) -> None:
+    model = llama.model(top_p=0.9)
+    with use_call(Call("task:0", 0)) as call:
+        answer = model.complete(HELLO, temperature=0.3, max_tokens=50)
+    (sent,) = llama.requests
+    assert (answer.text, answer.finish_reason, answer.logprobs) == (f"seed {sent['seed']}", "stop", None)
+    assert answer.usage == call.usage == Usage(prompt_tokens=N_PROMPT, completion_tokens=3)
+    assert answer.cached_tokens == N_CACHED
+    assert sent["messages"] == [{"role": "user", "content": "hello"}]
+    assert (sent["temperature"], sent["max_tokens"], sent["top_p"], sent["n"]) == (0.3, 50, 0.9, 1)
+    assert sent["key"] == "Bearer secret"
+
+
+def test_samples_that_are_asked_together_are_one_request(llama: Llama) -> None:
+    model = llama.model()
+    siblings = set(range(4))
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda index: drawn(model, index, siblings), range(4)))
+    (sent,) = llama.requests
+    assert [one.text for one in together] == [f"seed {sent['seed'] + index}" for index in range(4)]
+    assert sent["n"] == 4
+    assert {one.cached_tokens for one in together} == {N_CACHED}
+
+
+def test_samples_are_the_same_one_by_one_and_in_any_order(llama: Llama) -> None:
+    model = llama.model()
+    alone = [drawn(model, index).text for index in range(4)]
+    assert [one["n"] for one in llama.requests] == [1, 1, 1, 1]
+    llama.requests.clear()
+    siblings = set(range(4))
+    assert [drawn(model, index, siblings).text for index in (2, 0, 3, 1)] == [alone[index] for index in (2, 0, 3, 1)]
+    assert [one["n"] for one in llama.requests] == [4]
+    assert len(set(alone)) == 4
+
+
+def test_what_siblings_ask_next_is_asked_alone(llama: Llama) -> None:
+    model, siblings = llama.model(), set(range(3))
+    for index in range(3):
+        with use_call(Call("task:0", index, siblings=siblings)):
+            plan = model.complete(HELLO, temperature=0.7).text
+            model.complete([{"role": "user", "content": plan}], temperature=0.7)
+    assert [one["n"] for one in llama.requests] == [3, 1, 1, 1]
+
+
+def test_a_sample_that_was_taken_is_drawn_anew(llama: Llama) -> None:
+    model = llama.model()
+    for _ in range(2):
+        drawn(model, 0)
+    assert len(llama.requests) == 2
+
+
+def test_only_samples_that_fit_in_beside_the_prompt_are_drawn_together(llama: Llama) -> None:
+    model = llama.model(n_context=1000)
+    siblings = set(range(5))
+    for index in range(5):
+        drawn(model, index, siblings, max_tokens=400)
+    assert [one["n"] for one in llama.requests] == [2, 2, 1]
+
+
+def test_samples_in_the_cache_are_not_drawn_again(llama: Llama, tmp_path: Path) -> None:
+    with CachedModel(llama.model(), tmp_path / "cache.sqlite") as model:
+        first = drawn(model, 0)
+        siblings = set(range(4))
+        together = [drawn(model, index, siblings) for index in (2, 0, 1, 3)]
+    assert [one["n"] for one in llama.requests] == [1, 3]
+    assert llama.requests[1]["seed"] == llama.requests[0]["seed"] + 1
+    assert together[1].text == first.text
+    assert len({one.text for one in together}) == 4
+
+
+def test_another_task_seed_question_or_draw_has_other_seeds(llama: Llama) -> None:
+    model = llama.model()
+    for stream in ("task:0", "task:1"):
+        with use_call(Call(stream)):
+            model.complete(HELLO, temperature=0.7)
+            model.complete(HELLO, temperature=0.7)
+            model.complete(HELLO, temperature=0.8)
+    seeds = [one["seed"] for one in llama.requests]
+    assert len(set(seeds)) == 6
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_a_draw_counts_once_with_and_without_a_cache(llama: Llama, tmp_path: Path) -> None:
+    with use_call(Call("task:0")):
+        bare = [llama.model().complete(HELLO, temperature=0.7).text for _ in range(2)]
+    with CachedModel(llama.model(), tmp_path / "cache.sqlite") as model:
+        for n in (1, 2):  # the second time, the first draw is in the cache
+            with use_call(Call("task:0")):
+                kept = [model.complete(HELLO, temperature=0.7).text for _ in range(n)]
+    assert kept == bare
+
+
+def test_at_temperature_0_all_samples_are_one(llama: Llama) -> None:
+    asked, go_on = Event(), Event()
+
+    def slowly(request: dict[str, Any]) -> EventStream:
+        asked.set()
+        go_on.wait(10)
+        yield from answers(request)
+
+    llama.reply = slowly
+    model = llama.model()
+    with ThreadPoolExecutor(3) as pool:
+        siblings = set(range(3))
+        first = pool.submit(drawn, model, 0, siblings, temperature=0.0)
+        asked.wait(10)
+        others = [pool.submit(drawn, model, index, siblings, temperature=0.0) for index in (1, 2)]
+        while model._n_waiting < 3:
+            time.sleep(0.01)
+        go_on.set()
+        assert {one.result().text for one in (first, *others)} == {"seed 0"}
+    assert [(one["n"], one["seed"]) for one in llama.requests] == [(1, 0)]
+
+
+def test_log_probabilities_and_the_places_of_tokens_come_with_the_text(llama: Llama) -> None:
+    def spelled(request: dict[str, Any]) -> EventStream:
+        for text, logprob, spelling in (("", -0.5, b"\xc3"), ("é", -0.25, b"\xa9"), (" a", -1.0, b" a")):
+            token = {"token": text, "logprob": logprob, "bytes": list(spelling), "top_logprobs": []}
+            yield chunk(0, text, logprobs={"content": [token]})
+        yield chunk(0, finish="length")
+        yield usage(3)
+
+    llama.reply = spelled
+    answer = llama.model(logprobs=True).complete(HELLO, max_tokens=3)
+    assert llama.requests[0]["logprobs"] is True
+    assert (answer.text, answer.finish_reason) == ("é a", "length")
+    assert (answer.logprobs, answer.starts, answer.logprob_kind) == ((-0.5, -0.25, -1.0), (0, 0, 1), "model")
+
+
+def test_a_prompt_that_is_too_long_is_said_with_both_lengths(llama: Llama) -> None:
+    error = {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 931, "n_ctx": 512, "message": "no"}
+    llama.status, llama.reply = 400, lambda request: iter([{"error": error}])
+    caught = failing(llama.model())
+    assert caught.kind == "context"
+    assert str(caught) == (
+        "expected a prompt that fits in a context of 512 tokens, got 931 tokens; set a larger one (IAD_LOCAL_CONTEXT), "
+        "or shorten the prompt"
+    )
+    assert len(llama.requests) == 1
+
+
+def test_a_refused_request_says_why(llama: Llama) -> None:
+    llama.status, llama.reply = 400, lambda request: iter([{"error": {"code": 400, "message": "no such sampler"}}])
+    caught = failing(llama.model())
+    assert (caught.kind, "got: no such sampler; fix" in str(caught)) == ("other", True)
+
+
+def test_an_answer_of_another_form_is_an_error(llama: Llama) -> None:
+    llama.reply = lambda request: iter([{"choices": [{"index": 0}]}])
+    assert failing(llama.model()).kind == "malformed"
+
+
+def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:
+    def full(request: dict[str, Any]) -> EventStream:
+        if request["n"] > 1:
+            yield progress(0)
+            yield {"error": {"code": 500, "message": "Context size has been exceeded."}}
+        else:
+            yield from answers(request)
+
+    llama.reply = full
+    model = llama.model()
+    siblings = set(range(3))
+    with ThreadPoolExecutor(3) as pool:
+        texts = list(pool.map(lambda index: drawn(model, index, siblings).text, range(3)))
+    assert len(set(texts)) == 3
+
+
+def test_a_server_that_was_killed_is_started_again(llama: Llama) -> None:
+    def killed(request: dict[str, Any]) -> EventStream:
+        yield progress(0)
+        if len(llama.requests) == 1:
+            llama.processes[0].is_alive = False
+            yield CUT
+        yield from answers(request)
+
+    llama.reply = killed
+    assert llama.model().complete(HELLO).text.startswith("seed ")
+    assert [one.pid for one in llama.processes] == [0, 1]
+
+
+def test_a_server_that_is_killed_every_time_is_given_up_with_its_last_words(llama: Llama) -> None:
+    def killed(request: dict[str, Any]) -> EventStream:
+        llama.processes[-1].is_alive = False
+        yield CUT
+
+    llama.reply = killed
+    caught = failing(llama.model())
+    assert caught.kind == "server"
+    assert "no more memory" in str(caught)
+    assert "(3 tries)" in str(caught)
+    assert len(llama.processes) == 3
+
+
+def test_silence_is_an_error(llama: Llama) -> None:
+    def silent(request: dict[str, Any]) -> EventStream:
+        llama.released.wait()
+        yield CUT
+
+    llama.reply = silent
+    caught = failing(llama.model(timeout_s=0.3))
+    assert caught.kind == "timeout"
+    assert str(caught).startswith("expected a sign of life from local:toy within 0.3 s, got none; give it more time")
+    llama.released.set()
+
+
+def test_reading_a_long_prompt_is_no_silence(llama: Llama) -> None:
+    def slowly(request: dict[str, Any]) -> EventStream:
+        for place in range(8):
+            time.sleep(0.2)
+            yield progress(place)
+        yield from answers(request)
+
+    llama.reply = slowly
+    assert llama.model(timeout_s=1.0).complete(HELLO).text.startswith("seed ")
+
+
+def test_a_stopped_run_does_not_wait_for_an_answer(llama: Llama) -> None:
+    asked, stopped, gone = Event(), Event(), Event()
+
+    def endless(request: dict[str, Any]) -> EventStream:
+        asked.set()
+        try:
+            while not llama.released.wait(0.01):
+                yield progress(0)
+        finally:
+            gone.set()
+
+    def ask() -> None:
+        with use_call(Call("task:0", stopped=stopped)):
+            model.complete(HELLO)
+
+    llama.reply = endless
+    model = llama.model()
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ask)
+        asked.wait(10)
+        stopped.set()
+        with pytest.raises(Interrupted):
+            asking.result(timeout=10)
+    assert gone.wait(10), "the server goes on with an answer that nobody waits for"
+
+
+def test_too_little_memory_is_said_before_anything_is_started(llama: Llama) -> None:
+    caught = failing(llama.model(free=lambda: 1_000_000))
+    assert caught.kind == "not_found"  # every later question would fail too, so the run ends
+    assert str(caught) == (
+        "expected 0.3 GB of free memory for local:toy with a context of 16384 tokens, got 0.0 GB; take a smaller model "
+        "or context (IAD_LOCAL_CONTEXT=4096), or end other programs"
+    )
+    assert llama.started == []
+
+
+def test_a_server_is_started_with_the_first_question_and_once(llama: Llama) -> None:
+    model = llama.model(n_context=4096)
+    assert llama.started == []
+    for index in range(3):
+        drawn(model, index)
+    (options,) = llama.started
+    assert (options["n_context"], options["n_threads"], options["sha256"]) == (4096, 1, "f00d")
+
+
+def test_a_run_that_ends_ends_the_server_and_the_next_one_starts_another(llama: Llama, tmp_path: Path) -> None:
+    model = llama.model()
+    with CachedModel(model, tmp_path / "cache.sqlite") as cached:
+        drawn(cached, 0)
+        cached.release()
+        assert not llama.processes[0].is_alive
+        drawn(cached, 1)
+    assert len(llama.processes) == 2
+
+
+def test_a_model_is_identified_by_its_content(llama: Llama) -> None:
+    assert identity_of(llama.model(logprobs=True)) == (
+        "local:toy(logprobs=True,min_p=0.0,n_context=16384,sha256=f00d,top_k=0,top_p=1.0)"
+    )

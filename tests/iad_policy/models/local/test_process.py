@@ -1,0 +1,185 @@
+"""The server's process: shared by those who use it, and gone with the last of them.
+
+llama.cpp is replaced by a module of the same name, so that these tests run where it is not installed.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_policy.errors import ModelError
+from iad_policy.models.local.process import ServerProcess
+
+FAKE = """
+import types, time, os
+class CommonParams:
+    def __init__(self):
+        self.model, self.cpuparams, self.cpuparams_batch = (types.SimpleNamespace() for _ in range(3))
+common_reasoning_format = types.SimpleNamespace(COMMON_REASONING_FORMAT_NONE=0)
+class Server:
+    listening_address = "http://127.0.0.1:4711"
+    def __init__(self, params):
+        if "broken" in params.model.path:
+            raise RuntimeError("failed to load model: tensor data is not within the file bounds")
+        if "crash" in params.model.path:
+            os.write(2, b"GGML_ASSERT failed")
+            os.abort()
+        while "slow" in params.model.path:
+            time.sleep(0.05)
+"""
+USER = """
+import sys, time
+from pathlib import Path
+from iad_policy.models.local.process import ServerProcess
+print(ServerProcess({options!r}, Path({folder!r})).pid, flush=True)
+time.sleep(60)
+"""
+END_S = 10.0
+
+Start = Callable[..., ServerProcess]
+
+
+def options(path: str = "toy.gguf") -> dict[str, Any]:
+    sizes = {"n_context": 512, "n_parallel": 8, "n_batch": 512, "n_threads": 1, "cache_mib": 0}
+    return {"path": path, "sha256": "f00d", **sizes}
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """A function that starts, or joins, a server with a module in place of llama.cpp."""
+    (tmp_path / "xllamacpp.py").write_text(FAKE)
+    root = Path(__file__).parents[4]
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{root}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    def started(**changes: Any) -> ServerProcess:
+        return ServerProcess({**options(), **changes}, tmp_path)
+
+    return started
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return not shown.stdout.startswith("Z") and bool(shown.stdout.strip())
+
+
+def ends(pid: int) -> bool:
+    """Whether a process ends within some seconds."""
+    limit = time.monotonic() + END_S
+    while runs(pid) and time.monotonic() < limit:
+        time.sleep(0.02)
+    return not runs(pid)
+
+
+def used(tmp_path: Path, given: Mapping[str, Any]) -> tuple["subprocess.Popen[str]", int]:
+    """Another process that uses a server, and the server's process id."""
+    code = USER.format(options=dict(given), folder=str(tmp_path))
+    user = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert user.stdout is not None
+    return user, int(user.stdout.readline())
+
+
+def test_a_server_tells_its_address_and_ends_with_its_lease(start: Start) -> None:
+    server = start()
+    assert (server.host, server.port, server.is_alive, runs(server.pid)) == ("127.0.0.1", 4711, True, True)
+    assert len(server.key) == 32
+    server.end()
+    assert not server.is_alive
+    assert ends(server.pid)
+    server.end()
+
+
+def test_a_server_is_shared_by_those_who_want_the_same(start: Start) -> None:
+    first, second, other = start(), start(), start(n_context=1024)
+    assert first.pid == second.pid != other.pid
+    assert first.key == second.key != other.key
+    first.end()
+    assert second.is_alive
+    assert runs(second.pid)
+    second.end()
+    assert ends(second.pid)
+    other.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_server_outlives_the_process_that_uses_it(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    user, pid = used(tmp_path, options())
+    assert runs(pid)
+    user.send_signal(number)
+    user.wait()
+    assert user.stdout is not None
+    user.stdout.close()
+    assert ends(pid)
+
+
+def test_no_server_outlives_a_process_that_is_killed_while_it_loads(start: Start, tmp_path: Path) -> None:
+    code = USER.format(options=options("slow.gguf"), folder=str(tmp_path))
+    user = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    limit = time.monotonic() + END_S
+    while not list(tmp_path.glob("*.lock")) and time.monotonic() < limit:
+        time.sleep(0.02)
+    found: list[int] = []
+    while not found and time.monotonic() < limit:
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(user.pid)], capture_output=True, text=True)
+        found = [int(one) for one in children.stdout.split()]
+    user.kill()
+    user.communicate()
+    assert found
+    assert ends(found[0])
+
+
+def test_a_server_goes_on_for_others_when_the_one_who_started_it_is_killed(start: Start, tmp_path: Path) -> None:
+    user, pid = used(tmp_path, options())
+    mine = start()
+    assert mine.pid == pid
+    user.kill()
+    user.communicate()
+    assert mine.is_alive
+    assert runs(pid)
+    mine.end()
+    assert ends(pid)
+
+
+def test_who_uses_a_server_that_is_killed_sees_it(start: Start) -> None:
+    server = start()
+    os.kill(server.pid, signal.SIGKILL)
+    limit = time.monotonic() + END_S
+    while server.is_alive and time.monotonic() < limit:
+        time.sleep(0.02)
+    assert not server.is_alive
+    server.end()
+    again = start()  # what it left in the folder does no harm
+    assert again.is_alive
+    again.end()
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("broken.gguf", "tensor data is not within the file bounds"), ("crash.gguf", "GGML_ASSERT failed")],
+)
+def test_a_file_that_can_not_be_loaded_is_said_in_one_sentence(start: Start, path: str, said: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        start(path=path)
+    assert caught.value.kind == "not_found"
+    assert str(caught.value).startswith(f"expected llama.cpp to serve {path}, got: ")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_others_can_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    with pytest.raises(ModelError, match=r"expected .*shared to belong to this user alone"):
+        ServerProcess(options(), tmp_path / "shared")

@@ -1,0 +1,38 @@
+"""The words that ask for another proposal fit what the feedback shows."""
+
+import pytest
+
+from iad_policy.prompts import FOLDER, Prompts
+
+ONE = "Tried 1: click[red]\nResult: Selected: color = red\nFindings: size is open."
+TWO = f"{ONE}\nTried 2: click[buy now]\nResult: it ends the task"
+FOLDERS = sorted(path.name for path in FOLDER.iterdir() if (path / "rules.txt").is_file())
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize(
+    ("feedback", "n", "has_results"),
+    [
+        ("Best: click[red]", 1, False),
+        ("Best: click[red]\nScore: 0.5", 1, False),
+        ("Best: click[red]\nReview: too dear", 1, False),
+        ("Best: click[red]\nWorst: click[blue]", 2, False),
+        (ONE, 1, True),
+        (TWO, 2, True),
+        ("Tried 1: click[red]\nTried 2: the same as 1.", 2, False),
+        ("Last: ls /x\nOutput: ls: cannot access '/x'\nReward: 0", 1, True),
+        ("Last: ls /x\nError: no such file", 1, True),
+        ("Last: ls /x\nReview: name the folder", 1, False),
+    ],
+)
+def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
+    folder: str, feedback: str, n: int, has_results: bool
+) -> None:
+    prompts = Prompts(folder)
+    text = prompts.refinement(feedback)
+    assert feedback in text
+    assert (prompts.part("reflection") in text) is has_results
+    assert ("results" in text.replace(feedback, "")) is has_results
+    assert ("these" in text, "one of them is right, repeat that one exactly" in text) == (n > 1, n > 1)
+    assert ("it is right, repeat it exactly" in text) is (n == 1)
+    assert text.endswith("exactly.")

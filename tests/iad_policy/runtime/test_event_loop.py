@@ -1,0 +1,268 @@
+"""Agents, verifiers and roles that are coroutine functions: they run beside each other, and none outlives its run."""
+
+import asyncio
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from random import Random
+from threading import Event, Thread
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.errors import GuardError
+from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict, evaluate
+from iad_policy.budget import Meter
+from iad_policy.errors import Interrupted
+from iad_policy.models.call_context import Call, current_call, use_call
+from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.event_loop import EventLoop
+from tests.contract.components import Hunch
+from tests.contract.toy import Digger
+from tests.iad_policy.evaluation_toy import DialsEnv, Liker
+
+LOOP = "iad-event-loop"
+
+
+def loops() -> list[Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == LOOP]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Any:
+    assert not loops()
+    yield
+    assert not loops()
+
+
+async def walk(observation: Any, info: Mapping[str, Any]) -> str:
+    await asyncio.sleep(0)
+    return "go north"
+
+
+async def walk_with(word: str, observation: Any, info: Mapping[str, Any]) -> str:
+    return f"go {word}"
+
+
+class Walker:
+    async def __call__(self, observation: Any, info: Mapping[str, Any]) -> Candidate:
+        return Candidate("go north", thought="why not")
+
+
+class Proposer:
+    async def propose(self, state: State, *, feedback: Any, temperature: Any, rng: Random) -> Candidate:
+        await asyncio.sleep(0)
+        return Candidate("go north", usage=Usage(prompt_tokens=3))
+
+
+AGENTS = {
+    "function": walk,
+    "partial": partial(walk_with, "north"),
+    "lambda": lambda observation, info: walk(observation, info),
+    "callable object": Walker(),
+    "object with propose": Proposer(),
+}
+
+
+@pytest.mark.parametrize("name", list(AGENTS))
+def test_a_coroutine_functions_action_is_its_result(name: str) -> None:
+    env = Digger()
+    with IADPolicyWrapper(AGENTS[name], env, strategy="bon", n=2, verifier=Hunch()) as policy:
+        assert policy.act(*env.reset(seed=0)) == "go north"
+        candidates = policy.decisions[-1].candidates
+        assert [(one.action, one.error) for one in candidates] == [("go north", "")] * 2
+        assert all(one.usage.prompt_tokens == (3 if name == "object with propose" else 0) for one in candidates)
+
+
+def test_in_a_shop_an_async_agent_acts_as_the_same_function_without_async() -> None:
+    """Today's finding: its coroutine was searched for, fifteen times."""
+
+    def search(observation: str, info: Mapping[str, Any], rng: Random) -> str:
+        return f"search[{rng.choice(info['instruction'].split())}]"
+
+    async def search_later(observation: str, info: Mapping[str, Any], rng: Random) -> str:
+        return search(observation, info, rng)
+
+    env = gym.make("IAD/WebShop-v0")
+    committed = []
+    for agent in (search, search_later):
+        with IADPolicyWrapper(agent, env, strategy="iad", n=3) as policy:
+            committed.append([policy.act(*env.reset(seed=seed)) for seed in range(3)])
+    assert committed[0] == committed[1]
+    assert not any("[...]" in action for action in committed[0])
+
+
+def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_call() -> None:
+    together = asyncio.Barrier(4)
+    indices = []
+
+    async def meet(observation: Any, info: Mapping[str, Any]) -> str:
+        indices.append(current_call().sample_index)
+        await asyncio.wait_for(together.wait(), timeout=20)  # fails unless all four run at once
+        current_call().report(Usage(prompt_tokens=5))
+        return "go north"
+
+    env = Digger()
+    with IADPolicyWrapper(meet, env, strategy="bon", n=4, threads=4, verifier=Hunch()) as policy:
+        policy.act(*env.reset(seed=0))
+        assert sorted(indices) == [0, 1, 2, 3]
+        assert policy.spent["agent"].prompt_tokens == 20
+        assert len(loops()) == 1
+
+
+def test_it_works_below_a_running_loop() -> None:
+    async def notebook() -> Any:
+        env = Digger()
+        with IADPolicyWrapper(walk, env, strategy="single") as policy:
+            return policy.act(*env.reset(seed=0))
+
+    assert asyncio.run(notebook()) == "go north"
+
+
+def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
+    class Later(Hunch):
+        async def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:  # type: ignore[override]
+            await asyncio.sleep(0)
+            return super().verify(state, candidates)
+
+    class LaterRoles(TemplateRoles):
+        async def answer(self, role: str, state: State, subject: Any) -> str:  # type: ignore[override]
+            await asyncio.sleep(0)
+            return super().answer(role, state, subject)
+
+    told = []
+    for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles())):
+        env = Digger()
+        with IADPolicyWrapper(
+            walk, env, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles
+        ) as policy:
+            policy.act(*env.reset(seed=0))
+            (decision,) = policy.decisions
+            told.append(([one.verdict for one in decision.candidates], [one.text for one in decision.role_answers]))
+    assert told[0] == told[1]
+    assert told[0][1]
+
+
+def test_a_coroutine_may_not_step_the_environment() -> None:
+    env = Digger()
+
+    async def cheat(observation: Any, info: Mapping[str, Any]) -> str:
+        await asyncio.sleep(0)
+        env.step("go north")
+        return "go north"
+
+    with (
+        IADPolicyWrapper(cheat, env, strategy="single") as policy,
+        pytest.raises(GuardError, match=r"step\(\)"),
+    ):
+        policy.act(*env.reset(seed=0))
+
+
+def test_its_error_is_the_callers_also_one_that_times_out() -> None:
+    async def fail(observation: Any, info: Mapping[str, Any]) -> str:
+        raise TimeoutError("the model is silent")
+
+    env = Digger()
+    with (
+        IADPolicyWrapper(fail, env, strategy="single") as policy,
+        pytest.raises(TimeoutError, match="the model is silent"),
+    ):
+        policy.act(*env.reset(seed=0))
+
+
+def test_when_the_run_is_stopped_a_late_answer_is_kept_and_one_that_never_comes_is_cancelled() -> None:
+    is_cancelled, stopped = Event(), Event()
+
+    async def late() -> str:
+        stopped.set()
+        await asyncio.sleep(0.05)
+        return "kept"
+
+    async def never() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            is_cancelled.set()
+        return "never"
+
+    loop = EventLoop(grace_s=20)
+    with use_call(Call(stopped=stopped)):
+        assert loop.result_of(late()) == "kept"
+    impatient = EventLoop(grace_s=0)
+    with use_call(Call(stopped=stopped)), pytest.raises(Interrupted):
+        impatient.result_of(never())
+    assert is_cancelled.wait(20)
+    loop.close()
+    impatient.close()
+
+
+def test_closing_cancels_what_runs_lets_it_clean_up_and_is_harmless_twice() -> None:
+    begun, cleaned = Event(), Event()
+
+    async def never() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.set()
+
+    def ask() -> None:
+        with suppress(BaseException):
+            loop.result_of(never())
+
+    loop = EventLoop()
+    asking = Thread(target=ask)
+    asking.start()
+    assert begun.wait(20)
+    loop.close()
+    loop.close()
+    asking.join(20)
+    assert cleaned.is_set()
+    assert not asking.is_alive()
+
+
+def test_a_plain_answer_starts_no_loop() -> None:
+    loop = EventLoop()
+    assert loop.result_of("go north") == "go north"
+    assert not loops()
+    loop.close()
+
+
+def test_a_run_has_one_loop_for_all_its_episodes_and_workers(tmp_path: Any) -> None:
+    seen = set()
+
+    async def turn(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
+        seen.add(id(asyncio.get_running_loop()))
+        await asyncio.sleep(0)
+        return f"turn[{rng.choice('012')}]"
+
+    results = evaluate(DialsEnv, ("single", "bon"), 4, agent=turn, verifier=Liker(), workers=3, threads=2, out=tmp_path)
+    assert len(seen) == 1
+    assert [one.error for records in results.records.values() for one in records] == [""] * 8
+
+    def turn_now(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
+        return f"turn[{rng.choice('012')}]"
+
+    plain = evaluate(DialsEnv, ("single", "bon"), 4, agent=turn_now, verifier=Liker())
+    assert [one.actions for one in results.records["bon"]] == [one.actions for one in plain.records["bon"]]
+
+
+def test_a_stopped_run_ends_though_its_agent_never_answers() -> None:
+    meter = Meter()
+
+    async def never(observation: Any, info: Mapping[str, Any]) -> str:
+        meter.stopped.set()
+        await asyncio.Event().wait()
+        return "go north"
+
+    env, loop = Digger(), EventLoop(grace_s=0)
+    with IADPolicyWrapper(never, env, strategy="single", run_meter=meter, event_loop=loop) as policy:
+        with pytest.raises(Interrupted):
+            policy.act(*env.reset(seed=0))
+        policy.close()
+        assert loops()  # it is the caller's
+    loop.close()
