@@ -1,9 +1,11 @@
 # make demo    set up, and compare single, bon-sc and iad on 100 shopping tasks
+# make demo-model   the same on BIRD questions with a small language model on this machine
 # make test    set up, and run the tests
 # make check   lint, types and tests
 # make bench   print every figure as a line of JSON
 # make docs    the documentation as a site, in build/docs
 # make test-full   also the tests that take long
+# make test-model  the tests of language models on this machine
 # make test-docker the tests of the sandbox in containers, on Docker or podman
 # make test-lucene the engines that need packages of their own, Lucene among them, in an environment of their own
 # make test-ray    the tests of --engine ray, on Ray clusters that they start
@@ -17,6 +19,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 LUCENE := .venv-lucene
 BROWSER := $(VENV)/.browser
+MODEL := $(VENV)/.model
 
 # Real data and recorded vectors of the original systems may lie next to a checkout. They are not ours to ship.
 ifneq ($(wildcard ../shared/data),)
@@ -27,17 +30,28 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo docs test test-full test-lucene test-docker test-postgres test-ray postgres training trackers ray check lint bench setup clean
+.PHONY: demo demo-model docs test test-full test-model test-lucene test-docker test-postgres test-ray postgres training trackers ray check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
 		--agent shopper --verifier proxy --out runs/demo --fresh
 
-test: $(READY_DEV) $(BROWSER)
+# One query per question, no look at the data first, as the papers ask BIRD: the shortest task here for a CPU. A model of
+# this size seldom writes a query that runs.
+demo-model: $(READY)
+	@$(PY) -m pip install --quiet --editable ".[local]"
+	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon-sc,iad --n 3 --tasks 12 \
+		--agent local:smollm2 --agent-arg max_tokens=96 --verifier proxy --out runs/demo-model --fresh
+
+test: $(READY_DEV) $(BROWSER) $(MODEL)
 	$(PY) -m pytest -n auto -m "not slow"
 
-test-full: $(READY_DEV) $(BROWSER) postgres training trackers ray
+test-full: $(READY_DEV) $(BROWSER) $(MODEL) postgres training trackers ray
 	$(PY) -m pytest -n auto
+
+# Against SmolLM2-135M; without it they are skipped.
+test-model: $(READY_DEV) $(MODEL)
+	$(PY) -m pytest tests/iad_policy/models tests/full/test_smollm2.py
 
 # The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
 test-docker: $(READY_DEV)
@@ -157,6 +171,13 @@ $(BROWSER): $(READY)
 		fi; \
 	fi; \
 	touch $(BROWSER)
+
+# A language model for tests: 34 MB of llama.cpp, and 98 MB of weights in the user's data folder.
+$(MODEL): $(READY)
+	@$(PY) -m pip install --quiet --editable ".[local]" && \
+		$(PY) -c 'from iad_policy.models.local.fetch import fetched; fetched("smollm2", say=lambda text: None)' || \
+		echo "No language model on this machine: its tests are skipped (make test-model tries again)." >&2
+	@touch $@
 
 clean:
 	rm -rf $(VENV) $(LUCENE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,8 @@
 """Hosted and local models through litellm. It is imported with the first question, as the import takes seconds.
 
 Only litellm's translation to providers is used, not its retries, cache, router and callbacks. Our retries are bounded
-and honour Retry-After, and a call is counted once.
+and honour Retry-After, and a call is counted once. Answers of your own OpenAI-compatible endpoint are streamed,
+because a model on a CPU may be slow without being stuck.
 """
 
 import math
@@ -9,7 +10,7 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.util import find_spec
@@ -21,12 +22,17 @@ from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
 from iad_policy.models.call_context import current_call, pause
 from iad_policy.models.rate_limit import RateLimit
+from iad_policy.models.streaming import BrokenStream, Limits, collected, heard
 from iad_policy.models.token_starts import starts_of
 from iad_policy.types import Usage
 
 PACKAGE = "litellm"
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
 """Kinds of errors that are retried. All others fail at once."""
+STREAMED = "openai"
+"""The provider whose stream litellm leaves as the server sent it."""
+FIRST_S, SILENCE_S = 300.0, 60.0
+"""Default limits of a server's silence: until its first words, and after them."""
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 60.0
 ENDPOINT_VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
@@ -41,7 +47,9 @@ class LiteLLMModel:
             `openai/<model>`.
         api_base: An OpenAI-compatible endpoint. By default it is an environment variable (`OPENAI_API_BASE` ...).
         api_key: The provider's key. By default it is litellm's environment variable (`OPENAI_API_KEY` ...).
-        timeout_s: Time limit of one try.
+        timeout_s: Longest silence of a server that streams, and the time limit of one try otherwise. By default a
+            server may be silent for five minutes until its first words, and for one minute after them; a try without
+            streaming may take five minutes.
         max_retries: Number of tries after the first, for temporary errors.
         max_parallel: Maximum number of requests at once. It shrinks while the server complains, and threads wait.
         price_usd: Dollars per million prompt and completion tokens. The default is litellm's table. Your own endpoint
@@ -61,7 +69,7 @@ class LiteLLMModel:
         *,
         api_base: str | None = None,
         api_key: str | None = None,
-        timeout_s: float = 60.0,
+        timeout_s: float | None = None,
         max_retries: int = 4,
         max_parallel: int = 8,
         price_usd: tuple[float, float] | None = None,
@@ -79,7 +87,8 @@ class LiteLLMModel:
         self.name = name
         self._api_base = api_base
         self._api_key = api_key
-        self._timeout_s = timeout_s
+        self._limits = Limits(timeout_s or FIRST_S, timeout_s or SILENCE_S)
+        self._streams = True
         self._max_retries = max_retries
         self.rate_limit = RateLimit(max_parallel)
         self._price_usd = price_usd
@@ -122,24 +131,43 @@ class LiteLLMModel:
         optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
         optional |= {"api_key": self._api_key}
         given = {key: value for key, value in optional.items() if value is not None}
+        asked = {
+            "model": self.name,
+            "messages": [dict(message) for message in messages],
+            "timeout": self._limits.first_s,
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+            **given,
+            **self._sampling,
+        }
         with self.rate_limit.slot():
             try:
-                response = litellm.completion(
-                    model=self.name,
-                    messages=[dict(message) for message in messages],
-                    timeout=self._timeout_s,
-                    num_retries=0,
-                    max_retries=0,
-                    drop_params=True,
-                    **given,
-                    **self._sampling,
-                )
+                response = self._streamed(asked) or litellm.completion(**asked)
+            except BrokenStream as error:
+                raise _Failure("server", str(error)) from error
             except Exception as error:  # providers raise all sorts; each gets a kind
                 raise _failure(error) from error
         self.rate_limit.answered()
         usage = self._usage(response)
         current_call().report(usage)
         return _completion(response, usage)
+
+    def _streamed(self, asked: Mapping[str, Any]) -> Any:
+        """Return a streamed response, or None where the answer comes in one piece."""
+        if not self._streams or self._endpoint() is None or self._provider() != STREAMED:
+            return None
+
+        def start() -> Iterable[Any]:
+            # litellm's own reading of the stream drops refusals, and makes up the usage where there is none.
+            stream = _litellm().completion(**asked, stream=True, stream_options={"include_usage": True})
+            raw: Iterable[Any] = stream.completion_stream
+            return raw
+
+        response = collected(heard(start, self._limits))
+        if response is None:
+            self._streams = False
+        return response
 
     def _usage(self, response: Any) -> Usage:
         counts = getattr(response, "usage", None)
@@ -160,11 +188,13 @@ class LiteLLMModel:
             return self._api_base
         return next((os.environ[name] for name in self._variables() if os.environ.get(name)), None)
 
+    def _provider(self) -> str:
+        provider, slash, _ = self.name.partition("/")
+        return provider if slash else "openai"
+
     def _variables(self) -> tuple[str, ...]:
         """Return the environment variables that may hold the model's endpoint."""
-        provider, slash, _ = self.name.partition("/")
-        if not slash:
-            provider = "openai"
+        provider = self._provider()
         return ENDPOINT_VARIABLES.get(provider, (f"{provider.upper()}_API_BASE",))
 
     def _where(self) -> str:
@@ -317,11 +347,13 @@ _KINDS = (
     ("RateLimitError", "rate_limit"),
     ("APITimeoutError", "timeout"),
     ("TimeoutError", "timeout"),
+    ("TimeoutException", "timeout"),
     ("AuthenticationError", "auth"),
     ("PermissionDeniedError", "auth"),
     ("NotFoundError", "not_found"),
     ("BadRequestError", "other"),
     ("APIConnectionError", "connection"),
+    ("TransportError", "connection"),
 )
 
 
@@ -344,7 +376,10 @@ def _completion(response: Any, usage: Usage) -> Completion:
     tokens = getattr(getattr(choice, "logprobs", None), "content", None)
     text = str(text or "")
     logprobs = None if not tokens else tuple(float(token.logprob) for token in tokens)
-    return Completion(text, usage, logprobs, str(choice.finish_reason), _starts(tokens or (), text))
+    details = getattr(getattr(response, "usage", None), "prompt_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None)
+    starts = _starts(tokens or (), text)
+    return Completion(text, usage, logprobs, str(choice.finish_reason), starts, cached_tokens=cached)
 
 
 def _starts(tokens: Sequence[Any], text: str) -> tuple[int, ...] | None:

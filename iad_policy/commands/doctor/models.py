@@ -1,4 +1,4 @@
-"""Checks access to language models: which API keys are set (never their values), endpoints, and cached answers."""
+"""Checks access to language models: API keys (never their values), endpoints, models on this machine, the cache."""
 
 import json
 import shlex
@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from http.client import HTTPException
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import ProxyHandler, build_opener
 
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, shortened, started
+from iad_policy.models.local import EXTRA, PACKAGE
+from iad_policy.models.local.fetch import models_folder
+from iad_policy.models.local.known import KNOWN
 
 KEYS = (
     "OPENAI_API_KEY",
@@ -26,6 +30,7 @@ KEYS = (
 ENDPOINTS = ("OPENAI_BASE_URL", "_API_BASE")
 """Suffixes of the environment variables that hold an endpoint."""
 EXAMPLE = "http://localhost:8080/v1"
+LOCAL = "local:"
 ANSWER_S = 2.0
 MODELS_BYTES = 1 << 20
 N_SHOWN = 3
@@ -34,7 +39,7 @@ WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
 
 def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> FindingGroup:
-    """Return a finding for the keys, one for each endpoint, and one for the cache.
+    """Return a finding for the keys, one for each endpoint, one for models on this machine, and one for the cache.
 
     Args:
         variables: Environment variables of the process.
@@ -55,6 +60,7 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
             findings.append(deadline.slow(name, f"{url}: {shortened(error)}"))
         except (OSError, ValueError, HTTPException) as error:
             findings.append(Finding(name, "broken", f"{url} does not answer: {shortened(error)}"))
+    findings.append(check_local())
     if not named:
         findings.append(Finding("endpoint", "not set", fix=f"export OPENAI_API_BASE={EXAMPLE}"))
     return FindingGroup("Models", (*findings, check_cache(cache)))
@@ -68,6 +74,20 @@ def check_keys(variables: Mapping[str, str], *, has_endpoint: bool) -> Finding:
         return Finding("keys", "set", ", ".join(given))
     fix = "" if has_endpoint else f"export {KEYS[0]}=..."
     return Finding("keys", "not set", f"none of {others}", fix)
+
+
+def check_local(folder: Path | None = None, *, is_installed: bool | None = None) -> Finding:
+    """Return whether language models can run on this machine, and which were fetched.
+
+    Args:
+        folder: Folder of fetched models.
+        is_installed: Whether llama.cpp is installed; by default it is looked for.
+    """
+    folder = models_folder() if folder is None else folder
+    here = find_spec(PACKAGE) is not None if is_installed is None else is_installed
+    files = [f"{LOCAL}{name}" for name in KNOWN if (folder / f"{name}.gguf").is_file()]
+    said = f"{', '.join(files)} in {folder}" if files else "none fetched; local:smollm2 fetches one"
+    return Finding(LOCAL, "ok", said) if here else Finding(LOCAL, "missing", f"needs the extra {EXTRA}; {said}")
 
 
 def check_cache(path: Path) -> Finding:

@@ -9,7 +9,7 @@ from iad_policy.errors import Interrupted, ModelError
 from iad_policy.hashing import seed_of
 from iad_policy.models import TIMEOUT_VARIABLE, Completion, Messages, question_of
 from iad_policy.models.call_context import Call, current_call
-from iad_policy.models.local.drawing import N_PARALLEL, Drawing, Question
+from iad_policy.models.local.drawing import N_PARALLEL, Drawing, SeededQuestion
 from iad_policy.models.local.files import ModelFile
 from iad_policy.models.local.generation import GenerationError, Sample
 from iad_policy.models.local.machine import free_bytes, n_cores
@@ -107,7 +107,7 @@ class LocalModel:
         with call.drawing(id) as draw:
             is_greedy = temperature == 0
             seed = 0 if is_greedy else seed_of(call.stream, id, draw) % 2**SEED_BITS
-            question = Question(id, self._body(messages, temperature, max_tokens), seed)
+            question = SeededQuestion(id, self._body(messages, temperature, max_tokens), seed)
             index = 0 if is_greedy else call.sample_index
             # Siblings ask the same at first. What they ask next follows from their answers.
             is_first = draw == 0 and len(call.n_requests) == 1
@@ -125,7 +125,7 @@ class LocalModel:
                 self._server.end()
                 self._server = None
 
-    def _answer(self, question: Question, index: int, siblings: Set[int], call: Call) -> Completion:
+    def _answer(self, question: SeededQuestion, index: int, siblings: Set[int], call: Call) -> Completion:
         n_tries = 1
         while True:
             sample = self._drawing.sample(question, index, siblings if n_tries == 1 else set())

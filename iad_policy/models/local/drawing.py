@@ -13,7 +13,7 @@ N_PARALLEL = 8
 MAX_KEPT = 256
 
 
-class Question(NamedTuple):
+class SeededQuestion(NamedTuple):
     """A question to the model.
 
     Attributes:
@@ -41,7 +41,7 @@ class Drawing:
         self._samples: dict[tuple[str, int], Sample] = {}
         self._lock = Lock()
 
-    def sample(self, question: Question, index: int, siblings: Set[int]) -> Sample:
+    def sample(self, question: SeededQuestion, index: int, siblings: Set[int]) -> Sample:
         """Return a sample, which may be under way. A new one is asked for together with its siblings.
 
         Args:
@@ -64,13 +64,13 @@ class Drawing:
         Generation(request, list(samples.values()), self._server, self._room).start()
         return samples[index]
 
-    def forget(self, question: Question, index: int, sample: Sample) -> None:
+    def forget(self, question: SeededQuestion, index: int, sample: Sample) -> None:
         """Drop a sample that was taken: who asks again gets another one."""
         with self._lock:
             if self._samples.get((question.id, question.seed + index)) is sample:
                 del self._samples[question.id, question.seed + index]
 
-    def _together(self, question: Question, index: int, siblings: Set[int], n_most: int) -> range:
+    def _together(self, question: SeededQuestion, index: int, siblings: Set[int], n_most: int) -> range:
         """Return the indices around one that are wanted too, as far as they are not under way."""
 
         def is_wanted(place: int) -> bool:

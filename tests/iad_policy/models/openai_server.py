@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +26,15 @@ class Reply:
     is_cut: bool = False
 
 
+@dataclass
+class Slowly:
+    """A body that is sent in parts, with pauses between them; one that is endless goes on until it is shut down."""
+
+    parts: Sequence[bytes]
+    pause_s: float = 0.0
+    is_endless: bool = False
+
+
 class OpenAIServer:
     """Answers each request with the next scripted reply, the last one for ever."""
 
@@ -33,6 +42,7 @@ class OpenAIServer:
         self.address = address
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+        self.streams = True
         self.n_at_once = 0
         self.most_at_once = 0
         self.lock = threading.Lock()
@@ -61,6 +71,30 @@ def completion(text: str | None, **changes: Any) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
+def chunks(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of a completion as a stream has them: each choice word by word, then the usage."""
+    common = {**body, "object": "chat.completion.chunk"}
+    usage = common.pop("usage", None)
+    for choice in common.pop("choices", ()):
+        message, logprobs = choice["message"], choice.get("logprobs")
+        about = {"index": choice["index"], "finish_reason": None}
+        yield {**common, "choices": [{**about, "delta": {"role": "assistant", "content": ""}}]}
+        if message.get("refusal"):
+            yield {**common, "choices": [{**about, "delta": {"refusal": message["refusal"]}}]}
+        for place, word in enumerate((message["content"] or "").split(" ")):
+            text = word if place == 0 else f" {word}"
+            first = {} if place or logprobs is None else {"logprobs": logprobs}
+            yield {**common, "choices": [{**about, "delta": {"content": text}, **first}]}
+        yield {**common, "choices": [{**about, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    if usage is not None:
+        yield {**common, "choices": [], "usage": usage}
+
+
+def event(data: dict[str, Any] | str) -> bytes:
+    """One event of a stream."""
+    return f"data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
+
+
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128  # many workers connect at once, and one that is turned away is no part of the script
 
@@ -82,19 +116,21 @@ def serving() -> Iterator[OpenAIServer]:
                 server.n_at_once += 1
                 server.most_at_once = max(server.most_at_once, server.n_at_once)
             try:
-                self.answer(server.reply_to(body))
+                self.answer(server.reply_to(body), body)
             finally:
                 with server.lock:
                     server.n_at_once -= 1
 
-        def answer(self, reply: Reply) -> None:
+        def answer(self, reply: Reply, request: dict[str, Any]) -> None:
             if isinstance(reply.hold, threading.Barrier):
                 reply.hold.wait(timeout=10)
             elif reply.hold is not None:
                 released.wait()
                 return
             body = completion(reply.body) if isinstance(reply.body, str) else reply.body
-            raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+            if request.get("stream") and server.streams and reply.status == 200 and isinstance(body, dict):
+                body = b"".join(map(event, [*chunks(body), "[DONE]"]))
+            raw = body if isinstance(body, bytes | Slowly) else json.dumps(body).encode()
             self.send_response(reply.status)
             self.send_header("Content-Type", "application/json")
             for name, value in reply.headers.items():
@@ -104,7 +140,14 @@ def serving() -> Iterator[OpenAIServer]:
                 raw = raw[: len(raw) // 2]
                 self.close_connection = True
             self.end_headers()
-            self.wfile.write(raw)
+            if not isinstance(body, Slowly):
+                self.wfile.write(raw)
+                return
+            for part in body.parts:
+                self.wfile.write(part)
+                released.wait(body.pause_s)
+            if body.is_endless:
+                released.wait()
 
     httpd = _Server(("127.0.0.1", 0), Handler)
     httpd.daemon_threads = False  # so that closing joins them

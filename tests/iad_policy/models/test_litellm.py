@@ -14,7 +14,7 @@ from iad_policy.models import LanguageModel, load_model
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.types import Usage
-from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
+from tests.iad_policy.models.openai_server import OpenAIServer, Reply, Slowly, chunks, completion, event, serving
 
 HELLO = ({"role": "user", "content": "hello"},)
 TOO_LONG = {"message": "This model's maximum context length is 10 tokens", "code": "context_length_exceeded"}
@@ -61,7 +61,7 @@ def test_an_answer_comes_back_with_its_usage(server: OpenAIServer) -> None:
 
 def test_what_is_not_asked_for_is_not_sent(server: OpenAIServer) -> None:
     client(server).complete(HELLO)
-    assert set(server.requests[0]) == {"model", "messages"}
+    assert set(server.requests[0]) == {"model", "messages", "stream", "stream_options"}
 
 
 def test_log_probabilities_are_passed_on(server: OpenAIServer) -> None:
@@ -132,22 +132,26 @@ def test_a_server_error_is_tried_again_with_growing_waits(server: OpenAIServer) 
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind"),
+    ("reply", "kind", "n_requests"),
     [
-        (Reply({"error": {"message": "slow down"}}, 429), "rate_limit"),
-        (Reply({"error": {"message": "boom"}}, 500), "server"),
-        (Reply({"error": {"message": "busy"}}, 503), "server"),
-        (Reply(b"{nope"), "malformed"),
-        (Reply(b"<html>proxy</html>"), "malformed"),
-        (Reply(completion("hi", choices=[])), "malformed"),
-        (Reply({"id": "x"}), "malformed"),
+        (Reply({"error": {"message": "slow down"}}, 429), "rate_limit", 3),
+        (Reply({"error": {"message": "boom"}}, 500), "server", 3),
+        (Reply({"error": {"message": "busy"}}, 503), "server", 3),
+        # What is no stream is asked for again at once in one piece.
+        (Reply(b"{nope"), "malformed", 4),
+        (Reply(b"<html>proxy</html>"), "malformed", 4),
+        (Reply(completion("hi", choices=[])), "malformed", 3),
+        (Reply(b'{"id": "x"}'), "malformed", 4),
+        (Reply(b"data: {nope\n\n"), "malformed", 3),
     ],
 )
-def test_what_may_pass_is_tried_again_and_then_named(server: OpenAIServer, reply: Reply, kind: str) -> None:
+def test_what_may_pass_is_tried_again_and_then_named(
+    server: OpenAIServer, reply: Reply, kind: str, n_requests: int
+) -> None:
     server.script(reply)
     error = failing(server)
     assert error.kind == kind
-    assert len(server.requests) == 3
+    assert len(server.requests) == n_requests
     assert "3 tries" in str(error)
 
 
@@ -190,7 +194,7 @@ def test_a_kind_is_read_off_classes_that_litellm_still_raises(server: OpenAIServ
         "BadRequestError": ("other", Reply({"error": {"message": "bad parameter"}}, 400)),
         "JSONDecodeError": ("malformed", Reply(b"{nope")),
         "APITimeoutError": ("timeout", Reply({"error": {"message": "too slow"}}, 408)),
-        "APIConnectionError": ("connection", Reply(is_cut=True)),
+        "TransportError": ("connection", Reply(is_cut=True)),
         "TimeoutError": ("timeout", Reply(hold=threading.Event())),
     }
     for name, (kind, reply) in raised.items():
@@ -220,11 +224,59 @@ def test_a_server_that_hangs_is_a_timeout(server: OpenAIServer) -> None:
     assert len(server.requests) == 2
 
 
+def test_only_silence_is_a_timeout(server: OpenAIServer) -> None:
+    parts = [event(one) for one in chunks(completion("one two three four five six"))]
+    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.2)))
+    answer = client(server, timeout_s=0.8).complete(HELLO)  # more than a second in all
+    assert (answer.text, answer.usage.completion_tokens) == ("one two three four five six", 7)
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_falls_silent_in_an_answer_is_a_timeout(server: OpenAIServer) -> None:
+    first, second, *_ = chunks(completion("one two"))
+    server.script(Reply(Slowly([event(first), event(second)], is_endless=True)))
+    error = failing(server, timeout_s=0.3, max_retries=0)
+    assert error.kind == "timeout"
+    assert "no sign of another part of an answer within 0.3 s" in str(error)
+
+
+def test_a_prompt_may_take_longer_to_read_than_a_pause_in_an_answer() -> None:
+    limits = LiteLLMModel("openai/toy")._limits
+    assert limits.first_s == 300.0 > limits.silence_s == 60.0
+    assert LiteLLMModel("openai/toy", timeout_s=7.0)._limits == (7.0, 7.0)
+
+
+def test_an_error_in_the_middle_of_an_answer_is_tried_again(server: OpenAIServer) -> None:
+    first, second, *_ = chunks(completion("one two"))
+    broken = event(first) + event(second) + event({"error": {"message": "out of memory"}})
+    server.script(Reply(broken), Reply("hi"))
+    assert client(server).complete(HELLO).text == "hi"
+    server.script(Reply(broken))
+    error = failing(server)
+    assert (error.kind, "out of memory" in str(error)) == ("server", True)
+
+
+def test_a_server_that_does_not_stream_is_asked_in_one_piece_from_then_on(server: OpenAIServer) -> None:
+    server.streams = False
+    model = client(server)
+    assert [model.complete(HELLO).text for _ in range(2)] == ["click[buy now]"] * 2
+    assert [one.get("stream") for one in server.requests] == [True, None, None]
+
+
+def test_prompt_tokens_from_the_cache_are_passed_on(server: OpenAIServer) -> None:
+    counts = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+    server.script(Reply(completion("hi", usage={**counts, "prompt_tokens_details": {"cached_tokens": 5}})))
+    assert client(server).complete(HELLO).cached_tokens == 5
+    server.script(Reply("hi"))
+    assert client(server).complete(HELLO).cached_tokens is None
+
+
 def test_nobody_listening_is_a_connection_error() -> None:
     with serving() as gone:
         pass
     error = failing(gone, max_retries=0)
     assert error.kind == "connection"
+    assert "APIConnectionError" in classes_of(error.__cause__)
     for said in (f"openai/toy at {gone.address}", "check that the server runs", "OPENAI_API_BASE or api_base="):
         assert said in str(error)
     assert "litellm." not in str(error)

@@ -19,7 +19,7 @@ from iad_policy.commands.doctor.environments import check_data_folder, check_env
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup
 from iad_policy.commands.doctor.installed import check_extras, check_installation, extras_of
 from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
-from iad_policy.commands.doctor.models import check_models, without_password
+from iad_policy.commands.doctor.models import check_local, check_models, without_password
 from iad_policy.commands.doctor.page import as_json, print_groups
 from tests.iad_policy.models.openai_server import serving
 
@@ -304,6 +304,14 @@ def test_an_endpoint_says_its_models_and_where_they_are_not_to_be_found(tmp_path
 
 def test_an_endpoint_is_shown_without_its_password() -> None:
     assert without_password("http://me:secret@localhost:8080/v1?key=secret") == "http://localhost:8080/v1"
+
+
+def test_models_on_this_machine_are_named_with_what_they_need(tmp_path: Path) -> None:
+    none = check_local(tmp_path, is_installed=False)
+    assert none == Finding("local:", "missing", "needs the extra local; none fetched; local:smollm2 fetches one")
+    assert check_local(tmp_path, is_installed=True).status == "ok"
+    (tmp_path / "smollm2.gguf").touch()
+    assert check_local(tmp_path, is_installed=True) == Finding("local:", "ok", f"local:smollm2 in {tmp_path}")
 
 
 def test_a_cache_that_is_something_else_is_moved_and_not_deleted(tmp_path: Path) -> None:

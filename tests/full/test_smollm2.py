@@ -1,0 +1,154 @@
+"""A real language model on this machine, from the client to a run that is resumed.
+
+SmolLM2-135M-Instruct, fetched by `make test-model`. Its answers depend on the machine's arithmetic, so no test expects
+a text of it: they compare answers with each other.
+"""
+
+import json
+import math
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401  # registers the environments
+from iad_policy import evaluate
+from iad_policy.agents.language import language_agent
+from iad_policy.errors import ModelError
+from iad_policy.models import Completion
+from iad_policy.models.call_context import Call, use_call
+from iad_policy.models.local import LocalModel
+from tests.iad_policy.models.local.smollm2 import smollm2
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+FOX = [{"role": "user", "content": "Write a sentence about a fox."}]
+LONG = [{"role": "user", "content": "Here is a list. " + " ".join(f"item {n}," for n in range(150)) + " Go on."}]
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LocalModel]:
+    made = smollm2(logprobs=True)
+    yield made
+    made.release()
+
+
+def drawn(model: LocalModel, index: int, siblings: set[int] | None = None, stream: str = "task:0") -> Completion:
+    with use_call(Call(stream, index, siblings=set() if siblings is None else siblings)):
+        return model.complete(FOX, temperature=0.8, max_tokens=24)
+
+
+def test_temperature_0_repeats_itself(model: LocalModel) -> None:
+    texts = {model.complete(FOX, temperature=0.0, max_tokens=24).text for _ in range(3)}
+    assert len(texts) == 1
+
+
+def test_a_seed_repeats_a_sample_and_another_one_draws_another(model: LocalModel) -> None:
+    assert drawn(model, 0).text == drawn(model, 0).text
+    assert len({drawn(model, index).text for index in range(4)}) == 4
+    assert drawn(model, 0, stream="task:1").text != drawn(model, 0).text
+
+
+def test_samples_that_are_drawn_together_differ(model: LocalModel) -> None:
+    siblings = set(range(4))
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda index: drawn(model, index, siblings), range(4)))
+    assert len({one.text for one in together}) == 4
+    assert {one.usage.prompt_tokens for one in together} == {drawn(model, 0).usage.prompt_tokens}
+
+
+def test_an_answer_that_is_cut_says_so(model: LocalModel) -> None:
+    answer = model.complete(FOX, temperature=0.0, max_tokens=3)
+    assert (answer.finish_reason, answer.usage.completion_tokens) == ("length", 3)
+
+
+def test_log_probabilities_are_those_of_the_model_at_any_temperature(model: LocalModel) -> None:
+    greedy = model.complete(FOX, temperature=0.0, max_tokens=8)
+    cold = model.complete(FOX, temperature=0.01, max_tokens=8)  # the same tokens, sampled
+    assert greedy.logprob_kind == cold.logprob_kind == "model"
+    assert cold.text == greedy.text
+    assert greedy.logprobs is not None
+    assert greedy.logprobs == pytest.approx(cold.logprobs, abs=0.05)
+    # After a temperature of 0.01 they would all be 0.
+    assert min(greedy.logprobs) < -0.05
+    assert math.exp(sum(greedy.logprobs)) < 1.0
+
+
+def test_tokens_spell_the_text(model: LocalModel) -> None:
+    answer = model.complete(FOX, temperature=0.0, max_tokens=12)
+    assert answer.starts is not None
+    assert answer.starts[0] == 0
+    assert list(answer.starts) == sorted(answer.starts)
+    assert answer.starts[-1] <= len(answer.text)
+
+
+def test_a_prompt_that_was_read_before_is_served_from_the_cache(model: LocalModel) -> None:
+    first = model.complete(LONG, temperature=0.0, max_tokens=2)
+    longer = [*LONG, {"role": "assistant", "content": first.text}, {"role": "user", "content": "And then?"}]
+    again = model.complete(longer, temperature=0.0, max_tokens=2)
+    assert again.cached_tokens is not None
+    assert again.cached_tokens > 0.9 * first.usage.prompt_tokens
+
+
+def test_a_prompt_longer_than_the_context_is_refused() -> None:
+    small = smollm2(n_context=512)
+    try:
+        with pytest.raises(ModelError, match=r"fits in a context of 512 tokens, got \d+ tokens") as caught:
+            small.complete(LONG, max_tokens=2)
+        assert caught.value.kind == "context"
+    finally:
+        small.release()
+
+
+def test_a_server_that_is_killed_in_the_middle_of_an_answer_is_started_again() -> None:
+    model = smollm2(n_context=1024)
+    try:
+        model.complete(FOX, max_tokens=1)
+        assert model._server is not None
+        pid = model._server.pid
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(model.complete, FOX, temperature=1.0, max_tokens=400)
+            os.kill(pid, signal.SIGKILL)
+            assert asked.result().usage.completion_tokens > 1
+        assert model._server.pid != pid
+    finally:
+        model.release()
+
+
+def test_a_run_is_repeated_from_its_record_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    smollm2()  # or skip
+    monkeypatch.setenv("IAD_CACHE", str(tmp_path / "cache.sqlite"))
+    given = {
+        "agent": "local:smollm2",
+        "agent_args": {"max_tokens": 48, "logprobs": True},
+        "env_args": {"max_steps": 1},
+        "strategies": ("single", "bon-sc"),
+        "n": 2,
+        "tasks": 2,
+        "out": tmp_path / "run",
+    }
+    first = evaluate("IAD/WebShop-v0", **given)
+    answers = (tmp_path / "run" / "answers.jsonl").read_bytes()
+    lines = [json.loads(line) for line in answers.splitlines()]
+    identity = json.loads((tmp_path / "run" / "config.json").read_text())["identity"]["local:smollm2"]["agent"]
+    assert "sha256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53" in identity
+    assert any(line.get("kind") == "candidate" for line in lines)
+    episodes = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()
+    (tmp_path / "run" / "episodes.jsonl").write_text("".join(f"{line}\n" for line in episodes[:1]))
+    (tmp_path / "cache.sqlite").unlink()  # the record alone has the answers
+    again = evaluate("IAD/WebShop-v0", **given)
+    assert (tmp_path / "run" / "answers.jsonl").read_bytes() == answers
+    assert again.n_episodes == first.n_episodes == 4
+
+
+def test_a_name_of_a_style_may_follow_the_model() -> None:
+    smollm2()  # or skip
+    env = gym.make("IAD/BIRD-v0")
+    agent = language_agent(env, "local:smollm2#cot")
+    assert agent.kind == "cot"
+    assert agent.model.name == "local:smollm2"
+    env.close()
