@@ -23,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from reference import Reference
+from support.bird_candidates import is_held_out
 from support.bundled import bundled_tasks
 from support.figures import ROOT, figure
 
@@ -214,7 +215,8 @@ def schema_prompts(reference: Reference) -> None:
 class Judged:
     """A question's predictions with their previews, and whether each is right by the official EX."""
 
-    def __init__(self, candidates: list[Candidate], is_right: list[bool]) -> None:
+    def __init__(self, task_id: str, candidates: list[Candidate], is_right: list[bool]) -> None:
+        self.task_id = task_id
         self.candidates = candidates
         self.is_right = is_right
         self.codes = [{finding["code"] for finding in _facts(one)["findings"]} for one in candidates]
@@ -243,7 +245,7 @@ def judged(folder: Path) -> list[Judged]:
             preview = State(outcome.observation, outcome.info, done=outcome.done, key=outcome.key)
             candidates.append(Candidate(action, key=env.action_key(action), preview=preview, id=name))
             is_right.append(env.oracle(outcome.token)["reward_parts"]["ex"] == 1.0)
-        found.append(Judged(candidates, is_right))
+        found.append(Judged(task_id, candidates, is_right))
     env.close()
     return found
 
@@ -301,7 +303,7 @@ def _choice(verifier: BirdVerifier, question: Judged, group: Sequence[int]) -> f
     """Return the probability that the verifier's best candidate is right, with ties broken at random."""
     candidates = [question.candidates[place] for place in group]
     state = State(None, {})
-    scores = [verdict.score for verdict in verifier.verify(state, candidates, ())]
+    scores = [verdict.score for verdict in verifier.verify(state, candidates)]
     best = [place for place, value in zip(group, scores, strict=True) if value == max(scores)]
     return fmean(question.is_right[place] for place in best)
 
@@ -329,7 +331,7 @@ def main() -> None:
     speed(folder, is_full=given.full)
     questions = judged(folder)
     facts_table(questions)
-    votes(questions)
+    votes([question for question in questions if is_held_out(question.task_id)])  # the verifier was fitted to the rest
 
 
 if __name__ == "__main__":

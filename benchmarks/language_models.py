@@ -1,7 +1,9 @@
-"""Measures language models on this machine: the client over llama.cpp's own server, and samples drawn together.
+"""Measures what a language model meets: reading of answers, prompts, verifiers, and a model on this machine.
 
-The model is the GGUF file that `--model` or `$IAD_LOCAL_MODEL` names, else SmolLM2-135M if it was fetched. The targets
-were set for Qwen2.5-Coder-0.5B-Instruct, Q4_K_M.
+The local model is the GGUF file that `--model` or `$IAD_LOCAL_MODEL` names, else SmolLM2-135M if it was fetched. The
+targets were set for Qwen2.5-Coder-0.5B-Instruct, Q4_K_M. `--full` adds the proxy verifiers' AUC on candidates that they
+were not fitted to. `--runs` reads run folders of a language model: shares of prompt tokens from the server's cache, and
+of refinements that repeat an earlier attempt.
 """
 
 import argparse
@@ -20,13 +22,21 @@ from urllib.request import Request, urlopen
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.bash_evidence import bash_evidence
+from support.bird_candidates import sources
+from support.bird_evidence import bird_evidence
 from support.figures import figure
+from support.measured_models import MeasuredRun
+from support.prompt_tokens import report_webshop_prompts
+from support.verifier_evidence import VerifierEvidence
+from support.webshop_evidence import webshop_evidence
 
 from iad_policy.models import Completion
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.local import PACKAGE, LocalModel, find_model
 from iad_policy.models.local.fetch import models_folder
 from iad_policy.models.local.process import ServerProcess
+from tests.iad_policy.models.answer_table import TABLES, rows
 
 MODEL_VARIABLE = "IAD_LOCAL_MODEL"
 METRICS = ("local_overhead_ratio", "four_samples_ratio")
@@ -84,6 +94,45 @@ class Measured:
 def prompt_of(topic: str) -> str:
     """Return a prompt of about 740 tokens, whose beginning no earlier one had."""
     return f"{next(_numbers)} {topic}: write a long story of many chapters about a fox. " + "word " * N_PROMPT_WORDS
+
+
+def answers() -> None:
+    """Print the share of the answers in the tables of shapes that are read as they should be."""
+    for table in TABLES:
+        read = [row.is_read_right() for row in rows(table)]
+        figure(f"answer_round_trip_{table}", sum(read) / len(read), "share", target=1.0, better="higher", n=len(read))
+
+
+def verifiers() -> None:
+    """Print how well the proxy verifiers tell success on tasks and candidates that they were not fitted to."""
+    of_verifier("webshop_buy", webshop_evidence(), target=0.75)
+    of_verifier("bash_submit", bash_evidence(), target=0.75)
+    for source in sources("held_out"):
+        of_verifier(f"bird_{source}", bird_evidence(source), target=0.7)
+
+
+def of_verifier(name: str, found: VerifierEvidence, *, target: float) -> None:
+    """Print a verifier's AUC, or that it can't be told from so few candidates, and its calibration error."""
+    if found.auc is None:
+        line = {
+            "metric": f"{name}_auc",
+            "value": None,
+            "why": f"cannot be told: {found.n_pos} right, {found.n_neg} wrong",
+        }
+        print(json.dumps(line), flush=True)
+    else:
+        figure(f"{name}_auc", found.auc, "AUC", target=target, better="higher", n=found.n_pos + found.n_neg)
+    if found.ece is not None:
+        figure(f"{name}_ece", found.ece, "probability", n=found.n_pos + found.n_neg)
+
+
+def recorded(folder: Path) -> None:
+    """Print the figures of a run folder of a language model."""
+    run = MeasuredRun(folder)
+    figure(f"cached_share_{folder.name}", run.cached_share(), "share", better="higher")
+    for arm in (arm for arm in run.arms if arm.startswith("iad ") and not arm.endswith(" 1")):
+        told = run.uptake(arm)
+        figure(f"repeats_{folder.name}_{arm.replace(' ', '')}", told.n_repeats / max(1, told.n), "share", n=told.n)
 
 
 def overhead(measured: Measured, n: int) -> None:
@@ -146,7 +195,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="more runs of each measurement")
     parser.add_argument("--model", default=os.environ.get(MODEL_VARIABLE), help="a GGUF file")
+    parser.add_argument("--runs", nargs="*", type=Path, default=(), help="run folders of a language model")
     given = parser.parse_args()
+    answers()
+    report_webshop_prompts()
+    if given.full:
+        verifiers()
+    for folder in given.runs:
+        recorded(folder)
     if find_spec(PACKAGE) is None:
         without(f"{PACKAGE} is not installed: pip install -e '.[local]'")
         return

@@ -139,6 +139,8 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     GOLD_INFO: ClassVar[frozenset[str]] = frozenset({"progress", "success", "reward_parts"})
     STOCHASTIC: ClassVar[bool] = False
     """True if `_transition` draws from its `rng`; the real and the simulated outcome of an action then differ."""
+    success_rule: str = ""
+    """What counts as success where that is not a reward of 1, such as `layout >= 0.75`. Every table names it."""
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
+from iad_policy.models.parsing import Syntax
 from iad_policy.registry import load_object
 from iad_policy.types import Verifier
 
@@ -22,6 +23,7 @@ class Defaults:
         mode_prompts: Folders for modes of the environment with prompts of their own, by the mode.
         stand_ins: Actions that have outcomes of different types in any state. Noisy simulators and their report use
             them.
+        syntax: Language of the actions that a model writes.
         language: The class that `litellm:<model>` makes, as "module:Class".
     """
 
@@ -30,6 +32,7 @@ class Defaults:
     prompts: str = "any"
     mode_prompts: Mapping[str, str] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
+    syntax: Syntax = "text"
     language: str = "iad_policy.agents.language:LanguageAgent"
 
     def prompts_in(self, mode: str) -> str:
@@ -51,12 +54,14 @@ DEFAULTS = {
         "scripter",
         proxy="iad_policy.domains.bash.verifier:BashVerifier",
         prompts="bash",
+        syntax="shell",
         stand_ins=("ls", "cat /missing", "nothing-such", "submit"),
     ),
     "IAD/BIRD-v0": Defaults(
         "linker",
         proxy="iad_policy.domains.bird.verifier:BirdVerifier",
         prompts="bird",
+        syntax="sql",
         mode_prompts={"answer": "bird/answer"},
         stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
     ),

@@ -262,11 +262,15 @@ def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
     """Return the facts that are needed to describe the states of a run in words, as JSON-able values.
 
     `max_steps` is the step limit. `discrete` is the first action and the number of actions of a discrete action space.
-    Either is None if the environment has none.
+    Either is None if the environment has none. `success_rule` says what counts as success, or is "" for a reward of 1.
     """
     limit, space = step_limit(env), env.action_space
     discrete = [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None
-    return {"max_steps": int(limit) if math.isfinite(limit) else None, "discrete": discrete}
+    return {
+        "max_steps": int(limit) if math.isfinite(limit) else None,
+        "discrete": discrete,
+        "success_rule": str(getattr(env.unwrapped, "success_rule", "")),
+    }
 
 
 def _action_type(space: gym.Space[Any]) -> tuple[str, tuple[type, ...]]:

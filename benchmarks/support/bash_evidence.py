@@ -1,8 +1,18 @@
-"""Measures the proxy verifier of `IAD/InterCodeBash-v0` on attempts at tasks for which it was not fitted."""
+"""Measures what the scores of a verifier of `IAD/InterCodeBash-v0` say about success, on tasks it was not fitted to.
 
-from collections.abc import Iterator, Sequence
+`python benchmarks/support/bash_evidence.py` prints it for the proxy verifier on the held-out tasks, over all attempts
+and by source; files with attempts of other agents may follow. With `IAD_REAL_DATA` set, it includes half of InterCode's
+tasks, which takes ten minutes.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gymnasium as gym
 from support.bash_candidates import (
@@ -51,15 +61,17 @@ class TaskSet(NamedTuple):
         ]
 
 
+HELD_OUT = TaskSet(BUNDLED, held_out=True)
+
+
 def bash_evidence(
-    tasks: TaskSet,
+    tasks: TaskSet = HELD_OUT,
     *,
     recorded: Sequence[Path] = (),
     n_tasks: int | None = None,
-    n_per_kind: int = 1,
     verifier: Verifier | None = None,
 ) -> VerifierEvidence:
-    """Return how well the verifier's scores of submissions tell success.
+    """Return how well a verifier's scores of submissions tell success.
 
     Args:
         tasks: The tasks.
@@ -67,10 +79,13 @@ def bash_evidence(
             line. If given, only these are measured. If not, the attempts are those of the rule-based agent, and gold
             commands with and without errors.
         n_tasks: Maximum number of tasks, evenly spread over the set. None takes all.
-        n_per_kind: Maximum number of constructed attempts of each kind per task.
         verifier: The verifier. Default: the proxy verifier.
     """
-    rows = list(run_attempts(tasks, recorded=recorded, n_tasks=n_tasks, n_per_kind=n_per_kind))
+    return evidence_on(list(run_attempts(tasks, recorded=recorded, n_tasks=n_tasks)), verifier)
+
+
+def evidence_on(rows: Sequence[Tried], verifier: Verifier | None = None) -> VerifierEvidence:
+    """Return how well a verifier's scores of given submissions tell success."""
     judge = verifier or BashVerifier()
     scores = [judge.verify(row.after, [row.submit])[0].score for row in rows]
     return evidence(scores, [row.is_right for row in rows], tasks=[row.attempt.task_id for row in rows])
@@ -100,3 +115,22 @@ def run_attempts(
 
 def _is_slow(row: Tried) -> bool:
     return bool(row.after.info["facts"]["timed_out"])
+
+
+def _task_sets() -> Mapping[str, TaskSet]:
+    real = os.environ.get("IAD_REAL_DATA")
+    return {"bundled": HELD_OUT, **({"InterCode": TaskSet(Path(real) / "intercode", held_out=True)} if real else {})}
+
+
+def main() -> None:
+    """Print the evidence on each set of tasks."""
+    recorded = [Path(name) for name in sys.argv[1:]]
+    for name, tasks in _task_sets().items():
+        rows = list(run_attempts(tasks, recorded=recorded))
+        print(f"{name}: {evidence_on(rows)}", flush=True)
+        for source in dict.fromkeys(row.attempt.source for row in rows):
+            print(f"  {source}: {evidence_on([row for row in rows if row.attempt.source == source])}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,9 +10,9 @@ and two systems entirely.
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
@@ -27,6 +27,7 @@ from iad_policy.hashing import seed_of
 from iad_policy.types import Candidate, PublicInfo, State
 
 Part = Literal["tuning", "held_out"]
+BUNDLED = ROOT / "data" / "bird"
 TEMPERATURES = (0.3, 0.7, 1.0, 1.5)
 N_SAMPLES = 8
 """Samples of the rule-based agent per task and temperature. A set has candidates of one temperature only."""
@@ -85,23 +86,48 @@ class TaskPool:
         return [one for one in self.labelled if one.source.startswith("broken:")]
 
 
-def populations(part: Part) -> dict[str, list[CandidateSet]]:
-    """Return sets of 1 to 6 candidates by where they come from.
+def sources(part: Part) -> tuple[str, ...]:
+    """Return the names of the sources of candidates. Without `$IAD_REAL_DATA` and `$IAD_VECTORS`, only bundled ones."""
+    if not (os.environ.get("IAD_REAL_DATA") and os.environ.get("IAD_VECTORS")):
+        return tuple(ON_BUNDLED)
+    on_superhero = [name for name in ON_SUPERHERO if part == "held_out" or name != "left_out_systems"]
+    return (*ON_BUNDLED, *on_superhero)
 
-    Without `$IAD_REAL_DATA` and `$IAD_VECTORS`, only those on bundled tasks are returned.
+
+def candidate_sets(source: str, part: Part, *, n_sets: int = N_SETS, n_tasks: int | None = None) -> list[CandidateSet]:
+    """Return sets of 1 to 6 candidates of one source.
+
+    Args:
+        source: One of `sources(part)`.
+        part: What may be fitted, or what is held out.
+        n_sets: Sets of each size per task.
+        n_tasks: Maximum number of tasks. None takes all.
     """
-    found: dict[str, list[CandidateSet]] = {}
-    bundled = bundled_pools(part)
-    found["rule_based"] = list(_sets(bundled, _of_one_temperature))
-    found["mixed"] = list(_sets(bundled, _mixed))
-    real, vectors = os.environ.get("IAD_REAL_DATA"), os.environ.get("IAD_VECTORS")
-    if real and vectors:
-        superhero = superhero_pools(part, Path(real) / "bird", Path(vectors))
-        found["systems"] = list(_sets(superhero, _of_systems))
-        if part == "held_out":
-            found["left_out_systems"] = list(_with_left_out(superhero))
-        found["rule_based_superhero"] = list(_sets(superhero, _of_one_temperature))
-        found["mixed_superhero"] = list(_sets(superhero, _mixed))
+    if source in ON_BUNDLED:
+        return list(ON_BUNDLED[source](bundled_pools(part, n_tasks), n_sets))
+    return list(ON_SUPERHERO[source](superhero_pools(part, n_tasks), n_sets))
+
+
+def recorded_sets(files: Sequence[Path], data_dir: Path | None = None) -> list[CandidateSet]:
+    """Return sets of candidates of other agents on held-out tasks: those of one source for one task.
+
+    Args:
+        files: JSON Lines with `task_id`, `source` and `action`: `submit[SQL]`, `execute[SQL]` or a bare query.
+        data_dir: The data folder. Default: the bundled one.
+    """
+    given: dict[str, dict[str, list[str]]] = {}
+    for file in files:
+        for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            given.setdefault(str(line["task_id"]), {}).setdefault(line["source"], []).append(line["action"])
+    env = BirdEnv(data_dir=data_dir or BUNDLED)
+    chosen = _bundled_ids("held_out") if data_dir is None else [task for task in env.task_ids if is_held_out(task)]
+    found = []
+    for task_id in (task for task in chosen if task in given):
+        state = _start(env, task_id)
+        for source, actions in given[task_id].items():
+            members = tuple(Labelled(source, *_labelled(env, action)) for action in actions)
+            found.append(CandidateSet(task_id, state, members))
+    env.close()
     return found
 
 
@@ -110,26 +136,29 @@ def is_held_out(task_id: str) -> bool:
     return blake2b(task_id.encode(), digest_size=4).digest()[-1] % 2 == 1
 
 
-@lru_cache(maxsize=2)
-def bundled_pools(part: Part) -> tuple[TaskPool, ...]:
+@lru_cache(maxsize=4)
+def bundled_pools(part: Part, n_tasks: int | None = None) -> tuple[TaskPool, ...]:
     """Return the candidates on bundled tasks: train and dev for tuning, test for reports."""
-    folder = ROOT / "data" / "bird"
-    split_of = {str(one["question_id"]): one["split"] for one in json.loads((folder / "dev.json").read_text())}
-    env = BirdEnv(data_dir=folder)
-    chosen = [task for task in env.task_ids if (split_of[task] in TUNING_SPLITS) == (part == "tuning")]
-    pools = tuple(_pool(env, task_id, {}) for task_id in chosen)
+    env = BirdEnv(data_dir=BUNDLED)
+    pools = tuple(_pool(env, task_id, {}) for task_id in _bundled_ids(part)[:n_tasks])
     env.close()
     return pools
 
 
-@lru_cache(maxsize=2)
-def superhero_pools(part: Part, folder: Path, vectors: Path) -> tuple[TaskPool, ...]:
+def _bundled_ids(part: Part) -> list[str]:
+    questions = json.loads((BUNDLED / "dev.json").read_text(encoding="utf-8"))
+    return [str(one["question_id"]) for one in questions if (one["split"] in TUNING_SPLITS) == (part == "tuning")]
+
+
+@lru_cache(maxsize=4)
+def superhero_pools(part: Part, n_tasks: int | None = None) -> tuple[TaskPool, ...]:
     """Return the candidates on the questions about `superhero`: one half for tuning, the other for reports."""
+    folder, vectors = Path(os.environ["IAD_REAL_DATA"]) / "bird", Path(os.environ["IAD_VECTORS"])
     env = BirdEnv(data_dir=folder)
     predictions = _predictions(env, folder, vectors)
     if part == "tuning":
         predictions = {name: own for name, own in predictions.items() if name not in LEFT_OUT}
-    chosen = [task for task in env.task_ids if is_held_out(task) == (part == "held_out")]
+    chosen = [task for task in env.task_ids if is_held_out(task) == (part == "held_out")][:n_tasks]
     pools = tuple(
         _pool(env, task, {name: own[task] for name, own in predictions.items() if task in own}) for task in chosen
     )
@@ -149,8 +178,7 @@ def _predictions(env: BirdEnv, folder: Path, vectors: Path) -> dict[str, dict[st
 
 
 def _pool(env: BirdEnv, task_id: str, predictions: Mapping[str, str]) -> TaskPool:
-    observation, info = env.reset(options={"task_id": task_id})
-    state = State(observation, PublicInfo(info, frozenset(env.GOLD_INFO)), steps_left=env.max_steps or 1)
+    state = _start(env, task_id)
     actions = [(name, f"submit[{sql}]") for name, sql in predictions.items()]
     agent = BirdAgent()
     for temperature in TEMPERATURES:
@@ -163,17 +191,22 @@ def _pool(env: BirdEnv, task_id: str, predictions: Mapping[str, str]) -> TaskPoo
     rng = Random(seed_of("broken", task_id))
     for _ in range(N_BROKEN):
         source, action = rng.choice(originals)
-        sql = broken(action[len("submit[") : -1], info["page"]["tables"], rng)
+        sql = broken(action[len("submit[") : -1], state.info["page"]["tables"], rng)
         if sql:
             actions.append((f"broken:{source}", f"submit[{sql}]"))
     known: dict[str, tuple[Candidate, bool]] = {}
     for _, action in actions:
         if action not in known:
-            known[action] = _labelled(env, state, action)
+            known[action] = _labelled(env, action)
     return TaskPool(task_id, state, tuple(Labelled(source, *known[action]) for source, action in actions))
 
 
-def _labelled(env: BirdEnv, state: State, action: str) -> tuple[Candidate, bool]:
+def _start(env: BirdEnv, task_id: str) -> State:
+    observation, info = env.reset(options={"task_id": task_id})
+    return State(observation, PublicInfo(info, frozenset(env.GOLD_INFO)), steps_left=env.max_steps or 1)
+
+
+def _labelled(env: BirdEnv, action: str) -> tuple[Candidate, bool]:
     outcome = env.simulate(env.snapshot(), action)
     is_right = outcome.done and env.oracle(outcome.token)["reward_parts"]["ex"] == 1.0
     preview = State(outcome.observation, outcome.info, done=outcome.done, key=outcome.key)
@@ -184,11 +217,13 @@ def _labelled(env: BirdEnv, state: State, action: str) -> tuple[Candidate, bool]
 # Sets
 
 
-def _sets(pools: Iterable[TaskPool], draw: Callable[[TaskPool, int, Random], list[Labelled]]) -> Iterator[CandidateSet]:
+def _sets(
+    draw: Callable[[TaskPool, int, Random], list[Labelled]], pools: Sequence[TaskPool], n_sets: int
+) -> Iterator[CandidateSet]:
     for pool in pools:
         rng = Random(seed_of("sets", pool.task_id))
         for size in SIZES:
-            for _ in range(N_SETS):
+            for _ in range(n_sets):
                 members = draw(pool, size, rng)
                 if len(members) == size:
                     rng.shuffle(members)
@@ -211,17 +246,31 @@ def _mixed(pool: TaskPool, size: int, rng: Random) -> list[Labelled]:
     return [*rng.sample(pool.broken(), n_broken), *rng.sample(others, size - n_broken)]
 
 
-def _with_left_out(pools: Iterable[TaskPool]) -> Iterator[CandidateSet]:
+def _with_left_out(pools: Sequence[TaskPool], n_sets: int) -> Iterator[CandidateSet]:
     """Yield sets of a left-out system's query among those of other systems. Only the former is measured."""
     for pool in pools:
         rng = Random(seed_of("left out", pool.task_id))
         for own in pool.of(*LEFT_OUT):
             others = [one for one in pool.systems() if one.source not in LEFT_OUT]
             for size in SIZES:
-                for _ in range(N_SETS if size <= len(others) else 0):
+                for _ in range(n_sets if size <= len(others) else 0):
                     members = [own, *rng.sample(others, size - 1)]
                     rng.shuffle(members)
                     yield CandidateSet(pool.task_id, pool.state, tuple(members), LEFT_OUT)
+
+
+Sets = Callable[[Sequence[TaskPool], int], Iterator[CandidateSet]]
+ON_BUNDLED: Mapping[str, Sets] = {
+    "rule_based": partial(_sets, _of_one_temperature),
+    "mixed": partial(_sets, _mixed),
+}
+ON_SUPERHERO: Mapping[str, Sets] = {
+    "systems": partial(_sets, _of_systems),
+    "left_out_systems": _with_left_out,
+    "rule_based_superhero": partial(_sets, _of_one_temperature),
+    "mixed_superhero": partial(_sets, _mixed),
+}
+"""Source -> its sets, of pools and a number of sets of each size per task. `mixed` has queries with errors put in."""
 
 
 # Errors

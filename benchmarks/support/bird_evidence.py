@@ -1,12 +1,14 @@
 """Measures what the scores of a verifier of `IAD/BIRD-v0` say about success, on candidates that it was not fitted to.
 
 `python benchmarks/support/bird_evidence.py` prints it for the proxy verifier. With `IAD_REAL_DATA` and `IAD_VECTORS`
-set, it includes the predictions of published systems.
+set, it includes the predictions of published systems. `--full` takes more sets of candidates, so that the choices among
+n of them depend less on which sets were drawn.
 """
 
+import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -14,7 +16,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from support.bird_candidates import CandidateSet, Labelled, populations
+from support.bird_candidates import N_SETS, CandidateSet, Labelled, candidate_sets, recorded_sets, sources
 from support.verifier_evidence import VerifierEvidence, evidence
 
 from iad_policy.domains.bird.verifier import BirdVerifier
@@ -55,26 +57,31 @@ class SetScores(NamedTuple):
     scores: tuple[float, ...]
 
 
-def bird_evidence(verifier: Verifier | None = None, *, with_rows: bool = False) -> dict[str, VerifierEvidence]:
-    """Return for each held-out source of candidates the AUC, its interval, both classes' sizes, and the ECE.
+def bird_evidence(
+    source: str = "mixed",
+    *,
+    recorded: Sequence[Path] = (),
+    data_dir: Path | None = None,
+    n_tasks: int | None = None,
+    verifier: Verifier | None = None,
+) -> VerifierEvidence:
+    """Return how well a verifier's scores of submitted queries tell success, on held-out tasks.
 
     Args:
+        source: The source of the candidates, one of `bird_candidates.sources`.
+        recorded: Files with candidates of other agents; see `recorded_sets`. If given, only these are measured.
+        data_dir: Data folder of the recorded candidates. Default: the bundled one.
+        n_tasks: Maximum number of tasks. None takes all.
         verifier: The verifier. Default: the proxy verifier.
-        with_rows: Whether to leave out queries that fail or give no row, which any verifier finds.
     """
-    scored = bird_scores(verifier)
-    return {source: _evidence(own, with_rows=with_rows) for source, own in scored.items()}
+    own = recorded_sets(recorded, data_dir) if recorded else candidate_sets(source, "held_out", n_tasks=n_tasks)
+    return evidence_on(scored_sets(own, verifier))
 
 
-def bird_choices(scored: Mapping[str, Sequence[SetScores]], size: int) -> dict[str, Choice]:
-    """Return for each source how good the choices among `size` candidates are. Sets without a counted rest are used."""
-    return {source: _choice([one for one in own if len(one.scores) == size]) for source, own in scored.items()}
-
-
-def bird_scores(verifier: Verifier | None = None) -> dict[str, list[SetScores]]:
-    """Return the held-out sets of candidates with a verifier's scores."""
+def scored_sets(given: Sequence[CandidateSet], verifier: Verifier | None = None) -> list[SetScores]:
+    """Return sets of candidates with a verifier's scores, by default those of the proxy verifier."""
     made = verifier or BirdVerifier()
-    return {source: [_scored(made, one) for one in own] for source, own in populations("held_out").items()}
+    return [_scored(made, one) for one in given]
 
 
 def _scored(verifier: Verifier, one: CandidateSet) -> SetScores:
@@ -82,7 +89,13 @@ def _scored(verifier: Verifier, one: CandidateSet) -> SetScores:
     return SetScores(one, tuple(verdict.score for verdict in verdicts))
 
 
-def _evidence(scored: Sequence[SetScores], *, with_rows: bool) -> VerifierEvidence:
+def evidence_on(scored: Sequence[SetScores], *, with_rows: bool = False) -> VerifierEvidence:
+    """Return how well the scores of submitted queries tell success.
+
+    Args:
+        scored: Sets of candidates with their scores.
+        with_rows: Whether to leave out queries that fail or give no row, which any verifier finds.
+    """
     values, labels, tasks = [], [], []
     for one, scores in scored:
         for member, value in zip(one.members, scores, strict=True):
@@ -99,14 +112,16 @@ def _has_rows(candidate: Candidate) -> bool:
     return bool(candidate.preview.info["page"]["n_rows"])
 
 
-def _choice(scored: Sequence[SetScores]) -> Choice:
+def choice_among(scored: Sequence[SetScores], size: int) -> Choice:
+    """Return how good the choices among `size` candidates are."""
     by_task: dict[str, list[tuple[bool, ...]]] = defaultdict(list)
-    for one, scores in scored:
+    for one, scores in (found for found in scored if len(found.scores) == size):
         is_right = [member.is_right for member in one.members]
         best = scores.index(max(scores))
         by_task[one.task_id].append((is_right[0], _voted(one.members).is_right, is_right[best], any(is_right)))
     means = [[fmean(column) for column in zip(*own, strict=True)] for own in by_task.values()]
-    return Choice(*map(fmean, zip(*means, strict=True)), n_tasks=len(by_task))
+    single, vote, chosen, passed = map(fmean, zip(*means, strict=True))
+    return Choice(single, vote, chosen, passed, len(by_task))
 
 
 def _voted(members: Sequence[Labelled]) -> Labelled:
@@ -116,12 +131,15 @@ def _voted(members: Sequence[Labelled]) -> Labelled:
 
 def main() -> None:
     """Print the evidence for the proxy verifier."""
-    scored = bird_scores()
-    for source, own in scored.items():
-        print(f"{source}\n  all submits: {_evidence(own, with_rows=False)}")
-        print(f"  with rows:   {_evidence(own, with_rows=True)}")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="more sets of candidates")
+    n_sets = 10 * N_SETS if parser.parse_args().full else N_SETS
+    for source in sources("held_out"):
+        scored = scored_sets(candidate_sets(source, "held_out", n_sets=n_sets))
+        print(f"{source}\n  all submits: {evidence_on(scored)}")
+        print(f"  with rows:   {evidence_on(scored, with_rows=True)}")
         for size in SIZES:
-            choice = _choice([one for one in own if len(one.scores) == size])
+            choice = choice_among(scored, size)
             print(
                 f"  n={size}: single {choice.single:.3f}, vote {choice.vote:.3f}, verifier {choice.chosen:.3f}, "
                 f"pass@n {choice.passed:.3f}, gap closed {choice.gap_closed:.2f} ({choice.n_tasks} tasks)"

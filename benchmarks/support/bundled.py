@@ -32,9 +32,10 @@ def bundled_tasks(env_id: str, folder: str, agent: str, *, n_runs: int = 16, n_t
     any_of_them = _share([any(success for success, _ in task) for task in tasks])
     target = _share(single) + GAINED_BY_MANY
     figure(f"pass{n_runs}_success", any_of_them, "share", target=target, better="higher", n=len(tasks))
-    for name, kinds in (("hard", ("hard", "challenging")), ("easy", ("easy", "simple"))):
+    for name, kinds in (("hard", ("hard", "challenging")), ("moderate", ("moderate",)), ("easy", ("easy", "simple"))):
         found = [success for run in runs for success, kind in run if kind in kinds]
-        figure(f"{name}_success", _share(found), "share", n=len(found))
+        if found:
+            figure(f"{name}_success", _share(found), "share", n=len(found))
     env.close()
 
 

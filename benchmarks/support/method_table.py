@@ -20,6 +20,7 @@ import gymnasium as gym
 from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
+from iad_policy.analysis.figures import heading_of
 from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.analysis.statistics import Interval
 from iad_policy.env_defaults import DEFAULTS
@@ -81,11 +82,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """One strategy's row of a table."""
+    """One strategy's row of a table. `success` is the column's heading, with the rule if that is not a reward of 1."""
 
     records: list[EpisodeRecord]
     information: str
     cap: int
+    success: str
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,11 @@ def _row(asked: Asked, name: str, cap: int) -> Row:
     runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_components)
     with RunFolder(asked.runs / config.name(), runner.recorded_config(), free=FREE) as folder:
         records = list(runner.episodes(folder))
+    success = heading_of(config, runner.recorded_config(), len(records)).named("success")
     runner.close()
     information = "" if needs == "nothing" else runner.recorded_config()["identity"][config.agent[0]]["information"]
     print(f"{asked.env} {name}: {len(records)} episodes", file=sys.stderr, flush=True)
-    return Row(records, information, cap)
+    return Row(records, information, cap, success)
 
 
 def markdown(table: Table) -> Iterator[str]:
@@ -169,7 +172,8 @@ def markdown(table: Table) -> Iterator[str]:
         f"simulate ahead: {table.total} per episode, which is {n} times the mean number of decisions of `{BASELINE}`."
     )
     yield ""
-    yield f"| {' | '.join(COLUMNS)} |"
+    columns = [table.rows[BASELINE].success if column == "success" else column for column in COLUMNS]
+    yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(COLUMNS)}"
     for name, row in table.rows.items():
         cells = _cells(name, row, summarise(row.records), changes.get(name))

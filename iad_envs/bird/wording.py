@@ -13,10 +13,8 @@ from iad_envs.bird.data import Question
 from iad_envs.bird.database import QueryResult
 from iad_envs.bird.finding import QueryFinding
 from iad_envs.bird.reading import QueryText, Reference
-from iad_envs.bird.schema import Schema, Table
+from iad_envs.bird.schema import Schema
 
-MANY_BEST = 5
-"""Rows up to which the answer to a question for the highest or lowest may be a tie."""
 LISTED_WORDS = 3
 _WORD = re.compile(r"[^\W_]+")
 _COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
@@ -38,11 +36,12 @@ _NOT_BEST = frozenset(
     | {"harvest", "arrest", "suggest", "digest", "west", "midwest", "northwest", "southwest", "everest"}
 )
 _FEW = re.compile(
-    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|\d+|an?|any|top|first|last|rank\w*|some|example|max|min)\b",
+    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|\d+(st|nd|rd|th)?|an?|any|top|first|second|third|last|rank\w*"
+    r"|some|example|max|min|more|fewer|less|better|worse|larger|smaller|bigger|higher|lower|older|younger|taller|shorter"
+    r"|longer|faster|slower|earlier|later|greater|heavier|cheaper)\b",
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(r"\b(and|along|each|every|with|their|respectively|rank|per|both)\b|,", re.IGNORECASE)
-_ALL_BEST = re.compile(r"\b(list|all|top|rank|each|every|names|\d+|two|three|five)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<!\w)['\"“‘]([^'\"“”‘’]{2,}?)['\"”’](?!\w)")
 _NAME = re.compile(r"[A-Z0-9][\w'.+-]*(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*")
 _NUMBER = re.compile(r"(?<![\w.,/:-])\d+(?:\.\d+)?(?![\w/:%-]|[.,]\d)")
@@ -56,14 +55,14 @@ _FILLER_WORDS = (
 _FILLER = frozenset(_FILLER_WORDS.split())
 
 
-class Clause(NamedTuple):
+class EvidenceClause(NamedTuple):
     """A part of the evidence: a phrase of the question and its meaning. The phrase may be empty."""
 
     phrase: str
     meaning: str
 
 
-class Asked(NamedTuple):
+class QuestionWording(NamedTuple):
     """What a question asks for, read from its words.
 
     Attributes:
@@ -71,7 +70,6 @@ class Asked(NamedTuple):
         is_list: Whether it asks for names or a list, and for no number.
         is_one_column: Whether its words give no reason for a second column.
         is_best: Whether it asks for the highest or lowest, whatever the wording.
-        is_one_best: The same, for one answer.
         names: Names and quoted texts in it that its evidence does not explain.
         numbers: Numbers in it.
         clauses: The parts of the evidence that are about it.
@@ -81,26 +79,24 @@ class Asked(NamedTuple):
     is_list: bool
     is_one_column: bool
     is_best: bool
-    is_one_best: bool
     names: tuple[str, ...]
     numbers: tuple[str, ...]
-    clauses: tuple[Clause, ...]
+    clauses: tuple[EvidenceClause, ...]
 
 
 @lru_cache(maxsize=1024)
-def asked_by(question: str, evidence: str) -> Asked:
+def asked_by(question: str, evidence: str) -> QuestionWording:
     """Read a question and its evidence."""
     is_measure = bool(_MEASURING.search(question)) and not _COMPARING.search(question)
     is_best = any(word.lower() not in _NOT_BEST for word in _BEST.findall(question))
     is_numeric = bool(_NUMERIC.search(question))
     known = evidence.lower()
     names = (name for name in _names(question) if name.lower() not in known)
-    return Asked(
+    return QuestionWording(
         is_number=bool(_COUNTING.search(question) or is_measure) and not _GROUPING.search(question),
         is_list=bool(_LISTING.search(question)) and not is_numeric,
         is_one_column=not _SEVERAL.search(question),
         is_best=is_best,
-        is_one_best=is_best and not _ALL_BEST.search(question),
         names=tuple(dict.fromkeys(names)),
         numbers=tuple(dict.fromkeys(_NUMBER.findall(question))),
         clauses=tuple(_clauses(question, evidence)),
@@ -126,21 +122,24 @@ def _warning(code: str, message: str) -> QueryFinding:
     return QueryFinding(code, "warning", message)
 
 
-def _of_shape(reading: QueryText, result: QueryResult, question: Question, asked: Asked) -> Iterator[QueryFinding]:
+def _of_shape(
+    reading: QueryText, result: QueryResult, question: Question, asked: QuestionWording
+) -> Iterator[QueryFinding]:
     rows, columns = result.rows, result.columns
     if not rows:
         return
     n = f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"
     numbers = [cell for cell in rows[0] if _is_number(cell)]
-    if asked.is_number and (len(rows) > 1 or not numbers):
-        got = f"{n} returned" if len(rows) > 1 else f"{rows[0][0]!r:.40} returned"
-        yield _warning("shape", f"the question asks for one number, {got}")
+    is_null = len(rows) == 1 and all(cell is None for cell in rows[0])  # has a finding of its own
+    if asked.is_number and (len(rows) > 1 or not numbers) and not is_null:
+        got = n if len(rows) > 1 else f"{rows[0][0]!r:.40}"
+        yield _warning("shape", f"the question asks for one number, but the query returned {got}")
     if asked.is_list and len(rows) == len(columns) == len(numbers) == 1 and _aggregates(reading):
-        yield _warning("only_number", f"the question asks for names or a list, the single number {numbers[0]} returned")
-    if asked.is_one_best and len(rows) > MANY_BEST:
-        yield _warning("many_best", f"the question asks for one answer, {n} returned")
+        got = f"the query returned one number, {numbers[0]}"
+        yield _warning("only_number", f"the question asks for names or a list, but {got}")
     if asked.is_one_column and len(columns) > 1:
-        yield _warning("extra_columns", f"the question asks for one thing, {len(columns)} columns returned")
+        got = f"the query returned {len(columns)} columns"
+        yield _warning("extra_columns", f"the question asks for one thing, but {got}")
     if not _says(question, "id", "ids", "identifier", "code", "number"):
         for column in columns:
             if label := _label_of(reading, column):
@@ -148,7 +147,7 @@ def _of_shape(reading: QueryText, result: QueryResult, question: Question, asked
                 break
     is_share = len(rows) == 1 and _PERCENT.search(question.question) is not None
     if is_share and numbers and not any(1 < number <= 100 for number in numbers):
-        yield _warning("percentage", f"the question asks for a percentage, {numbers[0]} returned")
+        yield _warning("percentage", f"the question asks for a percentage, but the query returned {numbers[0]}")
 
 
 def _is_number(cell: Any) -> bool:
@@ -177,7 +176,7 @@ def _label_of(reading: QueryText, column: str) -> str:
     return ""
 
 
-def _of_operations(reading: QueryText, question: Question, asked: Asked) -> Iterator[QueryFinding]:
+def _of_operations(reading: QueryText, question: Question, asked: QuestionWording) -> Iterator[QueryFinding]:
     words = _words(reading)
     divides = any(part.text == "/" for part in reading.parts) or "AVG" in words
     if _AVERAGE.search(question.question) and not divides:
@@ -192,7 +191,7 @@ def _of_operations(reading: QueryText, question: Question, asked: Asked) -> Iter
         yield _warning("operation_unused", f"{wanted}, and the query has no MAX, MIN or ORDER BY")
 
 
-def _of_names(reading: QueryText, question: Question, asked: Asked) -> Iterator[QueryFinding]:
+def _of_names(reading: QueryText, question: Question, asked: QuestionWording) -> Iterator[QueryFinding]:
     text = " ".join(part.value for part in reading.parts).lower()
     missing = [name for name in asked.names if not all(word in text for word in _content(name))]
     for name in missing[:LISTED_WORDS]:
@@ -238,12 +237,16 @@ def _names(question: str) -> Iterator[str]:
             yield name
 
 
-def _clauses(question: str, evidence: str) -> Iterator[Clause]:
+def _clauses(question: str, evidence: str) -> Iterator[EvidenceClause]:
     """Yield the parts of the evidence that share a word with the question: some evidence is about other questions."""
     asked = _stems(question)
     for part in re.split(r";|\n", evidence):
         found = _REFERS.search(part)
-        clause = Clause(part[: found.start()].strip(), part[found.end() :].strip()) if found else Clause("", part)
+        clause = (
+            EvidenceClause(part[: found.start()].strip(), part[found.end() :].strip())
+            if found
+            else EvidenceClause("", part)
+        )
         if _stems(clause.phrase or clause.meaning) & asked:
             yield clause
 
@@ -252,33 +255,43 @@ def _stems(text: str) -> set[str]:
     return {word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _content(text)}
 
 
-def _of_evidence(reading: QueryText, asked: Asked) -> Iterator[QueryFinding]:
-    names = reading.names()
+def _of_evidence(reading: QueryText, asked: QuestionWording) -> Iterator[QueryFinding]:
+    said: set[str] = set()
     for clause in asked.clauses:
-        unused = [
-            column
-            for table in reading.schema.tables
-            for column in _named_columns(table, clause.meaning)
-            if not any(name.lower() in names for name in _equals(reading.schema, table.name, column))
-        ]
-        for column in dict.fromkeys(unused):
-            message = (
-                f"the evidence explains {clause.phrase or 'a term'!r:.60} by {column}, and the query does not use it"
-            )
-            yield _warning("evidence_unused", message)
+        for column, tables in _named_columns(reading.schema, clause.meaning).items():
+            if column not in said and not any(_is_used(reading, table, column) for table in tables):
+                said.add(column)
+                names = f"explains {clause.phrase!r:.60} by {column}" if clause.phrase else f"names {column}"
+                yield _warning("evidence_unused", f"the evidence {names}, and the query does not use it")
 
 
-def _named_columns(table: Table, meaning: str) -> Iterator[str]:
-    """Yield the columns of a table that a text refers to by name."""
-    for column in table.columns:
-        name = re.escape(column.name)
-        match = re.search(rf"(?<![\w'])(?:(\w+)\.)?{name}(?![\w'])", meaning)
-        if match is None or (match[1] or table.name).lower() != table.name.lower():
-            continue
-        # A plain word may be only a word, so it has to be compared or qualified.
-        is_plain_word = column.name.isalpha() and (column.name.islower() or column.name.istitle())
-        if match[1] or not is_plain_word or re.search(rf"(?<![\w']){name}\s*(?:[=<>!]|LIKE\b|BETWEEN\b)", meaning):
-            yield column.name
+def _named_columns(schema: Schema, meaning: str) -> dict[str, list[str]]:
+    """Return the columns that a text refers to by name, each with the tables that it may be in."""
+    found: dict[str, list[str]] = {}
+    for table in schema.tables:
+        for column in table.columns:
+            name = re.escape(column.name)
+            match = re.search(rf"(?<![\w'])(?:(\w+)\.)?{name}(?![\w'])", meaning)
+            if match is None or (match[1] or table.name).lower() != table.name.lower():
+                continue
+            # A plain word may be only a word, so it has to be compared or qualified.
+            is_plain_word = column.name.isalpha() and (column.name.islower() or column.name.istitle())
+            is_compared = re.search(rf"(?<![\w']){name}\s*(?:[=<>!]|LIKE\b|BETWEEN\b)", meaning)
+            if match[1] or is_compared or not is_plain_word:
+                found.setdefault(column.name, []).append(table.name)
+    return found
+
+
+def _is_used(reading: QueryText, table: str, column: str) -> bool:
+    """Whether a query uses a column, one that it refers to or that refers to it, or chooses the table's rows by a key.
+
+    So `gender_id = 1` may stand for `gender.id = 1` and for `gender.gender = 'Male'`.
+    """
+    names = reading.names()
+    if any(name.lower() in names for name in _equals(reading.schema, table, column)):
+        return True
+    compared = {(one.reference.table.name, one.reference.column.name) for one in reading.comparisons()}
+    return any(key.to_table == table and (key.table, key.column) in compared for key in reading.schema.foreign_keys)
 
 
 def _equals(schema: Schema, table: str, column: str) -> Sequence[str]:

@@ -124,6 +124,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self.setting = setting
         self.success_at = success_at
+        self.success_rule = f"layout >= {success_at:g}"
         self._user = user
         self._texts = texts
         self._as_published = as_published

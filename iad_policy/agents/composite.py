@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -39,12 +40,10 @@ class CompositeAgent(LanguageAgent):
         """
         answer = self.complete(self.messages(state, feedback), temperature)
         parts = parts_of(answer)
-        texts = {part.name: part.text for part in parts}
-        action = self._action(f"Action: {texts[COMMAND]}", state) if COMMAND in texts else None
-        if action is None:
-            error = self._expected(answer.text, state)
-            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
-        return Candidate(action, texts.get("thought", ""), logprobs=answer.logprobs, parts=parts)
+        reading = self._read(answer, state)
+        thought = next((part.text for part in parts if part.name == "thought"), "")
+        candidate = self._candidate(reading, answer, state, parts)
+        return candidate if candidate.error else replace(candidate, thought=thought)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the messages for a state: the first state asks for a plan, later ones for the next command."""

@@ -8,26 +8,31 @@ import gymnasium as gym
 
 from iad_policy.env_defaults import Defaults, defaults_of, env_id
 from iad_policy.errors import UnknownName
-from iad_policy.models import LanguageModel, identity_of
+from iad_policy.models import Completion, LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import read_action, read_integer, split_thought
+from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, Syntax, read_action, read_integer
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.registry import load_object
-from iad_policy.types import Candidate, Feedback, State
+from iad_policy.types import Candidate, Feedback, Part, State
 
 Style = Literal["direct", "cot", "few-shot"]
 STYLES: tuple[str, ...] = get_args(Style)
+BARE_STYLES = ("direct", "few-shot")
+"""Styles that ask for the action alone, so that an answer may be the action without its heading."""
 OPTIONS = ("temperature", "max_tokens", "top_p", "logprobs")
 """Options of every agent that asks a model. They can't be part of its name."""
 SHOWN_CHARS = 200
 """Characters of an unreadable answer that its error message quotes."""
+CUT_OFF = "length"
+"""The finish reason of an answer that ended at `max_tokens`."""
 
 
 class LanguageAgent(ModelComponent):
     """Asks a language model for each action.
 
-    An answer that can't be read becomes a candidate whose `error` says what was expected, with the text as `thought`.
-    If the model can't answer at all, `ModelError` is raised.
+    An answer that can't be read becomes a candidate whose `error` begins with `unreadable answer` and says what was
+    expected, with the text as `thought`. So does an answer that was cut off before its action ended. If the model can't
+    answer at all, `ModelError` is raised.
 
     Args:
         model: A litellm name or an object with `complete`.
@@ -35,6 +40,7 @@ class LanguageAgent(ModelComponent):
         style: `cot` asks for a thought and the action, `direct` for the action alone, `few-shot` for the action alone
             after several examples. None takes the class's own: `cot` except in Sketch2Code.
         space: The action space if actions are not texts. `Discrete` asks for a whole number.
+        syntax: Language of the actions: `shell`, `sql`, or `text` for any other.
         temperature: The default if the strategy gives none. Independent samples need more than 0.
         max_tokens: Maximum length of an answer.
         top_p: Nucleus sampling of a model given by name. None keeps the provider's default.
@@ -52,6 +58,7 @@ class LanguageAgent(ModelComponent):
         style: Style | None = None,
         *,
         space: "gym.Space[Any] | None" = None,
+        syntax: Syntax = "text",
         temperature: float | None = 0.7,
         max_tokens: int | None = 1024,
         top_p: float | None = None,
@@ -66,6 +73,12 @@ class LanguageAgent(ModelComponent):
         self._prompts = prompts or Prompts()
         self._style = style
         self._discrete = _discrete(space)
+        self._syntax = syntax
+
+    @classmethod
+    def options_of(cls, env: gym.Env[Any, Any]) -> Mapping[str, Any]:
+        """Return what an agent of this class needs of the environment besides its prompts and its action space."""
+        return {}
 
     @property
     def identity(self) -> str:
@@ -90,11 +103,7 @@ class LanguageAgent(ModelComponent):
             ModelError: The model could not answer.
         """
         answer = self.complete(self.messages(state, feedback), temperature)
-        action, error = self._read(answer.text, state)
-        if error:
-            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
-        thought, body = split_thought(answer.text)
-        return Candidate(action, thought="" if body is None else thought, logprobs=answer.logprobs)
+        return self._candidate(self._read(answer, state), answer, state)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the messages that ask for an action in a state."""
@@ -112,26 +121,43 @@ class LanguageAgent(ModelComponent):
         first, last = _range(self._discrete)
         return f"Here an action is a whole number from {first} to {last}."
 
-    def _read(self, text: str, state: State) -> tuple[Any, str]:
-        """Return the action and "", or None and the error message."""
-        action = self._action(text, state)
-        return (action, "") if action is not None else (None, self._expected(text, state))
-
-    def _action(self, text: str, state: State) -> Any:
+    def _read(self, answer: Completion, state: State) -> Reading:
+        """Read the action and the thought of an answer."""
+        is_cut = answer.finish_reason == CUT_OFF
         if self._discrete is None:
-            return read_action(text, state.info.get("available_actions", ()), bare=self.kind == "direct")
+            grammar = Grammar.of(state.info.get("available_actions", ()), self._syntax)
+            return read_action(answer.text, grammar, bare=self.kind in BARE_STYLES, is_cut=is_cut)
         first, last = _range(self._discrete)
-        number = read_integer(text)
-        return number if number is not None and first <= number <= last else None
+        reading = read_integer(answer.text, is_cut=is_cut)
+        in_range = reading.action is not None and first <= reading.action <= last
+        return reading if in_range else Reading(None, answer.text, reading.got)
 
-    def _expected(self, text: str, state: State) -> str:
-        got = f"got {text[:SHOWN_CHARS]!r}" if text.strip() else "got an empty answer"
+    def _candidate(self, reading: Reading, answer: Completion, state: State, parts: tuple[Part, ...] = ()) -> Candidate:
+        """Return the candidate that an answer proposes, or one with an error."""
+        if reading.action is None:
+            error = f"{UNREADABLE}: expected {self._expected(state)}, got {_got(reading, answer)}"
+            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
+        return Candidate(reading.action, thought=reading.thought, logprobs=answer.logprobs, parts=parts)
+
+    def _expected(self, state: State) -> str:
+        """Return what an answer must have, as the model may be told."""
         if self._discrete is not None:
             first, last = _range(self._discrete)
-            return f'expected a line "{self.heading}: n" with a whole number from {first} to {last}, {got}'
+            return f'a line "{self.heading}: n" with a whole number from {first} to {last}'
+        if expected := self._prompts.part("expected"):
+            return expected
         examples = ", ".join(str(action) for action in list(state.info.get("available_actions", ()))[-3:])
         like = f", such as {examples}" if examples else ""
-        return f'expected a line "{self.heading}: ..." with an action{like}, {got}'
+        return f'a line "{self.heading}: ..." with an action{like}'
+
+
+def _got(reading: Reading, answer: Completion) -> str:
+    """Return what an unreadable answer was, and a part of it: its end if it was cut off, else its beginning."""
+    if not answer.text.strip():
+        return reading.got
+    is_cut = answer.finish_reason == CUT_OFF
+    shown = answer.text[-SHOWN_CHARS:] if is_cut else answer.text[:SHOWN_CHARS]
+    return f"{reading.got}: {shown!r}" if reading.got else repr(shown)
 
 
 AgentT = TypeVar("AgentT", bound=LanguageAgent)
@@ -186,7 +212,8 @@ def made_for(
     for option in options:
         if option not in OPTIONS:
             raise UnknownName("option of a language model's agent", option, OPTIONS)
-    return kind(model, prompts_of(env), style, space=env.action_space, **options)
+    own = kind.options_of(env)
+    return kind(model, prompts_of(env), style, space=env.action_space, syntax=defaults_of(env).syntax, **own, **options)
 
 
 def _discrete(space: "gym.Space[Any] | None") -> gym.spaces.Discrete | None:

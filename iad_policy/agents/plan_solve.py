@@ -10,7 +10,6 @@ import gymnasium as gym
 
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
-from iad_policy.models.parsing import split_thought
 from iad_policy.types import Candidate, Feedback, Part, State
 
 NUMBER = re.compile(r"^\W*(?:step\s*)?\d+\W+\s*", re.IGNORECASE)
@@ -39,12 +38,8 @@ class PlanSolveAgent(LanguageAgent):
             plan = Part("plan", answer.text.strip(), _logprob(answer))
             new = [plan]
         answer = self.complete(self.acting(state, plan.text, n_done, feedback), temperature)
-        action, error = self._read(answer.text, state)
-        if error:
-            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
-        thought, body = split_thought(answer.text)
         parts = (*new, Part("answer", answer.text.strip(), _logprob(answer)))
-        return Candidate(action, "" if body is None else thought, logprobs=answer.logprobs, parts=parts)
+        return self._candidate(self._read(answer, state), answer, state, parts)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the first messages for a state: they ask for a plan, or for the action of a step."""

@@ -19,6 +19,7 @@ class Heading:
         n_tasks: Number of tasks in the run.
         data: Name and digest of the data, or empty if the environment has none.
         oracle_agents: Names of the agents that know gold.
+        success_rule: What counts as success; "" for a reward of 1.
     """
 
     config: RunConfig
@@ -26,6 +27,11 @@ class Heading:
     n_tasks: int
     data: Mapping[str, str]
     oracle_agents: tuple[str, ...] = ()
+    success_rule: str = ""
+
+    def named(self, metric: str) -> str:
+        """Return the name of a metric, for success with its rule: `success (layout >= 0.75)`."""
+        return f"{metric} ({self.success_rule})" if metric == "success" and self.success_rule else metric
 
 
 class Figures(NamedTuple):
@@ -52,4 +58,4 @@ def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> 
     identity = recorded["identity"]
     information = identity[config.agent[0]]["information"]
     oracle_agents = tuple(agent for agent in config.agent if "agent_information" in identity[agent])
-    return Heading(config, information, n_tasks, recorded["data"], oracle_agents)
+    return Heading(config, information, n_tasks, recorded["data"], oracle_agents, recorded.get("success_rule", ""))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,11 +25,24 @@ from iad_policy.analysis.statistics import (
     wilson,
 )
 from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.types import NOTHING
 
 EASY = ("easy", "simple")
 HARD = ("hard", "challenging")
 """Names that environments give their easiest and hardest tasks."""
+LEVELS = (*EASY, "moderate", "medium", *HARD)
+"""Names of difficulties, from easy to hard. Others come after them."""
+UNMARKED = "unmarked"
+"""Stands for the difficulty of tasks without one, beside others that have one."""
 SPENT = ("proposals", "verifications", "simulations", "asks", "tokens", "usd", "n_unpriced")
+
+
+class LevelSummary(NamedTuple):
+    """One strategy's scored episodes of one difficulty: their number and means."""
+
+    n: int
+    success: float | None
+    progress: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,7 @@ class StrategySummary:
         n_episodes: Number of scored episodes.
         n_errored: Number of episodes that failed. They are left out of the means.
         errors: Kind of error -> number of episodes.
+        spent_errored: Total spending of the episodes that failed, by axis. It is in none of the means.
         n_budget: Number of episodes that a budget ended.
         success: Success rate, with Wilson's interval, or a bootstrap interval over tasks if tasks have several seeds.
         progress: Mean progress, with a bootstrap interval over tasks.
@@ -51,6 +65,7 @@ class StrategySummary:
         success_hard: Success rate over hard tasks.
         progress_easy: Mean progress over easy tasks.
         progress_hard: Mean progress over hard tasks.
+        by_difficulty: Every difficulty that the tasks are marked with, from easy to hard. Empty if none is marked.
         spent: Mean spending per episode: proposals, verifications, simulations, asks, tokens, dollars (of calls with a
             known price) and the number of calls with an unknown price.
         by_role: Role -> its mean spending per episode, by axis.
@@ -65,6 +80,7 @@ class StrategySummary:
     n_episodes: int
     n_errored: int
     errors: Mapping[str, int]
+    spent_errored: Mapping[str, float]
     n_budget: int
     success: float | None
     success_95: Interval | None
@@ -79,6 +95,7 @@ class StrategySummary:
     success_hard: float | None
     progress_easy: float | None
     progress_hard: float | None
+    by_difficulty: Mapping[str, LevelSummary]
     spent: Mapping[str, float]
     by_role: Mapping[str, Mapping[str, float]]
     evaluation_pass_rate: float | None
@@ -92,7 +109,8 @@ class StrategySummary:
         """Return the summary as JSON, with the spending on the same level as the scores."""
         plain = asdict(self)
         spent = plain.pop("spent")
-        return {**plain, **spent}
+        levels = {name: level._asdict() for name, level in self.by_difficulty.items()}
+        return {**plain, "by_difficulty": levels, **spent}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +202,7 @@ def summarise(
         n_episodes=len(scored),
         n_errored=sum(record.error_kind != "" for record in every),
         errors=dict(Counter(sorted(record.error_kind for record in every if record.error_kind))),
+        spent_errored=sum((record.spent for record in every if record.error_kind), NOTHING).as_dict(),
         n_budget=sum(record.stop_reason == "budget" for record in every),
         success=_mean(successes),
         success_95=(wilson(int(sum(successes)), len(successes)) if is_single else interval("success"))
@@ -200,6 +219,7 @@ def summarise(
         success_hard=_mean(_known(hard, "success")),
         progress_easy=_mean(_known(easy, "progress")),
         progress_hard=_mean(_known(hard, "progress")),
+        by_difficulty=_by_difficulty(scored),
         spent={axis: _of_all_roles(by_role, axis) for axis in SPENT},
         by_role=by_role,
         evaluation_pass_rate=_pass_rate(scored),
@@ -209,6 +229,19 @@ def summarise(
         n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
         progress_by_step=progress_curve(scored, n_steps),
     )
+
+
+def _by_difficulty(records: Sequence[EpisodeRecord]) -> dict[str, LevelSummary]:
+    names = {record.difficulty for record in records}
+    if names == {""}:
+        return {}
+    ordered = sorted(names, key=lambda name: (name == "", LEVELS.index(name) if name in LEVELS else len(LEVELS), name))
+    found = {}
+    for name in ordered:
+        own = [record for record in records if record.difficulty == name]
+        means = _mean(_known(own, "success")), _mean(_known(own, "progress"))
+        found[name or UNMARKED] = LevelSummary(len(own), *means)
+    return found
 
 
 def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:

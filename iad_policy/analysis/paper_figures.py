@@ -163,7 +163,7 @@ def figure_14(sweep: Sweep) -> list[Panel]:
         Panel(
             f"{strategy}, sparse scores",
             "n",
-            sweep.metric,
+            by_level["none"].heading.named(sweep.metric),
             {f"sparsity {level}": _line(results, strategy, sweep.metric) for level, results in by_level.items()},
             by_level["none"].heading.information,
         )
@@ -175,8 +175,8 @@ def feedback_forms(sweep: Sweep) -> list[Panel]:
     """Draw the score of iad by n, with one line per form of feedback. The paper has no such figure."""
     by_form = {form: sweep.run(["iad"], feedback=form) for form in FORMS}
     lines = {form: _line(results, "iad", sweep.metric) for form, results in by_form.items()}
-    information = by_form["none"].heading.information
-    return [Panel("iad by form of feedback", "n", sweep.metric, lines, information)]
+    heading = by_form["none"].heading
+    return [Panel("iad by form of feedback", "n", heading.named(sweep.metric), lines, heading.information)]
 
 
 FIGURES: Mapping[str, Draw] = {
@@ -224,7 +224,7 @@ def _by_n(sweep: Sweep, results: Results, metric: str, title: str = "", *, x: st
     config = results.heading.config
     title = title or f"verifier {config.verifier or 'none'}"
     lines = {name: _line(results, name, metric) for name in config.strategies}
-    return Panel(title, x, metric, lines, results.heading.information)
+    return Panel(title, x, results.heading.named(metric), lines, results.heading.information)
 
 
 def _by_setting(
@@ -236,8 +236,8 @@ def _by_setting(
             mark = _mark(place, own, sweep.metric)
             if mark is not None:
                 lines.setdefault(label, []).append(mark)
-    information = next(iter(runs.values())).heading.information
-    return Panel(title, x, sweep.metric, lines, information, ticks or {})
+    heading = next(iter(runs.values())).heading
+    return Panel(title, x, heading.named(sweep.metric), lines, heading.information, ticks or {})
 
 
 def _by_spending(results: Results, metric: str) -> Panel:
@@ -248,7 +248,8 @@ def _by_spending(results: Results, metric: str) -> Panel:
         mark = _mark(sum(scored) / len(scored), own, metric) if scored else None
         if mark is not None:
             lines.setdefault(arm.strategy, []).append(mark)
-    return Panel("success by proposals spent", "proposals per episode", metric, lines, results.heading.information)
+    name = results.heading.named(metric)
+    return Panel(f"{name} by proposals spent", "proposals per episode", name, lines, results.heading.information)
 
 
 def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:

@@ -39,7 +39,8 @@ class RunTable:
         fitting = partial(_fitting, width=options.max_width, console=console)
         yield _heading(self._heading)
         yield ""
-        scores = _score_columns(list(self._summaries.values()))
+        success = self._heading.named("success").replace(" (", "\n(")
+        scores = _score_columns(list(self._summaries.values()), success)
         roles = _roles(self._summaries)
         spent = [*SPENT, USD] if roles else SPENT
         together = fitting("", [*scores, *spent], self._summaries)
@@ -52,8 +53,8 @@ class RunTable:
             yield from fitting("Spent by role, mean per episode", LEDGER, roles)
         if self._differences:
             title = f"Difference to {self._heading.config.compared_with} on the same tasks"
-            yield from fitting(title, DIFFERENCE, self._differences)
-        yield from _curves(self._figures)
+            yield from fitting(title, [(success, DIFFERENCE[0][1]), *DIFFERENCE[1:]], self._differences)
+        yield from _curves(self._figures, self._heading)
         yield from _warnings(self._summaries)
 
 
@@ -106,17 +107,16 @@ def _alarm(label: str) -> Text:
     return Text(f"*** {label} ***", style="bold red")
 
 
-def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySummary]:
+def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Columns[StrategySummary]:
     columns: list[tuple[str, Callable[[StrategySummary], str]]] = [
-        ("success", lambda one: _with_interval(one.success, one.success_95)),
+        (success, lambda one: _with_interval(one.success, one.success_95)),
         ("progress", lambda one: _with_interval(one.progress, one.progress_95)),
         ("reward", lambda one: _with_interval(one.reward, one.reward_95)),
         ("grounding\naccuracy", lambda one: _figure(one.grounding, 3)),
     ]
-    if any(one.n_easy or one.n_hard for one in summaries):
-        columns.append(
-            ("success\neasy/hard", lambda one: f"{_figure(one.success_easy, 2)}/{_figure(one.success_hard, 2)}")
-        )
+    levels = list(dict.fromkeys(level for one in summaries for level in one.by_difficulty))
+    if levels:
+        columns.append((f"{success}\n{'/'.join(levels)}", lambda one: "/".join(_at_levels(one, levels))))
     if any(one.evaluation_pass_rate is not None for one in summaries):
         columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
@@ -127,11 +127,17 @@ def _score_columns(summaries: Sequence[StrategySummary]) -> Columns[StrategySumm
     return columns
 
 
+def _at_levels(one: StrategySummary, levels: Sequence[str]) -> Iterable[str]:
+    for level in levels:
+        found = one.by_difficulty.get(level)
+        yield NOTHING if found is None else _figure(found.success, 2)
+
+
 SPENT: Columns[StrategySummary] = [
-    ("proposals", lambda one: _figure(one.spent["proposals"], 1)),
-    ("verifications", lambda one: _figure(one.spent["verifications"], 1)),
-    ("simulations", lambda one: _figure(one.spent["simulations"], 1)),
-    ("tokens", lambda one: f"{one.spent['tokens']:,.0f}"),
+    ("proposals", lambda one: _mean_spent(one, "proposals", 1)),
+    ("verifications", lambda one: _mean_spent(one, "verifications", 1)),
+    ("simulations", lambda one: _mean_spent(one, "simulations", 1)),
+    ("tokens", lambda one: _mean_spent(one, "tokens", 0)),
     ("steps", lambda one: _figure(one.n_steps, 1)),
     ("seconds", lambda one: _seconds(one.wall_s)),
 ]
@@ -164,14 +170,14 @@ def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     return table
 
 
-def _curves(figures: Figures) -> Iterable[RenderableType]:
+def _curves(figures: Figures, heading: Heading) -> Iterable[RenderableType]:
     """Yield the mean of each curve over n at equal spending, and where curves cross."""
     has_success = any(one.success is not None for one in figures.summaries.values())
     metric = "success" if has_success else "reward"
     comparisons = figures.comparisons(metric)
     if not comparisons:
         return
-    yield Text(f"Mean {metric} over the budgets per episode that all curves cover", style="bold")
+    yield Text(f"Mean {heading.named(metric)} over the budgets per episode that all curves cover", style="bold")
     for one in comparisons:
         heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
         crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)
@@ -189,6 +195,18 @@ def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, f
     }
 
 
+def _mean_spent(one: StrategySummary, axis: str, digits: int) -> str:
+    return f"{one.spent[axis]:{',' if digits == 0 else ''}.{digits}f}" if one.n_episodes else NOTHING
+
+
+def _total(spent: Mapping[str, float]) -> str:
+    """Return how many calls were made in all, and their tokens and dollars where there are any."""
+    n_calls = int(sum(spent.get(axis, 0) for axis in ("proposals", "verifications", "asks")))
+    n_tokens = int(spent.get("prompt_tokens", 0) + spent.get("completion_tokens", 0))
+    parts = [_count(n_calls, "call"), *([f"{n_tokens:,} tokens"] if n_tokens else [])]
+    return ", ".join(parts + ([f"${spent['usd']:.4f}"] if spent.get("usd") else []))
+
+
 def _usd(spent: Mapping[str, float]) -> str:
     """Return dollars. An unknown price is not shown as 0."""
     usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
@@ -198,11 +216,12 @@ def _usd(spent: Mapping[str, float]) -> str:
 
 
 def _warnings(summaries: Mapping[str, StrategySummary]) -> Iterable[Text]:
-    errored = {name: one.errors for name, one in summaries.items() if one.n_errored}
+    errored = {name: one for name, one in summaries.items() if one.n_errored}
     if errored:
-        said = ", ".join(
-            f"{sum(kinds.values())} of {name} ({', '.join(f'{n} {kind}' for kind, n in kinds.items())})"
-            for name, kinds in errored.items()
+        said = "; ".join(
+            f"{one.n_errored} of {name} ({', '.join(f'{n} {kind}' for kind, n in one.errors.items())}), "
+            f"which spent {_total(one.spent_errored)}"
+            for name, one in errored.items()
         )
         yield Text(
             f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}. Run the same command again to retry them.",

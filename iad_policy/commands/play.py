@@ -41,7 +41,7 @@ def play(
         total += float(reward)
         done = terminated or truncated
     console.print(Text(str(observation)))
-    _score(console, total, info)
+    _score(console, total, info, str(getattr(env.unwrapped, "success_rule", "")))
 
 
 def _show(console: Console, observation: Any, info: Any, actions: Sequence[str]) -> None:
@@ -89,7 +89,7 @@ def _as_action(env: gym.Env[Any, Any], action: str) -> Any:
     return action
 
 
-def _score(console: Console, total: float, info: Any) -> None:
+def _score(console: Console, total: float, info: Any, success_rule: str) -> None:
     table = Table(title="Result", title_justify="left", show_header=False)
     table.add_column()
     table.add_column(justify="right")
@@ -97,7 +97,8 @@ def _score(console: Console, total: float, info: Any) -> None:
     for name in ("success", "progress", "stop_reason"):
         if name in info:
             value = info[name]
-            table.add_row(name, f"{value:.3f}" if isinstance(value, float) else str(value))
+            rule = f" ({success_rule})" if name == "success" and success_rule else ""
+            table.add_row(f"{name}{rule}", f"{value:.3f}" if isinstance(value, float) else str(value))
     for name, value in info.get("reward_parts", {}).items():
         table.add_row(f"  {name}", f"{value:.3f}")
     console.print(table)

@@ -89,16 +89,17 @@ def _print_episode(console: Console, results: Results, record: EpisodeRecord, is
         return
     place = f"{results.n_episodes:>{len(str(results.n_expected))}}/{results.n_expected}"
     task = record.task_id if len(results.heading.config.seed) == 1 else f"{record.task_id}, seed {record.seed}"
-    parts = [f"{place} {task}, {results.label(record)}: {_outcome(record)}", f"{record.wall_s:.2f} s", *_spent(record)]
+    outcome = _outcome(record, results.heading.named("success"))
+    parts = [f"{place} {task}, {results.label(record)}: {outcome}", f"{record.wall_s:.2f} s", *_spent(record)]
     console.print(", ".join(parts), highlight=False, markup=False, soft_wrap=True)
 
 
-def _outcome(record: EpisodeRecord) -> str:
+def _outcome(record: EpisodeRecord, success: str) -> str:
     if record.error_kind:
         return f"failed ({record.error_kind})"
     if not record.is_scored:
         return f"stopped by {record.cut}"
-    known = [] if record.success is None else ["success" if record.success == 1 else "no success"]
+    known = [] if record.success is None else [success if record.success == 1 else f"no {success}"]
     known += [] if record.progress is None else [f"progress {record.progress:.3f}"]
     return ", ".join([*known, f"reward {record.reward:.3f}"])
 

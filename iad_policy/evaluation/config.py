@@ -332,7 +332,7 @@ MAPPINGS = tuple(name for name, option in OPTIONS.items() if option.kind is dict
 FREE = frozenset(
     {name for name, option in OPTIONS.items() if not option.changes_answers}
     | {"run_budget", "notes"}
-    | {"max_steps", "discrete"}  # these follow from the environment and its arguments
+    | {"max_steps", "discrete", "success_rule"}  # these follow from the environment and its arguments
 )
 """Parts of `config.json` that may differ when a run goes on, because they change no answer."""
 

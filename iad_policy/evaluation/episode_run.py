@@ -26,6 +26,7 @@ class EpisodeRun:
         self._policy = policy
         self._task = task
         self._info: dict[str, Any] = {}
+        self._instruction = ""
         self._progress: list[float | None] = []
         self._reward = 0.0
         self._n_accepted = 0
@@ -38,6 +39,7 @@ class EpisodeRun:
         has_ids = hasattr(self._env.unwrapped, "task_ids")
         observation, info = self._env.reset(seed=seed, options={"task_id": self._task} if has_ids else None)
         self._arrived(info)
+        self._instruction = str(info.get("instruction", ""))
         while True:
             action = policy.act(observation, {"task_id": self._task, "step": len(self._progress) - 1} | self._info)
             observation, reward, terminated, truncated, info = self._env.step(action)
@@ -64,6 +66,7 @@ class EpisodeRun:
         success = self._info.get("success")
         cuts = [self._cut, *(decision.cut for decision in decisions)]
         return {
+            "instruction": self._instruction,
             "success": None if success is None else float(success),
             "progress": self._progress[-1] if self._progress else None,
             "reward": self._reward,

@@ -81,6 +81,7 @@ PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "check": ("check", str.strip),
     "reflection": ("reflection", str.strip),
     "sample": ("sample", str.strip),
+    "expected": ("expected", str.strip),
 }
 """Placeholder -> the part's file without its ending, and what is done to its text. A part may be missing.
 
@@ -91,6 +92,7 @@ PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
 - criteria: what makes an action good or bad, for judges.
 - check, reflection: for a refinement, what to check in any case, and what results mostly mean.
 - sample: what the environment shows, word for word, for a simulator.
+- expected: what an answer must have, for the error of one that can't be read; by default a line with the action.
 """
 RENDERINGS: Mapping[str, str] = {
     "any": "iad_policy.prompts.rendering:Rendering",

@@ -26,6 +26,8 @@ N_ACTIONS = 100
 N_FACTS = 20
 FACT_CHARS = 300
 INDENT = "   "
+MIN_LEFT_OUT = 100
+"""Characters that are not worth leaving out."""
 BREAKS = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
 """Places to cut a text at, the best first."""
 MIN_KEPT = 0.6
@@ -44,14 +46,14 @@ class Rendering:
     last_action: ClassVar[str] = ""
     """The action without which an episode counts for nothing; "" if there is none."""
 
-    def values(self, state: State, *, with_history: bool = True) -> dict[str, str]:
+    def values(self, state: State) -> dict[str, str]:
         """Return the values of the placeholders that describe a state. Each is a block of text, or empty."""
         return {
             "environment": self.environment(state),
             "instruction": str(state.info.get("instruction", "")),
             "task": self.task(state),
             "notes": _list("Notes:", state.notes),
-            "history": _headed("So far:", self.turns(state)) if with_history else "",
+            "history": _headed("So far:", self.turns(state)),
             "observation": self.page(state),
             "actions": self.actions(state),
             "facts": self.facts(state),
@@ -228,7 +230,7 @@ def _cut(text: str, limit: int) -> int:
 
 def without_middle(text: str, limit: int) -> str:
     """Return a text without lines from its middle: the last lines of an output say how it ended."""
-    if len(text) <= limit:
+    if len(text) <= limit + MIN_LEFT_OUT:
         return text
     head, tail = text[: limit // 2], text[-(limit // 2) :]
     head = head[: head.rfind("\n")] if "\n" in head else head

@@ -35,6 +35,7 @@ class EpisodeRecord:
         task_id: The task's id.
         strategy: The strategy's name.
         seed: Seed of every sample.
+        instruction: The task's text; "" if the environment has none.
         agent: The agent's name.
         verifier: The verifier's name; "" for none.
         n: Proposals per decision; 1 for a strategy without that option.
@@ -44,7 +45,7 @@ class EpisodeRecord:
         reward_parts: Components of the last reward, by name.
         n_steps: Number of committed actions.
         grounding: Share of accepted steps. The reset counts as an accepted step (AgentBoard).
-        difficulty: Difficulty of the task: `easy`, `hard`, or "".
+        difficulty: Difficulty of the task as the data name it: `easy`, `moderate`, `challenging` ..., or "".
         stop_reason: Reason for the end: `done`, `max_steps`, `budget` or `error`; `terminated` or `truncated` if the
             environment gives no reason.
         cut: The budget limit that cut the episode or one of its decisions; "" for none.
@@ -65,6 +66,7 @@ class EpisodeRecord:
     task_id: str
     strategy: str
     seed: int
+    instruction: str = ""
     agent: str = ""
     verifier: str = ""
     n: int = 1

@@ -91,7 +91,8 @@ class BatchExecutor:
         """Return the answers of each work unit, in order.
 
         The log is read before any work starts, so the records that a changed question drops do not depend on threads.
-        An error is raised only after all units have ended, so that none writes to the log afterwards.
+        An error is raised only after all units have ended, so that none writes to the log afterwards. What they all
+        spent is charged, that of a unit that failed too.
         """
         found = [(task, self._recorded(task)) for task in batch]
         _introduce([task.call for task, recorded in found if len(recorded) < len(task.items)])
@@ -99,7 +100,10 @@ class BatchExecutor:
             return [self._charged(task, self._answers(task, recorded)) for task, recorded in found]
         futures = [self._executor.submit(self._answers, task, recorded) for task, recorded in found]
         wait(futures)
-        return [self._charged(task, future.result()) for task, future in zip(batch, futures, strict=True)]
+        for task, future in zip(batch, futures, strict=True):
+            if future.exception() is None:
+                self._charged(task, future.result())
+        return [future.result() for future in futures]
 
     def _charged(self, task: WorkUnit, result: Result) -> Result:
         for answer in result:
@@ -121,7 +125,11 @@ class BatchExecutor:
         start = perf_counter()
         task.call.stopped = self._spending.stopped
         with use_call(task.call) as call:
-            values = task.work(known)
+            try:
+                values = task.work(known)
+            except BaseException:
+                self._spending.settle(task.role, call.usage + Usage(seconds=perf_counter() - start))
+                raise
         call.report(Usage(seconds=perf_counter() - start))
         usage = call.usage
         exchanges = [] if self._log is None else [exchange_record(one, self._log) for one in call.exchanges]

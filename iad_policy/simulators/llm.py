@@ -9,7 +9,8 @@ import gymnasium as gym
 from iad_policy.errors import ModelError, SimulationError
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import FENCE, read_field
+from iad_policy.models.parsing import read_field
+from iad_policy.models.parsing.fences import fence_at
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import shown
 from iad_policy.simulators.visible_state import VisibleState
@@ -107,9 +108,9 @@ def read_prediction(text: str) -> PredictedOutcome | None:
     if marker is None:
         return None
     head, seen = text[: marker.start()], text[marker.end() :].strip()
-    fenced = FENCE.fullmatch(seen)
+    fence = fence_at(seen)
     is_valid, is_over = not _field_is(head, "valid", "no"), _field_is(head, "over", "yes")
-    return PredictedOutcome(fenced[1].strip() if fenced else seen, is_valid, is_over)
+    return PredictedOutcome(fence.text if fence and fence.end == len(seen) else seen, is_valid, is_over)
 
 
 def _field_is(head: str, field: str, word: str) -> bool:

@@ -68,6 +68,16 @@ class DialsEnv(IADEnv[str, str]):
         return action in self._actions()
 
 
+class EasyDials(DialsEnv):
+    """Half of the way is a success, which is no reward of 1."""
+
+    success_rule = "progress >= 0.5"
+
+    def _score(self, task: Dials, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(success=score.progress >= 0.5)
+
+
 class Guesser:
     """Turns a random dial; counts its calls, and does what `at` says in a call of that number."""
 

@@ -12,8 +12,9 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Propose, State, evaluate, per_step
 from iad_policy.analysis.results import read_results
 from iad_policy.errors import UnknownName
+from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.recording.run_folder import RunFolderError
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker
+from tests.iad_policy.evaluation_toy import DialsEnv, EasyDials, Guesser, Liker
 
 SHOP = "IAD/WebShop-v0"
 
@@ -36,6 +37,36 @@ def test_it_returns_what_the_command_prints_and_the_folder_holds(tmp_path: Path)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["strategies"]["iad"]["success"] == results.figures().summaries["iad"].success
     assert evaluate(SHOP, ["single", "iad"], 6, n=2, out=tmp_path).table() == results.table()
+
+
+def test_what_success_means_stands_wherever_it_is_shown_if_it_is_no_reward_of_1(tmp_path: Path) -> None:
+    def run(env: Any, out: Path) -> Any:
+        return evaluate(env, ["bon", "iad"], 4, agent=Guesser(), verifier=Liker(), n=[1, 2], out=out)
+
+    results = run(EasyDials, tmp_path / "easy")
+    for table in (results.table(), read_results(tmp_path / "easy").table()):
+        assert table.count("(progress >= 0.5)") == 4, "scores, by difficulty, differences, curves"
+    assert json.loads((tmp_path / "easy" / "summary.json").read_text())["success_rule"] == "progress >= 0.5"
+    plain = run(DialsEnv, tmp_path / "plain")
+    assert ">=" not in plain.table()
+    assert json.loads((tmp_path / "plain" / "summary.json").read_text())["success_rule"] == ""
+    # A folder of an earlier version, which doesn't say so, goes on.
+    config = tmp_path / "easy" / "config.json"
+    config.write_text(json.dumps({k: v for k, v in json.loads(config.read_text()).items() if k != "success_rule"}))
+    assert run(EasyDials, tmp_path / "easy").records == results.records
+
+
+def test_instruments_are_labelled_where_there_are_any(tmp_path: Path) -> None:
+    def label(agent: Any) -> Any:
+        evaluate(DialsEnv, "single", 1, agent=agent, verifier=Liker(), out=tmp_path, is_fresh=True)
+        summary = json.loads((tmp_path / "summary.json").read_text())
+        return summary["instruments"], summary["instrument_label"]
+
+    class Knower(Guesser):
+        information = "oracle"
+
+    assert label(Guesser()) == ([], "")
+    assert label(Knower()) == (["Knower"], ORACLE_AGENT_TEXT)
 
 
 def test_results_become_a_data_frame(tmp_path: Path) -> None:

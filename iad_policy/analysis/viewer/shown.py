@@ -7,7 +7,7 @@ import base64
 import math
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ N_RESAMPLES_LIVE = 2000
 """Of a run that goes on, whose page is drawn again and again; a complete one has the table's own figures."""
 LONG = 80
 """Characters from which a text is kept once."""
+INSTRUCTION_CHARS = 300
+"""Characters of an instruction in the list of tasks. An episode's page has all."""
 PICTURE_SIDE = 384
 HIDDEN_INFO = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
 """Parts of a state's info that the page shows elsewhere, or that repeat the observation."""
@@ -62,6 +64,7 @@ def run_json(run: RunTraces) -> dict[str, Any]:
             "iad_version": run.config.get("iad_version", ""),
             "labels": labels,
             "episodes": sorted(episodes, key=lambda one: (one["task"], one["seed"], one["row"])),
+            "instructions": _instructions(run.records.values()),
             "curves": _curves(figures),
             "comparisons": [one._asdict() for metric in METRICS for one in figures.comparisons(metric)],
             "roles": {label: _by_role(own) for label, own in results.records.items()},
@@ -86,8 +89,15 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
         "error_kind": record.error_kind,
         "error": record.error,
         "calls": record.spent.proposals + record.spent.verifications + record.spent.asks,
+        "tokens": record.spent.tokens,
         "is_scored": record.is_scored,
     }
+
+
+def _instructions(records: Iterable[EpisodeRecord]) -> dict[str, str]:
+    """Return the start of each task's instruction, by task; nothing if all are the same."""
+    found = {one.task_id: one.instruction[:INSTRUCTION_CHARS] for one in records if one.instruction}
+    return found if len(set(found.values())) > 1 else {}
 
 
 def _curves(figures: Figures) -> list[dict[str, Any]]:

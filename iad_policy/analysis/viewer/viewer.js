@@ -88,17 +88,20 @@ function table(caption, headings, lines) {
       h("tbody", {}, lines.map((line) => h("tr", {}, line.map((cell, place) => h("td", { className: place ? "" : "name" }, cell)))))));
 }
 
+const named = (run, metric) => (metric === "success" && run.success_rule ? `success (${run.success_rule})` : metric);
+
 function scores(run) {
   const all = Object.entries(run.strategies);
   const has = (test) => all.some(([, one]) => test(one));
-  const headings = ["strategy", "success", "progress", "reward", "grounding accuracy"];
-  if (has((one) => one.n_easy || one.n_hard)) headings.push("success easy/hard");
+  const headings = ["strategy", named(run, "success"), "progress", "reward", "grounding accuracy"];
+  const levels = [...new Set(all.flatMap(([, one]) => Object.keys(one.by_difficulty)))];
+  if (levels.length) headings.push(`${named(run, "success")} ${levels.join("/")}`);
   headings.push("n");
   if (has((one) => one.n_errored)) headings.push("errored");
   if (has((one) => one.n_budget)) headings.push("budget spent");
   return table("Scores", headings, all.map(([name, one]) => {
     const cells = [name, ...["success", "progress", "reward"].map((metric) => [fixed(one[metric]), interval(one[`${metric}_95`])]), fixed(one.grounding)];
-    if (has((other) => other.n_easy || other.n_hard)) cells.push(`${fixed(one.success_easy, 2)} / ${fixed(one.success_hard, 2)}`);
+    if (levels.length) cells.push(levels.map((level) => fixed(one.by_difficulty[level]?.success, 2)).join(" / "));
     cells.push(count(one.n_episodes));
     if (has((other) => other.n_errored)) cells.push(h("span", { className: one.n_errored ? "warn" : "" }, count(one.n_errored)));
     if (has((other) => other.n_budget)) cells.push(count(one.n_budget));
@@ -123,7 +126,7 @@ function byRole(run) {
 
 function differences(run) {
   const tasksOf = (names) => (names.length ? h("details", {}, h("summary", {}, count(names.length)), h("p", { className: "quiet" }, names.join(", "))) : "0");
-  return table("Differences", ["strategy − baseline", "baseline", "success", "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
+  return table("Differences", ["strategy − baseline", "baseline", named(run, "success"), "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
     Object.entries(run.differences).map(([name, one]) => [
       name, one.baseline, [signed(one.success), interval(one.success_95)], tasksOf(one.won), tasksOf(one.lost),
       one.p_holm !== null && one.p_holm < 0.001 ? "< 0.001" : fixed(one.p_holm), fixed(one.detectable_success),
@@ -133,14 +136,14 @@ function differences(run) {
 function failures(run) {
   const kinds = new Map();
   for (const one of run.episodes.filter((episode) => episode.error_kind)) {
-    const known = kinds.get(one.error_kind) ?? { n: 0, first: one };
-    kinds.set(one.error_kind, { ...known, n: known.n + 1 });
+    const known = kinds.get(one.error_kind) ?? { n: 0, calls: 0, tokens: 0, first: one };
+    kinds.set(one.error_kind, { ...known, n: known.n + 1, calls: known.calls + one.calls, tokens: known.tokens + one.tokens });
   }
   const missing = Object.entries(run.strategies).filter(([, one]) => one.n_failed_verdicts).map(([name, one]) => `${count(one.n_failed_verdicts)} in ${name}`);
   return [
     missing.length ? h("p", { className: "warn" }, `Verdicts are missing because the verifier failed: ${missing.join(", ")}. Each candidate shows the reason.`) : null,
-    kinds.size ? table("Errors", ["error kind", "episodes", "first error"], [...kinds].map(([kind, { n, first }]) =>
-      [kind, count(n), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
+    kinds.size ? table("Errors", ["error kind", "episodes", "calls", "tokens", "first error"], [...kinds].map(([kind, { n, calls, tokens, first }]) =>
+      [kind, count(n), count(calls), count(tokens), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
   ];
 }
 
@@ -157,7 +160,7 @@ function compared(run, { metric, axis }) {
   if (!one) return h("p", { className: "quiet" }, "The curves share no range of budgets.");
   const heights = Object.entries(one.areas).map(([name, height]) => `${name} ${fixed(height)}`).join(", ");
   const crossed = one.crossings.map(([a, b, at]) => `${a} and ${b} cross at ${count(at)}`).join("; ");
-  return h("p", { className: "quiet" }, `Mean ${metric} from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No curves cross"}.`);
+  return h("p", { className: "quiet" }, `Mean ${named(run, metric)} from ${count(one.low)} to ${count(one.high)} ${axis}: ${heights}. ${crossed || "No curves cross"}.`);
 }
 
 function charts(run) {
@@ -171,8 +174,9 @@ function charts(run) {
     const draw = () => {
       const lines = run.curves.filter((one) => one.metric === picked.metric && one.axis === picked.axis)
         .map((one) => ({ name: one.name, points: one.points.map(([x, y, low, high, n]) => [x, y, low, high, `n = ${n}`]) }));
-      const label = `${picked.metric} against ${picked.axis} per episode`;
-      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: picked.metric, label }), legend(lines.map((one) => one.name)), compared(run, picked));
+      const name = named(run, picked.metric);
+      const label = `${name} against ${picked.axis} per episode`;
+      holder.replaceChildren(lineChart(lines, { x: `${picked.axis} per episode`, y: name, label }), legend(lines.map((one) => one.name)), compared(run, picked));
     };
     const chooser = (what) => h("label", {}, what === "metric" ? "metric" : "spending",
       h("select", { onchange: (event) => { picked[what] = event.target.value; draw(); } }, choices[what].map((one) => h("option", {}, one))));
@@ -186,6 +190,8 @@ function charts(run) {
   return box;
 }
 
+const part = (title, ...inside) => h("div", {}, h("h2", {}, title), inside);
+
 function head(run) {
   const dataName = run.data?.name ? `, ${run.data.name} data ${run.data.digest}` : "";
   return h("section", { "aria-label": run.name },
@@ -195,12 +201,12 @@ function head(run) {
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),
-    h("h2", {}, "Scores"), scores(run),
-    Object.keys(run.differences).length ? [h("h2", {}, "Differences on the same tasks"), differences(run)] : null,
-    h("h2", {}, "Curves"), charts(run),
-    h("h2", {}, "Spending"), spending(run), h("details", {}, h("summary", {}, "By role"), byRole(run)),
-    h("h2", {}, "Errors"), failures(run),
-    h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. MDE: the smallest true difference that this number of tasks detects with 80 % power."));
+    h("div", { className: "overview" },
+      part("Scores", scores(run)),
+      Object.keys(run.differences).length ? part("Differences on the same tasks", differences(run)) : null,
+      part("Spending", spending(run), h("details", {}, h("summary", {}, "By role"), byRole(run))),
+      part("Curves", charts(run)),
+      part("Errors", failures(run), h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. MDE: the smallest true difference that this number of tasks detects with 80 % power."))));
 }
 
 /* ---- the list of tasks and its filters ---- */
@@ -220,7 +226,7 @@ function gather() {
   runs.forEach((run, place) => {
     for (const episode of run.episodes) {
       const name = JSON.stringify([run.env, episode.task, episode.seed]);
-      if (!byTask.has(name)) byTask.set(name, { task: episode.task, seed: episode.seed, difficulty: episode.difficulty, cells: rows.map(() => null) });
+      if (!byTask.has(name)) byTask.set(name, { task: episode.task, seed: episode.seed, difficulty: episode.difficulty, instruction: run.instructions[episode.task] ?? "", cells: rows.map(() => null) });
       const column = rows.findIndex((one) => one.run === place && one.row === episode.row);
       byTask.get(name).cells[column] = episode;
     }
@@ -231,20 +237,21 @@ function gather() {
 function list(view) {
   const levels = [...new Set(tasks.map((one) => one.difficulty).filter(Boolean))];
   const seeds = new Set(tasks.map((one) => one.seed)).size > 1;
+  const told = tasks.some((one) => one.instruction);
   const body = h("tbody", {});
   const said = h("span", { className: "quiet", role: "status" });
   const more = h("button", { hidden: true, onclick: () => { limit += 500; draw(); } }, "More");
   let limit = 500;
   const draw = () => {
     const text = view.text.toLowerCase();
-    shown = tasks.filter((one) => TESTS[view.show][1](one) && (!view.level || one.difficulty === view.level) && one.task.toLowerCase().includes(text));
+    shown = tasks.filter((one) => TESTS[view.show][1](one) && (!view.level || one.difficulty === view.level) && `${one.task}\n${one.instruction}`.toLowerCase().includes(text));
     body.replaceChildren(...shown.slice(0, limit).map((one) => h("tr", {},
       h("td", {}, one.task), seeds ? h("td", {}, String(one.seed)) : null, h("td", { className: "quiet" }, one.difficulty),
       one.cells.map((episode, column) => {
         const [sign, style, title] = mark(episode);
         const what = `${one.task}, ${rows[column].name}: ${title}`;
         return h("td", {}, episode ? h("a", { href: link({ episodes: [[rows[column].run, episode.key]] }), className: style, title: what, "aria-label": what }, `${sign} ${fixed(episode.progress, 2)}`) : "·");
-      }))));
+      }), told ? h("td", { className: "told", title: one.instruction }, one.instruction) : null)));
     said.textContent = `${count(shown.length)} of ${count(tasks.length)} tasks`;
     more.hidden = shown.length <= limit;
   };
@@ -262,10 +269,10 @@ function list(view) {
     h("div", { className: "bar" },
       choose("show", Object.entries(TESTS).map(([name, [text]]) => [name, text]), "Show"),
       levels.length ? choose("level", [["", "all"], ...levels.map((one) => [one, one])], "Difficulty") : null,
-      h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: "part of its id" })), said),
+      h("label", {}, "Task", h("input", { type: "search", id: "search", value: view.text, oninput: change("text"), placeholder: told ? "part of its id or text" : "part of its id" })), said),
     h("div", { className: "scroll tasks", tabIndex: 0, role: "region", "aria-label": "Tasks" },
-      h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)))), body)),
-    more, h("p", { className: "quiet" }, "✓ success, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: ", h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
+      h("table", {}, h("thead", {}, h("tr", {}, ["task", ...(seeds ? ["seed"] : []), "", ...rows.map((one) => one.name)].map((one) => h("th", { scope: "col" }, one)), told ? h("th", { scope: "col", className: "told" }, "instruction") : null)), body)),
+    more, h("p", { className: "quiet" }, `✓ ${[...new Set(runs.map((run) => named(run, "success")))].join(" or ")}, ✗ no success, ! failed with an error. The number is the progress. Click an episode to see its steps. Keys: `, h("kbd", {}, "/"), " search, in an episode ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " steps, ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " tasks, ", h("kbd", {}, "Esc"), " back."));
 }
 
 /* ---- the step viewer ---- */
@@ -312,11 +319,12 @@ function exchangeView(exchange, texts) {
 }
 
 function card(one, place, step, texts, bounds) {
-  const isCommitted = one.id === step.committed;
+  const isChosen = one.id === step.committed;
+  const isCommitted = isChosen && !step.is_fallback;
   const verdict = one.verdict;
   return h("article", { className: `card${isCommitted ? " committed" : ""}${one.error ? " bad-one" : ""}`, "aria-label": `candidate ${place + 1}` },
     h("header", {}, h("b", {}, `Candidate ${place + 1}`),
-      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, step.is_fallback ? "a fallback was committed instead" : "committed") : null)),
+      h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, "committed") : isChosen ? h("span", { className: "chip" }, "replaced by a fallback") : null)),
     one.preview?.picture ? h("img", { src: text(one.preview.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
     action(text(one.action, texts)),
     one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
@@ -343,13 +351,20 @@ function stepView(step, texts) {
   ];
 }
 
+/* A step's label. Of a page it is the title, as its markup begins like that of any other page. */
+function labelOf(said) {
+  if (!/^\s*</.test(said)) return said.slice(0, 60);
+  const title = new DOMParser().parseFromString(said, "text/html").title.trim();
+  return `${title ? `${title.slice(0, 40)}, ` : ""}HTML, ${count(said.length)} characters`;
+}
+
 function side(place, loaded, view) {
   const { run, line, episode } = loaded;
   const title = `${line.task}${runs.length > 1 ? `, ${runs[run].name}` : ""}: ${runs[run].labels[line.row]}`;
   const [sign, style, said] = mark(line);
   const box = h("section", { "aria-label": title },
     h("h2", {}, title),
-    h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} steps${line.difficulty ? ` · ${line.difficulty}` : ""} · ended: ${line.stop || "not yet"}${line.cut ? ` (${line.cut})` : ""}`),
+    h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} ${line.n_steps === 1 ? "step" : "steps"}${line.difficulty ? ` · ${line.difficulty}` : ""} · ended: ${line.stop || "not yet"}${line.cut ? ` (${line.cut})` : ""}`),
     line.error ? h("p", { className: "warn" }, line.error) : null);
   if (!episode) {
     box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
@@ -360,7 +375,7 @@ function side(place, loaded, view) {
     h("p", { className: "instruction" }, h("b", {}, text(episode.instruction, episode.texts))),
     h("ol", { className: "steps" }, episode.steps.map((one) => h("li", {}, h("button", {
       "aria-current": one === step ? "step" : null, onclick: () => go({ ...view, step: one.index }),
-    }, `${one.index + 1} ${text(one.action, episode.texts).slice(0, 60)}`)))),
+    }, `${one.index + 1} ${labelOf(text(one.action, episode.texts))}`)))),
     ...(step ? stepView(step, episode.texts) : [h("p", { className: "quiet" }, "The episode has no step.")]).flat(Infinity).filter(Boolean));
   return box;
 }

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from iad_policy.domains.bash.findings import Done, Finding, findings_of, repeats
+from iad_policy.domains.bash.effects import Done
+from iad_policy.domains.bash.finding import ShellFinding
+from iad_policy.domains.bash.findings import findings_of
 from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
 
@@ -92,7 +94,7 @@ class _Result(NamedTuple):
     deleted: tuple[str, ...]
 
 
-def success(done: Done, found: Mapping[str, Finding]) -> float:
+def success(done: Done, found: Mapping[str, ShellFinding]) -> float:
     """Return the probability that the episode succeeds if the agent submits now."""
     start, weight_of = weights()
     asks_for = {True: "change", False: "answer", None: "either"}[done.instruction.asked.change]
@@ -136,17 +138,17 @@ def _command(candidate: Candidate, agreement: float) -> Verdict:
         return Verdict(NO_STEP_LEFT, "It leaves no step to submit.", details=details)
     if preview.info["invalid_action"]:
         return Verdict(INVALID, _critique(found), details=details)
-    if repeats(done):
+    if done.is_repetition:
         return Verdict(LOOKING, "It repeats an earlier command with the same output.", details=details)
     score = LOOKING + REACHING * success(done, found) + AGREEMENT * agreement
     return Verdict(score, _critique(found), details=details)
 
 
-def _critique(found: Mapping[str, Finding]) -> str:
-    texts = [finding.text for finding in found.values() if finding.text]
+def _critique(found: Mapping[str, ShellFinding]) -> str:
+    texts = [finding.text for finding in found.values()]
     return " ".join(f"{text[0].upper()}{text[1:]}." for text in texts) or "Nothing speaks against it."
 
 
-def _details(found: Mapping[str, Finding]) -> dict[str, float]:
+def _details(found: Mapping[str, ShellFinding]) -> dict[str, float]:
     """Return how much each finding changes the log-odds of success."""
     return {name: weights().findings.get(name, 0.0) * finding.degree for name, finding in found.items()}

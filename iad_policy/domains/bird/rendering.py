@@ -1,6 +1,7 @@
 """Puts a database's states into words: the schema once, before everything that changes, then question and results."""
 
 import re
+from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,6 +22,13 @@ OLD_RESULT_CHARS = 500
 TABLE = re.compile(r"^CREATE TABLE [^\n]* \(\n(.*?)^\);$", re.MULTILINE | re.DOTALL)
 KEY_COLUMN = re.compile(r"^    (\"(?:[^\"]|\"\")+\"|\S+)((?:(?!--)[^\n])*?) PRIMARY KEY,", re.MULTILINE)
 POSTGRES = "in PostgreSQL's dialect"
+OF_ANY_QUERY = frozenset(
+    [
+        *("empty", "all_null", "single_zero", "literal_not_found", "text_as_number", "fan_out", "integer_division"),
+        "subquery_rows",
+    ]
+)
+"""Findings that matter although a query only explores. The others compare it with the question."""
 NOTHING_RUN = "No query was executed yet."
 
 
@@ -66,13 +74,20 @@ class DatabaseRendering(Rendering):
 
     def result(self, before: Seen, action: Any, after: Seen) -> str:
         """Return the first rows that a query gave, and the findings about it."""
-        told = (complaint_of(after) or shortened(_parts(after).result, OLD_RESULT_CHARS), _findings(after))
+        complaint = complaint_of(after)
+        if complaint:
+            return complaint
+        told = (shortened(_parts(after).result, OLD_RESULT_CHARS), _findings(after))
         return "\n".join(part for part in told if part)
 
     def actions(self, state: State) -> str:
-        """Return the offered actions in one line."""
+        """Return the offered actions in one line, "" where there is no choice."""
         offered = [str(action).replace("...", "SQL") for action in state.info.get("available_actions", ())]
-        return f"Possible now: {' or '.join(offered)}" if offered else ""
+        return f"Possible now: {' or '.join(offered)}" if len(offered) > 1 else ""
+
+    def steps_left(self, state: State) -> str:
+        """Return how many actions are left, "" where only one answer is asked for."""
+        return super().steps_left(state) if self.actions(state) else ""
 
     def facts(self, seen: Seen) -> str:
         """Return why the last action was not valid, and what is odd about the last query."""
@@ -83,6 +98,7 @@ class DatabaseRendering(Rendering):
         return []
 
 
+@lru_cache(maxsize=64)
 def with_composite_keys(schema: str) -> str:
     """Return a schema in which a key of several columns is declared once, and not as several keys of one column."""
 
@@ -111,6 +127,8 @@ def _parts(seen: Seen) -> _Page:
 
 def _findings(seen: Seen) -> str:
     """Return the warnings about the last query. An error is its result."""
-    found = facts_of(seen).get("findings", ())
-    lines = [f"- {finding['message']}" for finding in found if finding["severity"] != "error"]
+    warnings = [one for one in facts_of(seen).get("findings", ()) if one["severity"] == "warning"]
+    if page_of(seen).get("kind") == "execute":
+        warnings = [one for one in warnings if one["code"] in OF_ANY_QUERY]
+    lines = [f"- {one['message']}" for one in warnings]
     return "\n".join(["Findings:", *lines]) if lines else ""

@@ -20,13 +20,13 @@ REFINED_VOTE = 0.5
 PASSING_SCORE = 0.5
 FAILED = 0.0
 """Score of a submitted query without a result: it can't be right."""
-EMPTY = 0.02
+EMPTY = 0.01
 """Score of a submitted query whose result has no rows. No such query was right in the data of the fit."""
-INVALID, LOOK_REPEATED, LOOK_FAILED, LOOK = 0.01, 0.03, 0.04, 0.05
+INVALID, LOOK_REPEATED, LOOK_FAILED, LOOK = 0.03, 0.06, 0.08, 0.1
 """Scores of actions that don't end the episode, while steps are left. They only rank: looking again is better than to
 submit what is known to fail, and worse than to submit what may be right."""
 ABOUT_ANSWERS = frozenset(
-    {"shape", "only_number", "many_best", "extra_columns", "id_unasked", "percentage", "operation_unused"}
+    {"shape", "only_number", "extra_columns", "id_unasked", "percentage", "operation_unused"}
     | {"name_unused", "number_unused", "literal_unasked", "limit_unasked", "evidence_unused"}
 )
 """Findings that compare a query with the question. A query that only looks at the data need not fit it."""

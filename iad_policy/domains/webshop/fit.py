@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from iad_policy.domains.webshop.options import Asked, asked_values, is_near
+from iad_policy.domains.webshop.options import AskedValues, asked_values, is_near
 from iad_policy.domains.webshop.reading import (
     FACT_PAGES,
     ShopInstruction,
@@ -21,16 +21,16 @@ from iad_policy.domains.webshop.reading import (
 from iad_policy.domains.webshop.terms import Word, is_specific
 
 WEIGHTS: Mapping[str, float] = {
-    "bias": 2.60,
-    "incomplete": -1.95,
-    "unseen": -2.10,
-    "unseen_read": -2.79,
-    "unseen_specifics": -2.43,
-    "wrong_options": -4.95,
-    "similar_options": -0.94,
-    "open_options": -5.84,
-    "unsure_options": -1.39,
-    "over_price": -5.04,
+    "bias": 2.58,
+    "incomplete": -1.89,
+    "unseen": -2.21,
+    "unseen_read": -2.69,
+    "unseen_specifics": -2.42,
+    "wrong_options": -4.82,
+    "similar_options": -0.98,
+    "open_options": -5.83,
+    "unsure_options": -1.24,
+    "over_price": -5.02,
 }
 """Weights of the features of `Fit.features`, fitted to purchases on the bundled train and dev tasks by
 `python benchmarks/support/fit_webshop_verifier.py`, which prints them."""
@@ -188,7 +188,7 @@ def fit_at_first_sight(instruction: str, title: str, price: str) -> Fit:
     return replace(fit, unseen=tuple(filter(None, general)))
 
 
-def _option(name: str, asked: Asked | None, selected: Mapping[str, str], wanted: ShopInstruction) -> OptionFit:
+def _option(name: str, asked: AskedValues | None, selected: Mapping[str, str], wanted: ShopInstruction) -> OptionFit:
     chosen = selected.get(name, "")
     if asked is None:
         return OptionFit(name, "unasked", (), chosen)

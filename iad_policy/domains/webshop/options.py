@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from iad_policy.domains.webshop.reading import FILLER, ShopInstruction, shown_terms
-from iad_policy.domains.webshop.terms import ALL_UNITS, COLOURS, COUNTING, Word, read_words
+from iad_policy.domains.webshop.reading import ASKS_NOTHING, ShopInstruction, shown_terms
+from iad_policy.domains.webshop.terms import ALL_UNITS, COLOURS, COUNTING, Word, is_specific, read_words
 
 COLOUR_WEIGHT, MINOR_WEIGHT, SINGLE_WEIGHT, CODE_WEIGHT = 2.0, 0.5, 0.25, 0.15
 """Weights of colours, of units and words that say little, of the 1 of "pack of 1", and of codes. Other words have 1."""
@@ -20,7 +20,7 @@ NOT_OPTION_NAMES = frozenset(["name", "of", "number", "items"])
 """Words of option names that people leave out: "flavor name" is asked for as "flavor"."""
 
 
-class Asked(NamedTuple):
+class AskedValues(NamedTuple):
     """What an instruction asks of one option of a product.
 
     Attributes:
@@ -34,14 +34,14 @@ class Asked(NamedTuple):
 
 def asked_values(
     options: Mapping[str, Sequence[str]], instruction: ShopInstruction, title: str = ""
-) -> dict[str, Asked]:
+) -> dict[str, AskedValues]:
     """Return, for each option of a product that the instruction says something about, the values that it asks for.
 
     Args:
         options: The product's options: name -> values.
         instruction: The instruction.
-        title: The product's title. A value is not near because of words in it: "hair" asks for hair masks, and not for
-            the hair type "curly hair".
+        title: The product's title. A value is not near because of words in it, except for colours, sizes and numbers:
+            "hair" asks for hair masks, and not for the hair type "curly hair".
     """
     asked = {name: _asked(name, tuple(values), instruction, title) for name, values in options.items()}
     return {name: one for name, one in asked.items() if one is not None}
@@ -58,13 +58,13 @@ def is_near(name: str, value: str, instruction: ShopInstruction) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def _asked(name: str, values: tuple[str, ...], instruction: ShopInstruction, title: str) -> Asked | None:
+def _asked(name: str, values: tuple[str, ...], instruction: ShopInstruction, title: str) -> AskedValues | None:
     explained = shown_terms([title])
     matches = {value: _match(name, value, instruction, explained) for value in values}
     best = max(matches.values(), default=_NO_MATCH)
     if best == _NO_MATCH:
         return None
-    return Asked(tuple(value for value in matches if matches[value] == best), best.is_exact)
+    return AskedValues(tuple(value for value in matches if matches[value] == best), best.is_exact)
 
 
 class _Match(NamedTuple):
@@ -101,7 +101,7 @@ def _match(name: str, value: str, instruction: ShopInstruction, explained: froze
         total += weight
         if is_together or _is_asked(word, unit, instruction):
             matched += weight
-            telling += weight * (word.term not in explained)
+            telling += weight * (is_specific(word) or word.term not in explained)
     if matched >= EXACT * total and matched >= min(total, 1.0):
         return _Match(True, False, matched, is_together, matched - total)
     if matched >= NEAR * total and telling >= 1.0:
@@ -126,7 +126,7 @@ def _weight(word: Word, unit: str) -> float:
         return COLOUR_WEIGHT
     if word.term == "1" and unit in COUNTING:
         return SINGLE_WEIGHT
-    return MINOR_WEIGHT if word.term in ALL_UNITS or word.text in FILLER or word.text == "x" else 1.0
+    return MINOR_WEIGHT if word.term in ALL_UNITS or word.text in ASKS_NOTHING or word.text == "x" else 1.0
 
 
 def _is_asked(word: Word, unit: str, instruction: ShopInstruction) -> bool:

@@ -18,28 +18,33 @@ _LIMIT = re.compile(r"\$\s?(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s+(?:dollars?|usd|buc
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _MONEY = re.compile(r"\$(\d+(?:\.\d+)?)")
 _FILLER_WORDS = """
-    a an the of for with and or in on to is are it its that which this these those them they their there i im id ive
-    ill we me my our us you your he she his her can could would should will shall may might do does dont did please
-    find get give show need needs needed want wants wanted wanting looking look like likes buy buying purchase order
-    place search searching shop some any pair price priced pricing dollars dollar usd bucks than lower less under below
-    over be been being was were am have has having had made make makes making by from as at so one ones also along
-    other prefer preferable preferably preferred ideally must who what when where while really very just set come comes
-    coming available color colour colored coloured colors size sized sizes style styled styles flavor flavored flavors
-    scent scented option options type types shopping budget cost costs costing no more most not above up spend within
-    max maximum around about something someone thing things kind sort asked sister brother mother father friend help
-    helps helping hoping hope hello hi hey if all only d s t ll ve re m pick choose interested locking thats sure
-    item items product products good nice great perfect certain possible able suitable offer offers include includes
-    including included locate new but because since too then into out per via care
+    a an the of for with and or in on to is are it its that which this these those i im am we me my you your can
+    could would should will do does please find get give show need needs want wants looking look like buy some any
+    pair price priced dollars dollar than lower less under below be has have having made by from as at so one also
+    prefer preferably must who what there really set come comes color colour size style option type shopping budget
+    cost costs costing no more most not above up spend within max maximum something someone thing asked sister
+    brother mother father friend help hoping hope if all only our us d s t ll ve
 """
-FILLER = frozenset(_FILLER_WORDS.split())
+_FILLER = frozenset(_FILLER_WORDS.split())
 """Words that say nothing about the product."""
+_MORE_FILLER = """
+    able along around available based because been being but buying care certain choose colored coloured colors coming
+    did dont else flavor flavored flavors good great he hello help helping helps her here hey hi his id ideally include
+    included includes including interested into item items ive just kind locate locking m make makes making may might
+    needed nice new offer offers ones options order other out over per perfect pick place possible preferable preferred
+    pricing product products purchase re scent scented search searching shall she since sized sizes sort styled styles
+    suitable sure thats their them then they things too types usd bucks very via wanted wanting was were when where
+    while ill us about
+"""
+ASKS_NOTHING = _FILLER | frozenset(_MORE_FILLER.split())
+"""Words that ask for nothing. Some of them may help a search, but no page has to show them."""
 _BEFORE_TO = frozenset(["easy", "ready", "simple"])
 """Words after which "to" does not end a requirement: "easy to install"."""
 FACT_PAGES = ("description", "features")
 """Sub pages with facts about the product. Reviews are always empty."""
 
 
-class Requirement(NamedTuple):
+class Phrase(NamedTuple):
     """Words of the instruction that stand together, such as "multipoint pairing"."""
 
     words: tuple[Word, ...]
@@ -65,7 +70,7 @@ class ShopInstruction:
     words: tuple[str, ...]
     text: str
     price_limit: float
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Phrase, ...]
     terms: tuple[str, ...]
 
     def coverage(self, words: Iterable[str]) -> float:
@@ -83,7 +88,7 @@ def read_instruction(instruction: str) -> ShopInstruction:
     amounts = [float(dollars or amount) for dollars, amount in _LIMIT.findall(lowered)]
     wish = _LIMIT.sub(" ", lowered)
     words = words_of(wish)
-    content = tuple(dict.fromkeys(word for word in words if word not in FILLER))
+    content = tuple(dict.fromkeys(word for word in words if word not in _FILLER))
     read = read_words(wish)
     return ShopInstruction(
         words=content,
@@ -94,19 +99,19 @@ def read_instruction(instruction: str) -> ShopInstruction:
     )
 
 
-def _requirements(words: Sequence[Word]) -> Iterable[Requirement]:
+def _requirements(words: Sequence[Word]) -> Iterable[Phrase]:
     together: list[Word] = []
     for word in words:
-        is_filler = word.text in FILLER
+        is_filler = word.text in ASKS_NOTHING
         if is_filler and word.text == "to" and together and together[-1].text in _BEFORE_TO:
             continue
         if together and (is_filler or word.starts):
-            yield Requirement(tuple(together))
+            yield Phrase(tuple(together))
             together = []
         if not is_filler:
             together.append(word)
     if together:
-        yield Requirement(tuple(together))
+        yield Phrase(tuple(together))
 
 
 @lru_cache(maxsize=16_384)
@@ -127,7 +132,7 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset([*(word.term for word in words), *pairs])
 
 
-def unseen_words(requirement: Requirement, shown: frozenset[str]) -> tuple[Word, ...]:
+def unseen_words(requirement: Phrase, shown: frozenset[str]) -> tuple[Word, ...]:
     """Return the words of a requirement that are not shown, alone or joined to a neighbour."""
     words = requirement.words
     joined = {

@@ -17,6 +17,7 @@ READ_CHARS = 400
 TEXT_MARK = " [SEP] "
 """Stands between the parts of a page in the observation mode `text`. Other modes are shown as they are."""
 SEARCH = "search[words]"
+NO_PRODUCTS = "none on this page"
 NO_TEXT = "(no text)"
 GO_BACK = "click[< prev]"
 """It leads to a page that was seen before."""
@@ -55,7 +56,8 @@ class ShopRendering(Rendering):
             head = f"page {page['page']}, {page['total']} results"
             if str(action).lower() == GO_BACK:
                 return head
-            return ": ".join([head, ", ".join(f"{one['asin'].lower()} {one['price']}" for one in page["products"])])
+            found = ", ".join(f"{one['asin'].lower()} {one['price']}" for one in page["products"])
+            return f"{head}: {found or NO_PRODUCTS}"
         if page["kind"] != "item":
             return clipped("; ".join(page["lines"]) or NO_TEXT, READ_CHARS) if "lines" in page else ""
         if earlier.get("asin") != page["asin"]:
@@ -106,8 +108,8 @@ def _buttons(names: Sequence[str]) -> str:
 def _results(page: Mapping[str, Any], offered: Sequence[str]) -> str:
     products = {f"[{one['asin'].lower()}]": f"{one['price']} {one['title']}" for one in page["products"]}
     lines = [f"{name} {about}" for name, about in products.items()]
-    head = f"Page {page['page']} of {page['total']} results"
-    return _joined([head, *lines, _buttons([name for name in offered if name not in products])])
+    head = f"Page {page['page']} of {page['total']} results:"
+    return _joined([head, *(lines or [NO_PRODUCTS]), _buttons([name for name in offered if name not in products])])
 
 
 def _item(page: Mapping[str, Any], offered: Sequence[str], opened: Sequence[str]) -> str:

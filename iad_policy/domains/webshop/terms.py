@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve"
 NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS.split(), start=1)} | {"dozen": "12"}
-_PACK_OF = re.compile(rf"\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(NUMBERS)})\b")
+_PACK_OF = re.compile(rf"(?<!\d )(?<!\d-)\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(NUMBERS)})\b")
 _BY = re.compile(r"(?<=[\dwl\"]) by (?=\d)")
 _LARGE_OR_SMALL = re.compile(r"\b(?:(\d)\s?x|(x{1,5})|(extra))[\s-]*(large|small|l|s)\b")
 _SIZE_LETTER = re.compile(r"(?<=\bsize )([sml])\b|^([sml])$")
@@ -118,7 +118,7 @@ def term(word: str) -> str:
         return word.rstrip("0").rstrip(".") if "." in word else word.lstrip("0") or "0"
     if word in NUMBERS:
         return NUMBERS[word]
-    word = singular(_SPELLINGS.get(word, word))
+    word = _IRREGULAR.get(word) or singular(_SPELLINGS.get(word, word))
     word = UNITS.get(word, word)
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
@@ -131,9 +131,7 @@ def term(word: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def singular(word: str) -> str:
-    """Return the singular of an English noun in lower case. Other words are returned as they are."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
+    """Return the singular of a regular English noun in lower case. Other words are returned as they are."""
     if len(word) <= 3 or word in _NO_PLURAL or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):

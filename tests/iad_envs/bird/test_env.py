@@ -267,7 +267,7 @@ def test_an_episode_can_move_from_one_database_to_another(tmp_path: Path) -> Non
 def test_findings_reach_the_info_as_plain_data(env: BirdEnv) -> None:
     info = env.step("execute[SELECT name FROM shop WHERE name = 'Anas']")[4]
     codes = {finding["code"]: finding for finding in info["facts"]["findings"]}
-    assert set(codes) == {"empty", "literal_not_found"}
+    assert set(codes) == {"empty", "literal_not_found", "literal_unasked"}
     assert codes["literal_not_found"]["severity"] == "warning"
     assert 'near: "Anna\'s"' in codes["literal_not_found"]["message"]
     json.dumps(info["facts"])

@@ -180,6 +180,7 @@ def test_success_is_where_the_caller_puts_it(make: Any) -> None:
         env = make(success_at=success_at)
         env.reset(options={"task_id": "1_0"})
         results.append(env.step(HALF)[4]["success"])
+        assert env.unwrapped.success_rule == f"layout >= {success_at}"
     assert results == [True, False]
 
 

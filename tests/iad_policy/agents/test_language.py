@@ -198,7 +198,8 @@ def test_an_answer_that_is_no_action_says_what_was_expected() -> None:
     assert candidate.action is None
     assert candidate.thought == "I would rather not"
     assert candidate.error == (
-        "expected a line \"Action: ...\" with an action, such as click[b0], search[...], got 'I would rather not'"
+        'unreadable answer: expected a line "Action: ..." with an action, such as click[b0], search[...], '
+        "got 'I would rather not'"
     )
     assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]))).error
 

@@ -177,7 +177,8 @@ def test_an_answer_without_a_command_says_what_was_expected() -> None:
     for answer, got in (("Thought: hm", "Thought: hm"), ("", "an empty answer"), ("Command: dance", "Command: dance")):
         agent = CompositeAgent(ScriptedModel([answer]))
         candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
-        assert candidate.error.startswith('expected a line "Command: ..." with an action, such as paint[...], leave')
+        expected = 'expected a line "Command: ..." with an action, such as paint[...], leave'
+        assert candidate.error.startswith(f"unreadable answer: {expected}")
         assert got in candidate.error
         assert candidate.parts == ()
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from iad_policy.analysis.figures import Figures, Heading
-from iad_policy.analysis.metrics import differences, progress_curve, summarise
+from iad_policy.analysis.metrics import StrategySummary, differences, progress_curve, summarise
 from iad_policy.analysis.table import RunTable
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.recording.episode_record import EpisodeRecord, number
@@ -50,6 +50,49 @@ def test_a_summary_is_the_means_by_hand() -> None:
 def test_errored_episodes_are_counted_and_left_out() -> None:
     one = summarise([episode("a", 1.0), episode("b", 0.0, error_kind="timeout", stop_reason="error")])
     assert (one.success, one.n_episodes, one.n_errored) == (1.0, 1, 1)
+
+
+def test_what_errored_episodes_spent_is_told_beside_the_means() -> None:
+    failed = [
+        episode(task, error_kind="crash", usage={"agent": {"proposals": 3, "prompt_tokens": 1000}, "simulator": extra})
+        for task, extra in (("a", {"completion_tokens": 234}), ("b", {"usd": 0.5}))
+    ]
+    one = summarise(failed)
+    assert one.spent_errored == {"proposals": 6, "prompt_tokens": 2000, "completion_tokens": 234, "usd": 0.5}
+    assert one.as_json()["spent_errored"] == one.spent_errored
+    shown = printed({"artis": one})
+    assert "2 of artis (2 crash), which spent 6 calls, 2,234 tokens, $0.5000" in shown
+    (row,) = re.findall(r"^artis +.*$", shown, re.MULTILINE)
+    assert re.search(r" 0 +2 +- +- +- +- +- +- *$", row), "no means of no episode"
+
+
+def printed(summaries: dict[str, StrategySummary]) -> str:
+    """The table of a run with these rows."""
+    console = Console(file=StringIO(), width=200)
+    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_no_difficulty_is_dropped_unsaid() -> None:
+    levels = {"simple": (1.0, 1.0), "moderate": (1.0, 0.0), "challenging": (0.0, 0.0)}
+    records = [
+        episode(f"{level}{place}", success, difficulty=level)
+        for level, both in reversed(levels.items())
+        for place, success in enumerate(both)
+    ]
+    one = summarise(records)
+    assert {name: level._asdict() for name, level in one.by_difficulty.items()} == {
+        name: {"n": 2, "success": sum(both) / 2, "progress": sum(both) / 2} for name, both in levels.items()
+    }
+    assert list(one.by_difficulty) == list(levels)
+    assert one.as_json()["by_difficulty"]["moderate"] == {"n": 2, "success": 0.5, "progress": 0.5}
+    other = summarise([episode("a", 1.0, difficulty="moderate"), episode("b", 0.0)])
+    shown = printed({"iad": one, "bon": other})
+    assert "simple/moderate/challenging/unmarked" in shown
+    assert "1.00/0.50/0.00/-" in shown
+    assert "-/1.00/-/0.00" in shown
+    assert summarise([episode("a")]).by_difficulty == {}
 
 
 def test_episodes_that_the_runs_budget_cut_are_left_out() -> None:
@@ -142,7 +185,4 @@ def test_kinds_of_errors_are_shown_beside_the_score() -> None:
     failed = [episode(str(place), error_kind=kind) for place, kind in enumerate(("timeout", "crash", "timeout"))]
     summaries = {"iad": summarise([*failed, episode("a")])}
     assert (summaries["iad"].n_errored, summaries["iad"].errors) == (3, {"crash": 1, "timeout": 2})
-    console = Console(file=StringIO(), width=200)
-    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
-    assert isinstance(console.file, StringIO)
-    assert "3 of iad (1 crash, 2 timeout)" in console.file.getvalue()
+    assert "3 of iad (1 crash, 2 timeout)" in printed(summaries)

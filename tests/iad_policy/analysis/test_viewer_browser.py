@@ -8,12 +8,13 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.selenium import SeleniumBrowser
-from iad_policy import evaluate
+from iad_policy import Candidate, evaluate
 from iad_policy.analysis.results import read_results
 from iad_policy.analysis.viewer.report import write_report
 from iad_policy.analysis.viewer.server import create_app
 from iad_policy.recording.trace import RunTraces
 from tests.iad_envs.browser.browsers import missing
+from tests.iad_policy.evaluation_toy import EasyDials, Guesser, Liker
 from webshop_server.site.serving import Server
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
@@ -149,6 +150,55 @@ def test_what_an_agent_wrote_stays_text(driver: Any, tmp_path: Path) -> None:
     assert texts(driver, ".card pre.action") == [NASTY]
     assert driver.title.endswith("iad")
     assert driver.execute_script("return document.querySelectorAll('#page script, #page img').length") == 0
+
+
+def test_a_fallback_a_single_step_and_a_page_as_action_are_said_in_words(driver: Any, tmp_path: Path) -> None:
+    page = f"<!DOCTYPE html><html><head><title>Lunch menu</title></head><body>{NASTY * 3}</body></html>"
+
+    def first_nothing_then_a_page(observation: Any, info: Any) -> Any:
+        return Candidate(None, error="no idea") if info["step"] == 0 else page
+
+    def run(n_steps: int) -> str:
+        folder = tmp_path / str(n_steps)
+        arguments = {"max_steps": n_steps}
+        evaluate(SHOP, ["single"], 1, agent=first_nothing_then_a_page, verifier="none", out=folder, env_args=arguments)
+        write_report(folder)
+        (record,) = read_results(folder).records["single"]
+        opened(driver, folder, f"#episode=0.{record.key}&step=0")
+        return " ".join(texts(driver, "#main p"))
+
+    said = run(2)
+    assert "· 2 steps" in said
+    assert "Committed as fallback, as no candidate was an action: search[" in said
+    assert texts(driver, ".card .chip") == ["replaced by a fallback"]
+    labels = texts(driver, ".steps button")
+    assert labels[0].startswith("1 search[")
+    assert labels[1] == f"2 Lunch menu, HTML, {len(page)} characters"
+    assert driver.title.endswith("iad")
+    assert "· 1 step ·" in run(1)
+
+
+def test_the_list_tells_tasks_by_their_instruction_and_finds_them_by_it(driver: Any, run: Path) -> None:
+    told = {record.task_id: record.instruction for own in read_results(run).records.values() for record in own}
+    opened(driver, run)
+    shown = driver.execute_script(
+        "return [...document.querySelectorAll('.tasks tbody tr')].map(e => [e.firstChild.innerText, e.lastChild.title])"
+    )
+    assert dict(shown) == told
+    task, instruction = next(iter(told.items()))
+    press(driver, "/")
+    press(driver, instruction.upper())
+    assert texts(driver, ".tasks tbody td:first-child") == [task]
+
+
+def test_what_success_means_stands_in_the_tables_of_the_page(driver: Any, tmp_path: Path) -> None:
+    evaluate(EasyDials, ["single", "bon"], 4, agent=Guesser(), verifier=Liker(), out=tmp_path)
+    write_report(tmp_path)
+    opened(driver, tmp_path)
+    headings = texts(driver, ".overview th")
+    assert headings.count("success (progress >= 0.5)") == 2
+    assert "success (progress >= 0.5) easy/hard" in headings
+    assert "✓ success (progress >= 0.5)," in " ".join(texts(driver, "#main p"))
 
 
 def test_over_http_runs_are_shown_together_and_one_that_goes_on_grows(driver: Any, run: Path, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from iad_policy.evaluation.components import CACHE_VARIABLE, load_components
 from iad_policy.evaluation.config import FREE, RunConfig
 from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
+from iad_policy.models.call_context import current_call
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder, RunFolderError
+from iad_policy.types import Candidate, State, Usage
 from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
 from tests.iad_policy.models.openai_server import serving
 
@@ -112,6 +114,27 @@ def test_a_failed_episode_is_no_wrong_answer_and_is_tried_again(tmp_path: Path, 
     agent = Guesser()
     assert summary(run(runner(agent), tmp_path / "failed")) == summary(whole)
     assert agent.n_calls == 2  # the first of the episode's three answers was there already
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_crashed_episode_keeps_what_it_spent_also_in_the_call_that_crashed(tmp_path: Path, threads: int) -> None:
+    class Paid(Guesser):
+        def propose(self, state: State, **_: Any) -> Candidate:
+            self.n_calls += 1
+            current_call().report(Usage(prompt_tokens=100, usd=0.25))
+            if current_call().sample_index == 0 and self.n_calls > 3:
+                raise ZeroDivisionError
+            return Candidate("turn[0]")
+
+    (record,) = run(runner(Paid(), strategies=("bon-sc",), n=3, tasks=1, threads=threads), tmp_path)
+    (line,) = lines(tmp_path)
+    assert record.error_kind == "crash"
+    # Three answers of the first decision. In the second the first one fails, beside two others if they run in parallel.
+    n_paid = 4 if threads == 1 else 6
+    assert line["usage"]["agent"]["prompt_tokens"] == record.spent.prompt_tokens == 100 * n_paid
+    assert record.spent.usd == pytest.approx(0.25 * n_paid)
+    found = summary([record])["strategies"]["bon-sc"]
+    assert found["spent_errored"]["prompt_tokens"] == 100 * n_paid
 
 
 @pytest.mark.parametrize(("call", "kind"), [(1, "not_found"), (1, "other"), (20, "auth")])

@@ -1,4 +1,4 @@
-"""The scripted model, the cache, and the readers of answers."""
+"""The scripted model and the cache."""
 
 import sqlite3
 import threading
@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, load_model
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.call_context import Call, use_call
-from iad_policy.models.parsing import read_action, read_choice, read_critique, read_integer, read_score
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import Prompts
 from iad_policy.roles.language_model import ModelRoles
 from iad_policy.types import Candidate, State, Usage
 
 HELLO = ({"role": "user", "content": "hello"},)
-SHOP = ("click[back to search]", "click[blue]", "click[a [b] c]", "search[...]")
 
 
 class Counter:
@@ -198,83 +194,3 @@ def test_a_damaged_row_is_asked_for_again(cached: CachedModel, tmp_path: Path) -
     other.commit()
     other.close()
     assert [asked(cached), asked(cached)] == ["answer 2", "answer 2"]
-
-
-@pytest.mark.parametrize(
-    ("text", "action"),
-    [
-        ("Action: search[red shoes]", "search[red shoes]"),
-        ("I'd go.\n**Action:** `click[Blue]`\nObservation: x\nAction: click[y]", "click[blue]"),
-        ("search[a [b] c]", "search[a [b] c]"),
-        ("search[a [b c] now", "search[a [b c]"),
-        ('click[echo "]"]', 'click[echo "]"]'),
-        ("Action: click[a] then click[b]", "click[a]"),
-        ("Action:\n```\nsearch[x]\n```", "search[x]"),
-        ("x = a[0], so click[blue]", "click[blue]"),
-        ("Thought: look\nAction: search[two\nlines]", "search[two\nlines]"),
-        ("Action: go[home]", "go[home]"),
-        ("Action: none", None),
-        ("hmm", None),
-        ("search[never closed", None),
-        ("", None),
-    ],
-)
-def test_a_shop_action_is_found_in_an_answer(text: str, action: str | None) -> None:
-    assert read_action(text, SHOP) == action
-
-
-def test_a_plain_text_action_is_the_whole_answer_or_what_follows_the_marker() -> None:
-    assert read_action("ls -la", ["submit"]) == "ls -la"
-    assert read_action("```bash\nls\npwd\n```", ["submit"]) == "ls\npwd"
-    assert read_action("I think\nAction: Submit\nbecause", ["submit"]) == "submit"
-    assert read_action("I think so", ["submit"], bare=False) is None
-
-
-@given(st.text(max_size=200), st.booleans())
-def test_no_answer_makes_a_reader_raise(text: str, bare: bool) -> None:
-    read_action(text, SHOP, bare=bare)
-    read_action(text, bare=bare)
-    read_integer(text)
-    read_choice(text, "better", ("first", "second"))
-    read_critique(text, "score")
-    score = read_score(text)
-    assert score is None or 0.0 <= score <= 1.0
-
-
-@given(st.text(st.characters(exclude_characters="[]\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"), min_size=1, max_size=40))
-def test_every_argument_without_brackets_comes_back_as_written(argument: str) -> None:
-    assert read_action(f"Thought: why\nAction: search[{argument}]", SHOP) in (
-        f"search[{argument}]",
-        *SHOP,
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("Action: 3", 3), ("3", 3), ("Action: move 2 (left)", 2), ("-1", -1), ("3 or 4", None), ("Action: 3.5", None)],
-)
-def test_a_number_is_read(text: str, number: int | None) -> None:
-    assert read_integer(text) == number
-
-
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("Critique: fine\nScore: 7", 0.7),
-        ("**Score:** 7.5/10", 0.75),
-        ("Fine. Score (0-10): 8", 0.8),
-        ('{"score": 10}', 1.0),
-        ("8/10", 0.8),
-        ("Score: 1\nScore: 2", 0.2),
-        ("Score: 80", None),
-        ("Score: -3", None),
-        ("I give no number", None),
-        ("", None),
-    ],
-)
-def test_a_score_is_read(text: str, score: float | None) -> None:
-    assert read_score(text) == score
-
-
-def test_a_critique_is_what_stands_before_the_score() -> None:
-    assert read_critique("Critique: wrong size.\nScore: 3", "score") == "wrong size."

@@ -54,6 +54,15 @@ class _Script:
     """Candidates, each with its verdict's score and critique."""
 
 
+QUERIES = {
+    "submit[SELECT AVG(value) FROM result WHERE assay_code = 'cholesterol']": (
+        0.2,
+        "'cholesterol' is no value of result.assay_code; near: 'CHO'.",
+    ),
+    "submit[SELECT AVG(T1.value) FROM result AS T1 INNER JOIN assay AS T2 ON T1.assay_code = T2.assay_code "
+    "WHERE T2.name = 'cholesterol']": (0.8, "Nothing odd: it runs, and uses what the evidence names."),
+}
+
 SCRIPTS: Mapping[str, _Script] = {
     "any": _Script(
         LampEnv,
@@ -83,15 +92,9 @@ SCRIPTS: Mapping[str, _Script] = {
         lambda: gym.make("IAD/BIRD-v0"),
         "12",
         ("execute[SELECT code, name FROM assay WHERE name LIKE '%chol%']",),
-        {
-            "submit[SELECT AVG(value) FROM result WHERE assay_code = 'cholesterol']": (
-                0.2,
-                "'cholesterol' is no value of result.assay_code; near: 'CHO'.",
-            ),
-            "submit[SELECT AVG(T1.value) FROM result AS T1 INNER JOIN assay AS T2 ON T1.assay_code = T2.assay_code "
-            "WHERE T2.name = 'cholesterol']": (0.8, "Nothing odd: it runs, and uses what the evidence names."),
-        },
+        QUERIES,
     ),
+    "bird/answer": _Script(lambda: gym.make("IAD/BIRD-v0", mode="answer"), "12", (), QUERIES),
 }
 
 
@@ -115,7 +118,7 @@ def situation(name: str) -> Situation:
         states.append(here)
         for action in script.tried:
             previews.append((yield from Simulate(here, Candidate(action))))
-        yield from Commit(Candidate(script.actions[0]))
+        yield from Commit(Candidate(next(iter(script.tried))))
 
     with IADPolicyWrapper(lambda observation, info: "", env, strategy=decide) as policy:
         observation, info = env.reset(seed=0, options={"task_id": script.task_id})

@@ -79,8 +79,9 @@ def _asked(name: str) -> Iterator[tuple[str, Messages]]:
     if name != "sketch2code":
         yield "actor_react", _agent(ReActAgent, name).messages(at.here)
         yield "actor_composite-first", _agent(CompositeAgent, name).messages(at.states[0])
-        yield "actor_composite", _agent(CompositeAgent, name).messages(at.here)
         yield "plan", _agent(PlanSolveAgent, name).messages(at.states[0])
+    if at.here.history:
+        yield "actor_composite", _agent(CompositeAgent, name).messages(at.here)
         yield "actor_plan-solve", _agent(PlanSolveAgent, name).messages(_planned(at.here))
     words = prompts.rendering
     values = words.values(at.here)

@@ -63,7 +63,7 @@ def test_without_feedback_a_rule_based_agent_gains_nothing_over_best_of_n(env_id
 
 def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
     env = gym.make("IAD/BIRD-v0")
-    actions = iter(["submit[SELECT 1]", "submit[SELECT 1 AS one]", "submit[SELECT 2]"] * 2)
+    actions = iter(["submit[SELECT 30]", "submit[SELECT 30 AS share]", "submit[SELECT 40]"] * 2)
     scores = []
     for verifier in ("proxy", "alone:proxy"):
         with IADPolicyWrapper(
@@ -76,4 +76,5 @@ def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
     env.close()
     (voted, agreed, other), alone = scores
     assert voted == agreed > other
-    assert alone == [other] * 3
+    assert alone == [alone[0]] * 3
+    assert alone[0] > other  # two candidates speak against it

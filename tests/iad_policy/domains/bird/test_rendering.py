@@ -83,11 +83,23 @@ def test_findings_are_sentences_and_facts_of_the_environment_s_own_are_not_told(
     assert WORDS.facts(played()) == ""
 
 
+def test_a_query_that_only_explores_is_not_held_against_the_question() -> None:
+    sql = "SELECT * FROM patient WHERE name = 'Nobody'"
+    explored, answered = played(f"execute[{sql}]"), played(f"submit[{sql}]")
+    assert WORDS.facts(explored) == "Findings:\n- the result has no rows\n- 'Nobody' is no value of patient.name"
+    assert WORDS.facts(explored) in WORDS.facts(answered)
+    assert "the question" in WORDS.facts(answered)
+    later = played(f"execute[{sql}]", "sing", "execute[SELECT 2]")
+    assert WORDS.turns(later)[1].count("\n") == 1, "after an invalid action, nothing is told of the query before"
+
+
 def test_only_the_offered_actions_are_named() -> None:
     state = played()
     assert WORDS.actions(state) == "Possible now: execute[SQL] or submit[SQL]"
-    answering = replace(state, info={**state.info, "available_actions": ("submit[...]",)})
-    assert WORDS.actions(answering) == "Possible now: submit[SQL]"
+    last = replace(state, steps_left=1)
+    assert WORDS.steps_left(last) == "Actions left: 1. Without submit[SQL] as the last one, nothing counts."
+    answering = replace(last, info={**state.info, "available_actions": ("submit[...]",)})
+    assert (WORDS.actions(answering), WORDS.steps_left(answering)) == ("", "")
 
 
 def test_an_invalid_action_is_told_before_and_after_the_first_query() -> None:

@@ -56,12 +56,34 @@ def sizes(content: Any) -> list[tuple[int, int]]:
     return found
 
 
-def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer() -> None:
+def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> None:
+    tried = tuple(
+        Candidate(f"```html\n{html}\n```", key=html) for html in ("<p>a</p>", "<p>b</p>", "<p>c</p>", "<p>d</p>")
+    )
+    rendered: list[str] = []
+
+    def screenshot(html: str) -> Any:
+        rendered.append(html)
+        return None if html == "<p>d</p>" else np.zeros((30, 40, 3), np.uint8)
+
+    agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=screenshot)
+    last = agent.messages(state(), Feedback("Tried 1: ...", best=tried[1], tried=tried[:3]))[-1]
+    assert rendered == ["<p>b</p>", "<p>c</p>"]
+    names = [part["text"] for part in last["content"][2:] if part["type"] == "text"]
+    assert names == ["Attempt 2 as a browser renders it:", "Attempt 3 as a browser renders it:"]
+    assert sizes(last["content"][2:]) == [(30, 40), (30, 40)]
+    unrendered = agent.messages(state(), Feedback("Tried 1: ...", best=tried[3], tried=tried))[-1]
+    assert len(unrendered["content"]) == 2
+    assert len(agent.messages(state(), Feedback("Best: ...", best=tried[0]))[-1]["content"]) == 2
+
+
+def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_its_fence() -> None:
     model = Model("Here:\n```html\n<p>page</p>\n```")
     agent = Sketch2CodeLanguageAgent(model, Prompts("sketch2code"))
     feedback = Feedback("Best: <p>old</p>")
     candidate = agent.propose(state(), feedback=feedback, temperature=None, rng=Random(0))
-    assert candidate.action == "Here:\n```html\n<p>page</p>\n```"
+    assert candidate.action == "```html\n<p>page</p>\n```"
+    assert candidate.thought == "Here:"
     ((messages, temperature, max_tokens),) = model.asked
     assert (temperature, max_tokens) == (0.5, 4096)
     sketch, words = messages[-1]["content"]
@@ -79,7 +101,7 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_whole_answer
 @pytest.mark.parametrize("answer", ["", "I can't see it."])
 def test_an_answer_without_a_page_is_a_candidate_with_an_error(answer: str) -> None:
     candidate = Sketch2CodeLanguageAgent(Model(answer)).propose(state(), feedback=None, temperature=1.0, rng=Random(0))
-    assert candidate.error.startswith("expected an HTML page")
+    assert candidate.error.startswith("unreadable answer: expected an HTML page in a fence, got")
 
 
 @pytest.mark.parametrize(

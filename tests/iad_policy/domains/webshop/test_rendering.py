@@ -103,6 +103,12 @@ def test_of_a_page_that_stays_a_judge_sees_the_selection_alone() -> None:
     assert "click['purple'] is not possible here" in WORDS.outcome(invalid)
 
 
+def test_a_search_without_results_says_so() -> None:
+    state = played("search[qwertyuiop]", "click[next >]")
+    assert WORDS.turns(state)[0] == "1. search[qwertyuiop]\n   page 1, 0 results: none on this page"
+    assert WORDS.page(state).startswith("Page 2 of 0 results:\nnone on this page\n")
+
+
 def test_an_empty_tab_and_an_invalid_action_are_told() -> None:
     assert WORDS.page(played(*RUG, "click[reviews]")).startswith("Reviews of b0wwpcxg4k:\n(no text)\n")
     state = played(*RUG, "click[purple]", "click[navy]")

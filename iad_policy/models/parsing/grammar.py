@@ -1,0 +1,148 @@
+"""What actions look like in a state, and what comes of reading an answer."""
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Self
+
+from iad_policy.models.parsing.calls import CALL
+from iad_policy.models.parsing.wrapping import bare_words, unwrapped
+
+Syntax = Literal["text", "shell", "sql"]
+"""Language of actions: `shell` for commands, `sql` where `name[...]` takes a query, `text` for anything else."""
+PATTERN = "[...]"
+UNREADABLE = "unreadable answer"
+"""Beginning of the error of each candidate whose answer could not be read, so that these can be counted."""
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The actions of a state, as its `available_actions` show them.
+
+    Attributes:
+        syntax: Language of the actions.
+        listed: Actions that can be taken as they stand.
+        patterns: Names of the actions `name[...]`, whose argument the agent chooses.
+    """
+
+    syntax: Syntax = "text"
+    listed: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, available: Iterable[Any], syntax: Syntax = "text") -> Self:
+        """Return the grammar of a state's available actions."""
+        actions = [str(action) for action in available]
+        patterns = [action.removesuffix(PATTERN) for action in actions if action.endswith(PATTERN)]
+        listed = [action for action in actions if action and not action.endswith(PATTERN)]
+        return cls(syntax, tuple(listed), tuple(name for name in patterns if name))
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Names of the actions `name[argument]`: in lower case -> as the environment writes them."""
+        if self.syntax == "shell":
+            return {}
+        found = [match[1] for action in self.listed if (match := CALL.match(action))]
+        return {name.strip().casefold(): name for name in (*found, *self.patterns)}
+
+    @cached_property
+    def has_calls(self) -> bool:
+        """Whether actions have the form `name[argument]`."""
+        return bool(self.names) or self.syntax == "sql"
+
+    @cached_property
+    def by_text(self) -> dict[str, str]:
+        """Listed actions by their text in lower case, with single blanks."""
+        return {_plain(action): action for action in self.listed}
+
+    @cached_property
+    def by_label(self) -> dict[str, str]:
+        """Listed actions `name[argument]` by the argument in lower case, where only one of them has it."""
+        found: dict[str, list[str]] = {}
+        for action in self.listed:
+            match = CALL.match(action)
+            if match and action.endswith("]"):
+                found.setdefault(_plain(action[match.end() : -1]), []).append(action)
+        return {label: actions[0] for label, actions in found.items() if len(actions) == 1}
+
+    def forms(self) -> str:
+        """Return the forms of actions that take an argument, for an error message."""
+        return " or ".join(f"{name}{PATTERN}" for name in self.names.values()) or f"name{PATTERN}"
+
+    def listed_as(self, text: str) -> str | None:
+        """Return the listed action that a text names, whatever its case and decoration, or None.
+
+        In a shell, the case of letters matters in everything but single words.
+        """
+        for words in (_spaced(text), bare_words(text)):
+            action = self.by_text.get(words.casefold())
+            if action is not None and (self.syntax != "shell" or action.isalpha() or words == action):
+                return action
+        return None
+
+    def labelled(self, text: str) -> str | None:
+        """Return the listed action `name[argument]` whose argument is this text, or None."""
+        return self.by_label.get(_plain(text)) or self.by_label.get(bare_words(text).casefold())
+
+    def listed_call(self, name: str, argument: str) -> str | None:
+        """Return the listed action with this name and argument, whatever their case, blanks and quotes."""
+        for variant in (argument, html.unescape(unwrapped(argument))):
+            if action := self.by_text.get(_plain(f"{name}[{variant.strip()}]")):
+                return action
+        return None
+
+
+class FoundAction(NamedTuple):
+    """An action that was read.
+
+    Attributes:
+        action: The action.
+        is_closed: Whether the text shows that the action ends there, so that it is whole in an answer that was cut off.
+        thought: Reasoning that stands beside the action, in an answer that is an object.
+    """
+
+    action: str
+    is_closed: bool = True
+    thought: str = ""
+
+
+class Problem(NamedTuple):
+    """Why a text could not be read as an action.
+
+    Attributes:
+        got: What was found, as the end of a sentence that begins with "got". "" if it was a text like any other.
+    """
+
+    got: str = ""
+
+
+NOTHING_READ = Problem()
+"""The text has no action that is known here."""
+
+
+class Reading(NamedTuple):
+    """What comes of reading an answer.
+
+    Attributes:
+        action: The action, or None if there is none.
+        thought: The reasoning in the answer.
+        got: Without an action, what the answer was, as the end of a sentence that begins with "got".
+    """
+
+    action: Any
+    thought: str
+    got: str = ""
+
+
+def ended(read: FoundAction | Problem, *, is_closed: bool) -> FoundAction | Problem:
+    """Return what was read with another answer to the question whether the action ends there."""
+    return read._replace(is_closed=is_closed) if isinstance(read, FoundAction) else read
+
+
+def _plain(text: str) -> str:
+    return _spaced(text).casefold()
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,82 @@
+"""The answers in `tests/fixtures/answers`, and whether each of them is read as it should be."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from iad_policy.agents.language import LanguageAgent
+from iad_policy.domains.sketch2code.language_agent import Sketch2CodeLanguageAgent
+from iad_policy.models import Completion, Messages
+from iad_policy.models.parsing import UNREADABLE
+from iad_policy.types import Candidate, State
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "answers"
+TABLES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """An answer, and what is to be read from it. `tests/fixtures/README.md` explains the fields."""
+
+    table: str
+    name: str
+    text: str
+    action: Any = None
+    error: str = ""
+    thought: str | None = None
+    finish: str = "stop"
+    style: str = "direct"
+    syntax: str = "text"
+    available: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = field(default=())
+
+    def read(self) -> Candidate:
+        """Return the candidate that an agent proposes when its model gives this answer."""
+        sketch = np.full((8, 8, 3), 255, dtype=np.uint8)
+        info = {"available_actions": self.available, "facts": {"sketch_size": [8, 8]}, "page": {}}
+        state = State({"sketch": sketch, "text": "a page"} if self.table == "sketch2code" else "a page", info)
+        return self._agent().propose(state, feedback=None, temperature=None, rng=Random(0))
+
+    def is_read_right(self) -> bool:
+        """Whether the candidate has the action of the row, or the error."""
+        candidate = self.read()
+        if self.error:
+            return candidate.action is None and candidate.error.startswith(UNREADABLE) and self.error in candidate.error
+        is_thought = self.thought is None or candidate.thought == self.thought
+        return bool(candidate.action == self.action and not candidate.error and is_thought)
+
+    def _agent(self) -> LanguageAgent:
+        model = _OneAnswer(self.text, self.finish)
+        if self.table == "sketch2code":
+            return Sketch2CodeLanguageAgent(model)
+        style, syntax, numbers = self.style, self.syntax, self.numbers
+        space = gym.spaces.Discrete(numbers[1] - numbers[0] + 1, start=numbers[0]) if numbers else None
+        return LanguageAgent(model, style=style, syntax=syntax, space=space)  # type: ignore[arg-type]
+
+
+class _OneAnswer:
+    """A model that always gives the same answer."""
+
+    name = "one answer"
+
+    def __init__(self, text: str, finish: str) -> None:
+        self._answer = Completion(text, finish_reason=finish)
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        return self._answer
+
+
+def rows(table: str) -> Iterator[TableRow]:
+    """Yield the rows of one table."""
+    given = tomllib.loads((FOLDER / f"{table}.toml").read_text(encoding="utf-8"))
+    for row in given.pop("answer"):
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in {**given, **row}.items()}
+        yield TableRow(table, **values)

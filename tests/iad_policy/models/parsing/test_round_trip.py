@@ -1,0 +1,235 @@
+"""An action that an answer gives in a form comes back as it was, whatever it holds.
+
+Every form carries every action, but for a script of several commands: behind `Action:` alone its first command counts,
+so it needs a fence, an object or a tag.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from iad_policy.domains.sketch2code.page_answers import read_page
+from iad_policy.models.parsing import Grammar, read_action, read_integer
+
+SHELL = Grammar.of(("pwd", "ls -la", "cd ..", "submit"), "shell")
+SQL = Grammar.of(("execute[...]", "submit[...]"), "sql")
+ANSWER = Grammar.of(("submit[...]",), "sql")
+Form = Callable[[str], str]
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text in a fence that is longer than any run of backticks in it."""
+    marks = "```"
+    while marks in text:
+        marks += "`"
+    return f"{marks}{language}\n{text}\n{marks}"
+
+
+LINES: Mapping[str, Form] = {
+    "line": lambda action: f"Action: {action}",
+    "bold heading": lambda action: f"**Action:** {action}",
+    "thought": lambda action: f"Thought: It's next, isn't it?\nAction: {action}",
+    "Chinese": lambda action: f"思考：下一步。\n动作：{action}",
+    "reasoning": lambda action: f"<think>\nAction: `none`? That's wrong.\n</think>\n\nAction: {action}",
+    "observation": lambda action: f"Action: {action}\nObservation: it's done.\nAction: none",
+}
+"""Forms of an action behind a heading."""
+BLOCKS: Mapping[str, Form] = {
+    "fence": fenced,
+    "fence behind a heading": lambda action: f"Action:\n{fenced(action)}\n\nThat's it.",
+    "fence behind a sentence": lambda action: f"I'd do this:\n\n{fenced(action)}\n",
+    "object": lambda action: json.dumps({"thought": "It's next.", "action": action}),
+    "object in a fence": lambda action: fenced(json.dumps({"action": action}, ensure_ascii=False, indent=1), "json"),
+    "tag": lambda action: f"<thought>It's next.</thought>\n<action>\n{action}\n</action>",
+}
+"""Forms of an action that show where it ends."""
+FORMS = {**LINES, **BLOCKS}
+
+
+def called(name: str, argument: str, parameter: str) -> Mapping[str, str]:
+    """Forms of an action that has an argument."""
+    call = json.dumps({"name": name, "arguments": {parameter: argument}})
+    return {
+        "call": call,
+        "call in a tag": f"I go on.\n<tool_call>\n{call}\n</tool_call>",
+        "function": f"<function={name}>{json.dumps({parameter: argument})}</function>",
+        "parameter": f"<function={name}>\n<parameter={parameter}>\n{argument}\n</parameter>\n</function>\n",
+        "LangChain": f"Action: {name}\nAction Input: {json.dumps({parameter: argument})}",
+    }
+
+
+def assert_read(answers: Mapping[str, str], grammar: Grammar, action: str) -> None:
+    for form, answer in answers.items():
+        for bare in (True, False):
+            reading = read_action(answer, grammar, bare=bare)
+            assert (form, reading.action) == (form, action), (answer, reading.got)
+
+
+# --- shell
+
+PROGRAMS = st.sampled_from(
+    [
+        "ls",
+        "grep -c",
+        "awk",
+        "echo",
+        "find . -name",
+        "sed -n",
+        "rm",
+        "cat",
+        "xargs",
+        "python3 -c",
+        "./run.sh",
+        "A=1 env",
+    ]
+)
+WORDS = st.one_of(
+    st.sampled_from(["*", "/a/*", "**", "x*", "~", "> f", "2>&1", "| sort", "&& ls", "; pwd", "-la", "{}", "{a,b}"]),
+    st.sampled_from(["\\;", "a\\ b", "it\\'s", "$HOME", "$(ls *)", "`date`", "$((1 << 2))", "${x#*/}", "<<< x", "!"]),
+    st.sampled_from(
+        ["[0-9]", "=", "a#x", "%", "^", "action", "Observation:", "a:b", "'```'", "$'a\\'b'", "\"$(echo 'a')\""]
+    ),
+    st.text("abcXYZ019._-/äß界", min_size=1, max_size=6),
+    st.text('ab *"`$(){}[]|;&<>#\\:!?é', max_size=12).map(lambda text: f"'{text}'"),
+    st.text("ab *'(){}[]|;&<>#:!?é", max_size=12).map(lambda text: f'"{text}"'),
+)
+LINE = st.builds(lambda program, words: " ".join([program, *words]), PROGRAMS, st.lists(WORDS, max_size=6))
+COMMAND = st.one_of(
+    LINE,
+    LINE.map("{}  # it's for (all) `files`".format),
+    st.builds("{} \\\n  {}".format, LINE, LINE),
+    st.builds("{} |\n{}".format, LINE, LINE),
+    st.builds("{} &&\n{}".format, LINE, LINE),
+    st.builds("for f in *; do\n  {}\n  {}\ndone".format, LINE, LINE),
+    st.builds("if [ -f a ]; then\n  {}\nelse\n  {}\nfi".format, LINE, LINE),
+    st.builds("{} '{}\n{}'".format, LINE, st.text('ab *"`$|\n', max_size=9), st.text('ab *"`$|\n', max_size=9)),
+    st.builds("{} <<'E_O'\n{}\nE_O".format, LINE, st.text("ab '\"*`$(){}[]|;&\n:!?", max_size=30)),
+)
+"""One command: it is complete at its end and not before."""
+SCRIPT = st.one_of(
+    st.lists(COMMAND, min_size=1, max_size=3).map("\n".join),
+    st.builds(lambda program, rest: f"{program} {rest}".strip(), PROGRAMS, st.text(max_size=60)),
+    st.builds(
+        lambda program, rest: f"{program} {rest}".strip(),
+        PROGRAMS,
+        st.text("ab '\"*`$(){}[]|;&<>#\\\n:!?", max_size=60),
+    ),
+)
+"""Any text that begins with the name of a program, whether it is valid or not."""
+
+
+@settings(max_examples=150, deadline=None)
+@given(COMMAND)
+def test_a_command_comes_back_from_every_form(command: str) -> None:
+    answers = {name: form(command) for name, form in FORMS.items()}
+    assert_read({**answers, **called("bash", command, "command")}, SHELL, command)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCRIPT)
+def test_a_script_comes_back_from_every_form_that_shows_its_end(script: str) -> None:
+    assume("\r" not in script and not script.endswith("submit"))
+    answers = {name: form(script) for name, form in BLOCKS.items()}
+    assert_read({**answers, **called("bash", script, "command"), "bash": fenced(script, "bash")}, SHELL, script)
+
+
+# --- SQL
+
+NAMES = st.text("abN_ äé-()'\"", min_size=1, max_size=8)
+TOKENS = st.one_of(
+    st.sampled_from(
+        ["FROM", "t", "WHERE", "a.b", "=", "<>", "*", "1.5", "(", ")", ",", "AND", "'%[%'", "LIKE", "JOIN", "||"]
+    ),
+    st.text("ab']\"[`%;\n-", max_size=10).map(lambda text: "'" + text.replace("'", "''") + "'"),
+    NAMES.map(lambda name: f"[{name}]"),
+    NAMES.map(lambda name: '"' + name.replace('"', '""') + '"'),
+    st.text("ab ]['\"", min_size=1, max_size=8).map(lambda name: f"`{name}`"),
+    st.text("ab ]['\"`;", max_size=8).map(lambda remark: f"/* {remark} */"),
+    st.text("ab ]['\"`;", max_size=8).map(lambda remark: f"-- {remark}\n"),
+)
+QUERY = st.lists(TOKENS, max_size=12).map(lambda tokens: " ".join(["SELECT a", *tokens]).strip())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(["execute", "submit"]), QUERY)
+def test_a_query_comes_back_from_every_form(name: str, query: str) -> None:
+    action = f"{name}[{query}]"
+    answers = {form: make(action) for form, make in FORMS.items()}
+    assert_read({**answers, **called(name, query, "sql"), "SQL": fenced(action, "sql")}, SQL, action)
+
+
+@settings(max_examples=150, deadline=None)
+@given(QUERY)
+def test_where_one_action_takes_a_query_the_query_alone_is_that_action(query: str) -> None:
+    action = f"submit[{query}]"
+    answers = {form: make(query) for form, make in BLOCKS.items()}
+    assert_read({**answers, "SQL": f"It's this:\n{fenced(query, 'sql')}\nIt isn't more."}, ANSWER, action)
+
+
+# --- the shop
+
+LABEL = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"], include_characters=" "), min_size=1, max_size=20
+)
+LABELS = st.lists(LABEL.map(lambda text: " ".join(text.split()).lower()).filter(bool), min_size=1, max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(LABELS, st.booleans())
+def test_a_click_comes_back_whatever_the_option_s_text(labels: list[str], is_upper: bool) -> None:
+    listed = tuple(dict.fromkeys(f"click[{label}]" for label in labels if label != "..."))
+    assume(listed)
+    action = listed[0]
+    shop = Grammar.of((*listed, "click[buy now]", "search[...]"))
+    label = action.removeprefix("click[").removesuffix("]")
+    written = label.upper() if is_upper and label.upper().lower() == label else label
+    answers = {form: make(f"click[{written}]") for form, make in FORMS.items()}
+    assert_read({**answers, **called("click", written, "button")}, shop, action)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="[]", include_characters=" ")
+    )
+)
+def test_a_search_comes_back_whatever_its_words(words: str) -> None:
+    words = " ".join(["red", *words.split()])
+    shop = Grammar.of(("click[buy now]", "search[...]"))
+    action = f"search[{words}]"
+    answers = {form: make(action) for form, make in FORMS.items()}
+    assert_read({**answers, **called("search", words, "query")}, shop, action)
+
+
+# --- pages and numbers
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(st.one_of(st.sampled_from("ab <>/=\"'`\n[]&;#"), st.characters(codec="utf-8", exclude_categories=["C"])))
+)
+def test_a_page_comes_back_with_its_fence_or_alone(body: str) -> None:
+    assume("```" not in body)
+    page = f"<!DOCTYPE html>\n<html><body>{body}</body></html>"
+    in_fence = f"```html\n{page}\n```"
+    for answer, action in (
+        (in_fence, in_fence),
+        (f"First the <nav>.\n\n{in_fence}\nIt's done.", in_fence),
+        (f"<think>\nA <nav>?\n</think>\n{in_fence}", in_fence),
+        (page, page),
+        (f"Here it is:\n{page}\n\nIt's done.", page),
+        (f"<think>\nA <nav>?\n</think>\n{page}", page),
+        (json.dumps({"html": page}), page),
+    ):
+        assert read_page(answer).action == action
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(-1000, 1000))
+def test_a_number_comes_back_from_every_form(number: int) -> None:
+    for name, form in FORMS.items():
+        assert (name, read_integer(form(str(number))).action) == (name, number)
+    for name, answer in called("step", str(number), "action").items():
+        assert (name, read_integer(answer).action) == (name, number)
