@@ -13,7 +13,7 @@ from typing import NamedTuple
 from iad_policy.models.parsing.call_actions import SQL_LANGUAGES, action_of_call, call_in_prose, query_action, read_call
 from iad_policy.models.parsing.calls import call_at_start
 from iad_policy.models.parsing.fences import Fence, fence_at, fences
-from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem, Reading
+from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem, Reading, ended
 from iad_policy.models.parsing.headings import (
     ACTION,
     ANSWER,
@@ -172,7 +172,7 @@ def _interpreted(body: str, grammar: Grammar, *, depth: int = 0) -> FoundAction 
         return _with_input(line, rest.lstrip()[given.end() :], grammar, depth=depth + 1)
     fence = fence_at(rest, holds_marks=_marks_in(grammar))
     if fence and line.strip(" :").casefold() in grammar.names:
-        return _open(action_of_call(line.strip(" :"), fence.text, grammar), is_closed=fence.is_closed)
+        return ended(action_of_call(line.strip(" :"), fence.text, grammar), is_closed=fence.is_closed)
     read = _plain(body, grammar)
     return _fenced(fence, grammar, depth=depth + 1) if fence and read == NOTHING_READ else read
 
@@ -184,10 +184,10 @@ def _plain(body: str, grammar: Grammar) -> FoundAction | Problem:
     following = NEXT_PART.search(body, 1)
     body = body[: following.start()] if following else body
     if not grammar.has_calls:
-        return _open(_text(body, grammar), is_closed=following is not None)
+        return ended(_text(body, grammar), is_closed=following is not None)
     for read in (read_call(body, grammar), query_action(body, grammar, is_code=False), call_in_prose(body, grammar)):
         if read != NOTHING_READ:
-            return _open(read, is_closed=True) if following else read
+            return ended(read, is_closed=True) if following else read
     return NOTHING_READ
 
 
@@ -221,12 +221,12 @@ def _fenced(fence: Fence, grammar: Grammar, *, depth: int) -> FoundAction | Prob
         return _called(call, grammar, depth=depth)
     if grammar.syntax == "shell":
         read = read_script(text, grammar) if language in LANGUAGES else NOTHING_READ
-        return read if fence.is_closed else _open(read, is_closed=False)
+        return read if fence.is_closed else ended(read, is_closed=False)
     if not grammar.has_calls:
         return FoundAction(text, fence.is_closed) if text.strip() else NOTHING_READ
     reads = [read_call(text, grammar)]
     if language in _PLAIN_LANGUAGES or language in SQL_LANGUAGES:
-        reads.append(_open(query_action(text, grammar, is_code=True), is_closed=fence.is_closed))
+        reads.append(ended(query_action(text, grammar, is_code=True), is_closed=fence.is_closed))
     reads.append(call_in_prose(text, grammar))
     return next((read for read in reads if read != NOTHING_READ), NOTHING_READ)
 
@@ -243,8 +243,8 @@ def _tagged(body: str, tag: "re.Match[str]", grammar: Grammar, *, depth: int) ->
     else:
         heading = ACTION.search(inner)
         read = _interpreted(inner[heading.end() :] if heading else inner, grammar, depth=depth)
-        return _open(read, is_closed=True) if closing else read
-    return _open(read, is_closed=closing is not None)
+        return ended(read, is_closed=True) if closing else read
+    return ended(read, is_closed=closing is not None)
 
 
 def _is_wrapped(text: str, grammar: Grammar) -> bool:
@@ -287,7 +287,7 @@ def _with_input(name: str, text: str, grammar: Grammar, *, depth: int) -> FoundA
         line, newline, _ = argument.strip().partition("\n")
         given, is_closed = unwrapped(line), bool(newline)
     of_call = command_of_call if grammar.syntax == "shell" else action_of_call
-    return _open(of_call(name, given, grammar), is_closed=is_closed or following is not None)
+    return ended(of_call(name, given, grammar), is_closed=is_closed or following is not None)
 
 
 def _in_fences(text: str, found: list[Fence], grammar: Grammar) -> Iterator[_Stated]:
@@ -310,28 +310,32 @@ def _answered(body: str, grammar: Grammar) -> FoundAction | Problem:
     if grammar.syntax != "shell":
         return _interpreted(body, grammar)
     line, newline, _ = body.lstrip().partition("\n")
-    listed = grammar.listed_as(line)
-    return FoundAction(listed, is_closed=bool(newline)) if listed else NOTHING_READ
+    return _listed_line(line, grammar, is_closed=bool(newline))
 
 
 def _without_heading(text: str, grammar: Grammar, *, bare: bool) -> Iterator[_Stated]:
-    """Yield what an answer states without any heading: a listed action on the first or last line, a call, or itself."""
+    """Yield what an answer states without any heading: a call, a listed action on its first or last line, or itself."""
     text = text.strip()
-    first, last = (text.partition("\n")[0], ""), text.rpartition("\n")[::-2]
-    for line, thought in () if grammar.has_calls else (first, last):
-        listed = grammar.listed_as(line)
-        if listed:
-            yield _Stated(thought, FoundAction(listed, is_closed=not thought and line != text))
     if grammar.has_calls:
         if begins_sql(text):
             yield _Stated("", query_action(text, grammar, is_code=False))
-        is_alone = bare and "\n" not in text
-        yield _Stated("", read_call(text, grammar, is_alone=is_alone))
+        yield _Stated("", read_call(text, grammar, is_alone=bare and "\n" not in text))
         yield _Stated("", call_in_prose(text, grammar))
-    elif grammar.syntax == "shell" and (bare or "\n" not in text):
+        return
+    first, newline, _ = text.partition("\n")
+    yield _Stated("", _listed_line(first, grammar, is_closed=bool(newline)))
+    if grammar.syntax == "shell" and (bare or not newline):
         yield _Stated("", read_command(without_prompt(text), grammar, quoted=False))
-    elif bare and ("\n" not in text or not grammar.listed):
+    elif bare and not (newline and grammar.listed):
         yield _Stated("", _text(text, grammar))
+    if is_prose(first) or EARLIER_PART.match(first):
+        before, _, last = text.rpartition("\n")
+        yield _Stated(before, _listed_line(last, grammar, is_closed=False))
+
+
+def _listed_line(line: str, grammar: Grammar, *, is_closed: bool) -> FoundAction | Problem:
+    listed = grammar.listed_as(line)
+    return FoundAction(listed, is_closed) if listed else NOTHING_READ
 
 
 def _tag(grammar: Grammar) -> "re.Pattern[str]":
@@ -346,10 +350,6 @@ def _tag_of(names: tuple[str, ...]) -> "re.Pattern[str]":
 
 def _marks_in(grammar: Grammar) -> Callable[[str], bool] | None:
     return is_inside_document if grammar.syntax == "shell" else None
-
-
-def _open(read: FoundAction | Problem, *, is_closed: bool) -> FoundAction | Problem:
-    return read._replace(is_closed=is_closed) if isinstance(read, FoundAction) else read
 
 
 def _without_closing(body: str, marks: str) -> str:

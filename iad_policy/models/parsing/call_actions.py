@@ -5,7 +5,7 @@ from typing import Any
 
 from iad_policy.models.parsing.calls import BracketCall, call_at_start, calls
 from iad_policy.models.parsing.fences import fence_at
-from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem
+from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem, ended
 from iad_policy.models.parsing.prose import is_prose
 from iad_policy.models.parsing.sql import begins_sql, end_of_statement
 from iad_policy.models.parsing.tool_calls import function_call
@@ -110,7 +110,7 @@ def query_action(text: str, grammar: Grammar, *, is_code: bool) -> FoundAction |
     if not begins_sql(text) or (not is_code and is_prose(text.partition("\n")[0])):
         return NOTHING_READ
     if len(grammar.patterns) != 1:
-        return Problem(f"a query without {grammar.expected_forms()} around it")
+        return Problem(f"a query without {grammar.forms()} around it")
     end = len(text) if is_code else end_of_statement(text)
     statement = text[:end].strip()
     return FoundAction(
@@ -149,10 +149,14 @@ def _loose(body: str, grammar: Grammar) -> FoundAction | Problem:
     if match is None or match["name"].casefold() not in grammar.names:
         return NOTHING_READ
     name, argument = match["name"], match["argument"].strip()
-    if closing := _CLOSINGS.get(match["sign"].strip()):
-        argument = argument.removesuffix(closing).strip()
+    opening = match["sign"].strip()
+    closing = _CLOSINGS.get(opening, "")
+    is_wrapped = closing != "" and argument.endswith(closing) and argument.count(closing) > argument.count(opening)
+    argument = argument.removesuffix(closing).strip() if is_wrapped else argument
     if begins_sql(argument):
-        return action_of_call(name, argument[: end_of_statement(argument)].strip(), grammar)
+        end = end_of_statement(argument)
+        is_closed = is_wrapped or end < len(argument) or argument.endswith(";")
+        return ended(action_of_call(name, argument[:end].strip(), grammar), is_closed=is_closed)
     if grammar.syntax == "sql":
         return NOTHING_READ
     argument = unwrapped(argument.partition("\n")[0])
@@ -166,16 +170,12 @@ def _loose(body: str, grammar: Grammar) -> FoundAction | Problem:
             return FoundAction(listed, is_closed=bool(newline))
     if name.casefold() not in map(str.casefold, grammar.patterns) or not argument:
         return NOTHING_READ
-    return _open(action_of_call(name, argument, grammar), is_closed=bool(newline))
+    return ended(action_of_call(name, argument, grammar), is_closed=bool(newline))
 
 
 def _of_brackets(call: BracketCall, text: str, grammar: Grammar) -> FoundAction | Problem:
     read = action_of_call(call.name, call.argument, grammar)
-    return _open(read, is_closed=call.is_matched or "\n" in text[call.end :])
-
-
-def _open(read: FoundAction | Problem, *, is_closed: bool) -> FoundAction | Problem:
-    return read._replace(is_closed=is_closed) if isinstance(read, FoundAction) else read
+    return ended(read, is_closed=call.is_matched or "\n" in text[call.end :])
 
 
 def _has_own_line(text: str, call: BracketCall) -> bool:

@@ -66,9 +66,9 @@ class Grammar:
                 found.setdefault(_plain(action[match.end() : -1]), []).append(action)
         return {label: actions[0] for label, actions in found.items() if len(actions) == 1}
 
-    def expected_forms(self) -> str:
+    def forms(self) -> str:
         """Return the forms of actions that take an argument, for an error message."""
-        return " or ".join(f"{name}{PATTERN}" for name in self.names.values())
+        return " or ".join(f"{name}{PATTERN}" for name in self.names.values()) or f"name{PATTERN}"
 
     def listed_as(self, text: str) -> str | None:
         """Return the listed action that a text names, whatever its case and decoration, or None.
@@ -133,6 +133,11 @@ class Reading(NamedTuple):
     action: Any
     thought: str
     got: str = ""
+
+
+def ended(read: FoundAction | Problem, *, is_closed: bool) -> FoundAction | Problem:
+    """Return what was read with another answer to the question whether the action ends there."""
+    return read._replace(is_closed=is_closed) if isinstance(read, FoundAction) else read
 
 
 def _plain(text: str) -> str:

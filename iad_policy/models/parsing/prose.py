@@ -11,7 +11,7 @@ _STARTS = frozenset(
     | {"first", "to", "in", "so", "as", "if", "note"}
 )
 """First words of sentences that have no capital. None of them is a command with words behind it."""
-_FAR_LETTER = re.compile(r"[*_\"'“「(]*[^\W\d_\u0000-\u024f]")
+_BEYOND_ASCII = re.compile(r"[*_\"'“‘«「(]*[^\x00-\x7f“”‘’«»「」❯➜]")
 _MIN_WORDS = 3
 _MIN_SHARE = 0.6
 REMARK = re.compile(
@@ -33,16 +33,15 @@ _BEFORE_SUBSHELL = frozenset(
 def is_prose(line: str) -> bool:
     """Whether a line is a sentence, or a number alone, and so no command.
 
-    A sentence begins with a capitalised word, with a letter of another script than Latin, or with a word that begins no
-    command.
+    A sentence begins with a capitalised word, with a character beyond ASCII, or with a word that begins no command.
     """
     words = line.split()
     if not words:
         return False
-    if _FAR_LETTER.match(words[0]):
+    if _BEYOND_ASCII.match(words[0]):
         return True
-    if len(words) == 1:
-        return words[0].strip("*_.,").isdecimal()
+    if len(words) == 1 and words[0].strip("*_.,").isdecimal():
+        return True
     first = words[0].strip('*_("“,.!:;?').replace("’", "'")
     if _TITLE.fullmatch(words[0]):
         return first not in _PROGRAMS

@@ -29,7 +29,14 @@ _NEGATION = re.compile(r"\b(?:not|never|no|avoid|instead|without)\b|n['’]t\b",
 _LIST_MARK = re.compile(r"(?:\d{1,2}[.)]|[-•])[ \t]+(?=\S)")
 _CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _EMPTY_CALL = re.compile(r"[ \t]*(?:\([^()\n]*\)|\[[^\[\]\n]*\])[.;]?[ \t]*$")
-_TOOL_NAME = re.compile(r"[\w.-]*")
+_TOOL_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_BRACKETED = re.compile(r"\[[^\s\[\]][^\n\[\]]*\]")
+"""Matches a command in brackets, which is no test: that has blanks inside its brackets."""
+_BROKEN_WRAPPER = re.compile(r"\{\s*[\"']|\[\s*\{|\{\s*\w+\s*:|</?[\w:-]+>|<\||```|~~~")
+"""Matches the beginning of an object, a tag or a fence. Where it could not be read, it is still no command."""
+_LANGUAGE_LINE = re.compile(r"(?:bash|sh|shell|zsh|console)[ \t]*\n+(?=\S)")
+"""Matches the name of a fence's language that stands there without the fence."""
+_COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*+")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _PLACEHOLDER = re.compile(
     r"<[^<>\n]+>|\.\.\.|…|\[\w[\w ]*\]|(?:your|the|a) (?:next )?(?:action|command)(?: line)?(?:,? or submit)?"
@@ -49,18 +56,15 @@ def read_command(body: str, grammar: Grammar, *, quoted: bool = True) -> FoundAc
         grammar: The actions of the state.
         quoted: Whether a sentence with one command in backticks, such as "Run `ls`", gives that command.
     """
-    body = body.lstrip()
-    body = _LIST_MARK.sub("", body, count=1) if _LIST_MARK.match(body) else body
+    body = _without_mark(body.lstrip())
     line, newline, _ = body.partition("\n")
-    if line.startswith(("```", "~~~")):
-        return NOTHING_READ  # a fence in another language
     listed = _listed(line, grammar)
     if listed:
         return FoundAction(listed, is_closed=bool(newline))
     span = _CODE_SPAN.match(line)
     if span and (REMARK.match(line, span.end()) or CLAUSE.match(line, span.end())):
         return read_script(span[1], grammar)
-    if is_prose(line):
+    if is_prose(_first_line(body)):
         spans = _CODE_SPAN.findall(line)
         is_quoted = len(spans) == 1 and quoted and not _NEGATION.search(line)
         return read_script(spans[0], grammar) if is_quoted else NOTHING_READ
@@ -75,30 +79,30 @@ def read_command(body: str, grammar: Grammar, *, quoted: bool = True) -> FoundAc
 def read_script(text: str, grammar: Grammar) -> FoundAction | Problem:
     """Read a text that is a command and nothing else, such as what a fence holds. It may have several lines."""
     text = text.strip("\n")
-    first = text.lstrip().partition("\n")[0]
+    first = _first_line(text)
     listed = _listed(text, grammar) or (SUBMIT if grammar.listed_as(first) == SUBMIT else None)
     if listed:
         return FoundAction(listed)
     if is_prose(first):
         return NOTHING_READ
-    return _found(_without_prompts(text), grammar, is_closed=True)
+    language = _LANGUAGE_LINE.match(text)
+    return _found(_without_prompts(text[language.end() :] if language else text), grammar, is_closed=True)
 
 
 def command_of_call(name: str, argument: Any, grammar: Grammar) -> FoundAction | Problem:
     """Return the command of a call of a tool, such as `bash` with a text, or with a list of words."""
     listed = grammar.listed_as(name)
-    words = re.findall(r"[a-z]+", name.lower())
-    if listed and (listed == SUBMIT or not argument):
-        return FoundAction(listed)
-    if SUBMIT in grammar.listed and SUBMIT in words:
+    words = set(re.findall(r"[a-z]+", name.lower())) if _TOOL_NAME.fullmatch(name) else set()
+    if SUBMIT in grammar.listed and (listed == SUBMIT or SUBMIT in words):
         return FoundAction(SUBMIT)
+    if listed and not argument:
+        return FoundAction(listed)
     if isinstance(argument, list | tuple):
         parts = [str(part) for part in argument]
         argument = parts[2] if len(parts) == 3 and parts[1].startswith("-") and "c" in parts[1] else shlex.join(parts)
     if not isinstance(argument, str) or not argument.strip():
-        is_tool = _TOOL_NAME.fullmatch(name) and TOOLS.intersection(words)
-        return NOTHING_READ if is_tool else read_script(name, grammar)
-    if name and not TOOLS.intersection(words):
+        return NOTHING_READ if words & TOOLS else read_script(name, grammar)
+    if name and not words & TOOLS:
         return Problem(f"a call of {name}, which is no tool here")
     return read_script(argument, grammar)
 
@@ -107,6 +111,18 @@ def without_prompt(answer: str) -> str:
     """Return an answer without a `>` before it that is a prompt, as a program's name follows and no file's."""
     prompt = _ANGLE_PROMPT.match(answer)
     return answer[prompt.end() :] if prompt else answer
+
+
+def _without_mark(text: str) -> str:
+    """Return a text without the mark of a list, or the name of a language, before its command."""
+    mark = _LIST_MARK.match(text) or _LANGUAGE_LINE.match(text)
+    return text[mark.end() :] if mark else text
+
+
+def _first_line(text: str) -> str:
+    """Return the first line that is no comment, without the mark of a list."""
+    comments = _COMMENTS.match(text)
+    return _without_mark(text[comments.end() if comments else 0 :].lstrip()).partition("\n")[0]
 
 
 def _first_command(body: str) -> tuple[str, bool]:
@@ -123,8 +139,9 @@ def _found(command: str, grammar: Grammar, *, is_closed: bool) -> FoundAction | 
     if SUBMIT in grammar.listed and (before := _before_submit(command)):
         command, is_closed = before, True
     command = command.rstrip() if not command.rstrip().endswith("\\") else command.rstrip("\n")
-    if not command.strip():
+    if not command.strip() or _BROKEN_WRAPPER.match(command.lstrip()):
         return NOTHING_READ
+    command = command.strip()[1:-1] if _BRACKETED.fullmatch(command.strip()) else command
     if _PLACEHOLDER.fullmatch(command.strip()):
         return Problem(f"the placeholder {command.strip()!r}")
     return FoundAction(command, is_closed)
