@@ -23,6 +23,7 @@ from urllib.request import Request, urlopen
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.bash_evidence import bash_evidence
+from support.bird_candidates import sources
 from support.bird_evidence import bird_evidence
 from support.figures import figure
 from support.measured_models import MeasuredRun
@@ -106,8 +107,8 @@ def verifiers() -> None:
     """Print how well the proxy verifiers tell success on tasks and candidates that they were not fitted to."""
     of_verifier("webshop_buy", webshop_evidence(), target=0.75)
     of_verifier("bash_submit", bash_evidence(), target=0.75)
-    for source, found in bird_evidence().items():
-        of_verifier(f"bird_{source.replace(' ', '_').replace(',', '')}", found, target=0.7)
+    for source in sources("held_out"):
+        of_verifier(f"bird_{source}", bird_evidence(source), target=0.7)
 
 
 def of_verifier(name: str, found: VerifierEvidence, *, target: float) -> None:

@@ -89,6 +89,7 @@ class LiteLLMModel:
         self._api_key = api_key
         self._limits = Limits(timeout_s or FIRST_S, timeout_s or SILENCE_S)
         self._streams = True
+        self._has_streamed = False
         self._max_retries = max_retries
         self.rate_limit = RateLimit(max_parallel)
         self._price_usd = price_usd
@@ -127,7 +128,7 @@ class LiteLLMModel:
                 backoff_s = min(backoff_s * 2, MAX_WAIT_S)
 
     def _try(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> Completion:
-        litellm = _litellm()
+        _litellm()  # if it can't be imported, that is no failure of a server
         optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
         optional |= {"api_key": self._api_key}
         given = {key: value for key, value in optional.items() if value is not None}
@@ -143,7 +144,9 @@ class LiteLLMModel:
         }
         with self.rate_limit.slot():
             try:
-                response = self._streamed(asked) or litellm.completion(**asked)
+                response = self._streamed(asked) or self._in_one_piece(asked)
+            except _Failure:
+                raise
             except BrokenStream as error:
                 raise _Failure("server", str(error)) from error
             except Exception as error:  # providers raise all sorts; each gets a kind
@@ -154,7 +157,7 @@ class LiteLLMModel:
         return _completion(response, usage)
 
     def _streamed(self, asked: Mapping[str, Any]) -> Any:
-        """Return a streamed response, or None where the answer comes in one piece."""
+        """Return a streamed response, or None where answers come in one piece."""
         if not self._streams or self._endpoint() is None or self._provider() != STREAMED:
             return None
 
@@ -165,8 +168,16 @@ class LiteLLMModel:
             return raw
 
         response = collected(heard(start, self._limits))
-        if response is None:
-            self._streams = False
+        if response is not None:
+            self._has_streamed = True
+        elif self._has_streamed:
+            raise _Failure("malformed", "an empty answer")
+        return response
+
+    def _in_one_piece(self, asked: Mapping[str, Any]) -> Any:
+        response = _litellm().completion(**asked)
+        if getattr(response, "choices", None):
+            self._streams = self._has_streamed  # an endpoint that has sent an empty stream and this does not stream
         return response
 
     def _usage(self, response: Any) -> Usage:

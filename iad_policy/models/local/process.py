@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -51,6 +52,8 @@ class ServerProcess:
                 self._start({**options, "socket": str(path), "key": secrets.token_hex(16)})
                 lease = _connected(path)
         if lease is None:
+            if self._process is not None:
+                self._wait(self._process)
             raise self._failed(options)
         self._lease = lease
         atexit.register(self.end)
@@ -89,13 +92,10 @@ class ServerProcess:
         if self._process is None:
             return
         if is_shared:
-            _shared.append(self._process)
-            return
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            # It is still our child, which must be waited for when its last user ends it.
+            Thread(target=self._process.wait, daemon=True).start()
+        else:
+            self._wait(self._process)
 
     def last_words(self) -> str:
         """Return the end of the server's log in one line."""
@@ -123,16 +123,19 @@ class ServerProcess:
             process.stdin.flush()
             process.stdout.readline()
 
+    def _wait(self, process: "subprocess.Popen[bytes]") -> None:
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
     def _failed(self, options: Mapping[str, Any]) -> ModelError:
         return ModelError(
             f"expected llama.cpp to serve {options['path']}, got: {self.last_words() or 'no word of it'}; check the "
             "file, and that this version of llama.cpp knows such models (pip install --upgrade xllamacpp)",
             kind="not_found",
         )
-
-
-_shared: list[subprocess.Popen[bytes]] = []
-"""Servers that this process started and others still use."""
 
 
 def _connected(path: Path) -> socket.socket | None:

@@ -35,7 +35,7 @@ class Waits(list[float]):
 
 
 def client(server: OpenAIServer, *, waits: Waits | None = None, **options: Any) -> LiteLLMModel:
-    options = {"timeout_s": 10.0, "max_retries": 2, **options}
+    options = {"timeout_s": 60.0, "max_retries": 2, **options}
     return LiteLLMModel(
         "openai/toy", api_base=server.address, api_key="fake", sleep=Waits() if waits is None else waits, **options
     )
@@ -138,10 +138,10 @@ def test_a_server_error_is_tried_again_with_growing_waits(server: OpenAIServer) 
         (Reply({"error": {"message": "boom"}}, 500), "server", 3),
         (Reply({"error": {"message": "busy"}}, 503), "server", 3),
         # What is no stream is asked for again at once in one piece.
-        (Reply(b"{nope"), "malformed", 4),
-        (Reply(b"<html>proxy</html>"), "malformed", 4),
+        (Reply(b"{nope"), "malformed", 6),
+        (Reply(b"<html>proxy</html>"), "malformed", 6),
         (Reply(completion("hi", choices=[])), "malformed", 3),
-        (Reply(b'{"id": "x"}'), "malformed", 4),
+        (Reply(b'{"id": "x"}'), "malformed", 6),
         (Reply(b"data: {nope\n\n"), "malformed", 3),
     ],
 )
@@ -261,6 +261,13 @@ def test_a_server_that_does_not_stream_is_asked_in_one_piece_from_then_on(server
     model = client(server)
     assert [model.complete(HELLO).text for _ in range(2)] == ["click[buy now]"] * 2
     assert [one.get("stream") for one in server.requests] == [True, None, None]
+
+
+def test_a_server_that_has_streamed_goes_on_being_asked_for_streams(server: OpenAIServer) -> None:
+    server.script(Reply("one"), Reply(b"<html>proxy</html>"), Reply("two"))
+    model = client(server)
+    assert [model.complete(HELLO).text for _ in range(2)] == ["one", "two"]
+    assert [one.get("stream") for one in server.requests] == [True, True, True]
 
 
 def test_prompt_tokens_from_the_cache_are_passed_on(server: OpenAIServer) -> None:

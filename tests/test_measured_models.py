@@ -1,0 +1,67 @@
+"""The tables of real models' runs are read from run folders, with what every candidate would have scored."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_policy import evaluate
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        from support import measured_models
+
+        yield measured_models
+    for name in [name for name in sys.modules if name.partition(".")[0] == "support"]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def run(measured: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    out = tmp_path_factory.mktemp("measured") / "run"
+    given = {"n": (1, 3), "tasks": 4, "env_args": {"mode": "answer"}, "verifier": "oracle", "temperature": 1.0}
+    evaluate("IAD/BIRD-v0", ["single", "bon", "iad"], out=out, **given)
+    return measured.MeasuredRun(out)
+
+
+def test_every_refinement_is_counted_once(measured: Any, run: Any) -> None:
+    assert set(run.arms) == {"single 1", "bon 1", "bon 3", "iad 1", "iad 3"}
+    told = run.uptake("iad 3")
+    assert told.n == 4 * 2
+    assert told.n_repeats + told.n_unreadable <= told.n
+    assert run.uptake("bon 3") == measured.Uptake()
+    assert run.uptake("iad 1") == measured.Uptake()
+
+
+def test_the_true_score_of_a_candidate_is_what_the_oracle_said_of_it(run: Any) -> None:
+    scored = list(run._scored("bon 3"))
+    assert len(scored) == 4 * 3
+    assert {one.is_right for one in scored} == {True, False}
+    assert all(one.is_right == (one.score == 1.0) for one in scored)
+
+
+def test_improvements_are_those_of_the_true_score(run: Any) -> None:
+    told, solved = run.uptake("iad 3"), sum(record.success for record in run.arms["iad 3"])
+    first = sum(record.success for record in run.arms["single 1"])
+    assert told.n_better >= solved - first
+    assert told.n_better <= told.n_open
+
+
+def test_a_run_without_a_model_has_no_share_from_a_cache(run: Any) -> None:
+    assert run.cached_share() == 0.0
+
+
+def test_the_tables_name_every_method(measured: Any, run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    measured.print_tables([run])
+    printed = capsys.readouterr().out
+    for arm in run.arms:
+        strategy, n = arm.split()
+        assert f"| `{strategy}` | {n} | 4 |" in printed
+    assert "AUC cannot be told" in printed
