@@ -18,6 +18,7 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.commands.suite import read_suite
 from tests.full.postgres_server import binaries
 from tests.full.postgres_server import serving as serving_postgres
+from tests.iad_policy.models.local.smollm2 import smollm2
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 ROOT = Path(__file__).parent.parent
@@ -41,6 +42,7 @@ NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
 NEVER_ENDS = "iad serve"
 NEEDS_RAY = "--engine ray"
+ON_THIS_MACHINE = "local:smollm2"
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -143,6 +145,8 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
         return
     if NEEDS_RAY in command and find_spec("ray") is None:
         pytest.skip("needs ray: make test-ray")
+    if ON_THIS_MACHINE in command:
+        smollm2()  # or skip
     environment = {
         **os.environ,
         "OPENAI_API_KEY": "none",
