@@ -143,7 +143,7 @@ def test_only_what_is_new_on_a_page_is_told() -> None:
 def test_a_rendered_page_is_told_by_how_many_parts_of_each_kind_it_has() -> None:
     boxes = {"nav_bar": [(0, 0, 1, 1)], "text_block": [(0, 0, 1, 1)] * 2, "image": []}
     page = {"width": 1280, "height": 640, "boxes": boxes}
-    text = form("results", tried("<p>", None, page=page)).text
+    text = form("results", tried("<p>", page=page), here=SHOP).text
     assert "Result: A page of 1280 x 640 pixels with 1 nav bar, 2 text blocks." in text
 
 
