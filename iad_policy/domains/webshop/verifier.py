@@ -136,8 +136,10 @@ def _results(preview: State) -> Verdict:
     score = fits[best].probability * (1.0 - STEP_COST * STEPS_FROM_RESULTS)
     lacking = _quoted(fits[best])
     says = f"its title lacks {lacking}" if lacking else "its title has all words that are asked for"
-    price = " and its price is above the limit" if fits[best].price_share == 0.0 else ""
-    return Verdict(max(score, NOTHING_FOUND), f"Most promising here: {best}; {says}{price}.")
+    is_above = " and its price is above the limit" if fits[best].price_share == 0.0 else ""
+    # An agent may be shown only the beginning of the results, without this product.
+    critique = f"Most promising here: {best} at {fits[best].price}; {says}{is_above}."
+    return Verdict(max(score, NOTHING_FOUND), critique)
 
 
 def _fit(state: State) -> Fit | None:
@@ -169,7 +171,7 @@ def _findings(fit: Fit) -> Iterator[str]:
         yield f"A part of {fit.price} is above the limit of ${fit.price_limit:.2f}."
     idle = [option.name for option in fit.options if option.status == "unasked" and not option.selected]
     if idle and fit.unseen:
-        yield f"Open, and not named in the instruction: {', '.join(idle)}."
+        yield f"Open, and no value of it is named in the instruction: {', '.join(idle)}."
 
 
 def _finding(option: OptionFit) -> str:

@@ -85,8 +85,12 @@ def _changes(here: State, after: State) -> Iterator[str]:
         yield "Selected: " + ", ".join(f"{name} = {value}" for name, value in selected.items())
     boxes = page.get("boxes")
     if isinstance(boxes, Mapping):
-        counts = ", ".join(f"{len(found)} {kind}" for kind, found in boxes.items() if found)
+        counts = ", ".join(_counted(kind, len(found)) for kind, found in boxes.items() if found)
         yield f"A page of {page.get('width')} x {page.get('height')} pixels with {counts or 'nothing on it'}."
+
+
+def _counted(kind: str, n: int) -> str:
+    return f"{n} {kind.replace('_', ' ')}{'s' if n > 1 else ''}"
 
 
 def _text(observation: Any) -> str | None:

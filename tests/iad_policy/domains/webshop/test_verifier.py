@@ -100,6 +100,11 @@ def test_what_is_known_to_fail_never_ties_with_looking_again_while_steps_are_lef
     assert bought(item).score < moved(item, corrected).score
 
 
+def test_a_search_is_told_the_price_of_the_most_promising_product() -> None:
+    found = verdict(state(INDEX), "search[boot]", after([INDEX], results("Waterproof hiking boot for women", "Mug")))
+    assert "Most promising here: B0R0 at $9.00;" in found.critique
+
+
 @pytest.mark.parametrize("page", [INDEX, results("Waterproof hiking boot for women"), tab("features", "Waterproof")])
 def test_with_no_step_left_to_buy_anything_else_the_purchase_is_best(page: dict[str, Any]) -> None:
     item = {**ITEM, "selected": {"size": "8.5"}}
@@ -173,7 +178,7 @@ def test_a_critique_tells_which_click_comes_next() -> None:
 
 def test_an_option_that_nothing_was_matched_to_is_told_where_something_is_missing() -> None:
     item = {**ITEM, "options": {"width": ["narrow", "broad"]}}
-    assert "Open, and not named in the instruction: width." in bought(item, "a waterproof boot").critique
+    assert "Open, and no value of it is named in the instruction: width." in bought(item, "a waterproof boot").critique
     assert "width" not in bought({**WATERPROOF, "options": {"width": ["narrow"]}}, "a waterproof boot").critique
 
 

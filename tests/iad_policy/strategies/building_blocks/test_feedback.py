@@ -140,6 +140,13 @@ def test_only_what_is_new_on_a_page_is_told() -> None:
     assert "Result: nothing that can be seen changed" in form("results", unchanged, here=here).text
 
 
+def test_a_rendered_page_is_told_by_how_many_parts_of_each_kind_it_has() -> None:
+    boxes = {"nav_bar": [(0, 0, 1, 1)], "text_block": [(0, 0, 1, 1)] * 2, "image": []}
+    page = {"width": 1280, "height": 640, "boxes": boxes}
+    text = form("results", tried("<p>", page=page), here=SHOP).text
+    assert "Result: A page of 1280 x 640 pixels with 1 nav bar, 2 text blocks." in text
+
+
 def test_a_command_is_told_by_its_last_lines_and_the_files_that_it_touched() -> None:
     output = "\n".join(f"line {number}" for number in range(500))
     facts = {"exit_code": 0, "created": ("/a", "/b"), "n_created": 12, "changed": (), "deleted": ("/c",)}
