@@ -59,6 +59,7 @@ class StrategySummary:
         progress: Mean progress, with a bootstrap interval over tasks.
         reward: Mean reward, with a bootstrap interval over tasks.
         grounding: Mean share of accepted steps (AgentBoard).
+        unreadable: Share of all proposals whose answer could not be read as an action. None without proposals.
         n_easy: Number of scored episodes of easy tasks.
         n_hard: Number of scored episodes of hard tasks.
         success_easy: Success rate over easy tasks.
@@ -89,6 +90,7 @@ class StrategySummary:
     reward: float | None
     reward_95: Interval | None
     grounding: float | None
+    unreadable: float | None
     n_easy: int
     n_hard: int
     success_easy: float | None
@@ -213,6 +215,7 @@ def summarise(
         reward=_mean(rewards),
         reward_95=interval("reward"),
         grounding=_mean([record.grounding for record in scored]),
+        unreadable=_unreadable(scored),
         n_easy=len(easy),
         n_hard=len(hard),
         success_easy=_mean(_known(easy, "success")),
@@ -362,6 +365,11 @@ def _won_and_lost(pairs: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str,
         changes = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
         found["detectable_success"] = _detectable(changes, [a.task_id for a, _ in known])
     return found
+
+
+def _unreadable(records: Sequence[EpisodeRecord]) -> float | None:
+    n = sum(record.spent.proposals for record in records)
+    return sum(record.n_unreadable for record in records) / n if n else None
 
 
 def _pass_rate(records: Sequence[EpisodeRecord]) -> float | None:

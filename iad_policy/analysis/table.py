@@ -114,6 +114,8 @@ def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Column
         ("reward", lambda one: _with_interval(one.reward, one.reward_95)),
         ("grounding\naccuracy", lambda one: _figure(one.grounding, 3)),
     ]
+    if any(one.unreadable for one in summaries):
+        columns.append(("unreadable\nanswers", lambda one: _figure(one.unreadable, 3)))
     levels = list(dict.fromkeys(level for one in summaries for level in one.by_difficulty))
     if levels:
         columns.append((f"{success}\n{'/'.join(levels)}", lambda one: "/".join(_at_levels(one, levels))))

@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.hashing import encode
+from iad_policy.models.parsing import UNREADABLE
 from iad_policy.recording.episode_record import number
 from iad_policy.strategies.building_blocks.attempts import passes
 from iad_policy.types import Decision
@@ -77,6 +78,7 @@ class EpisodeRun:
             "cut": next((cut for cut in cuts if cut.startswith("run.")), self._cut),
             "error_kind": self._error_kind,
             "error": self._error,
+            "n_unreadable": sum(map(_n_unreadable, decisions)),
             "n_failed_verdicts": sum(map(_n_failed_verdicts, decisions)),
             **_evaluations(decisions),
             "usage": {role: usage.as_dict() for role, usage in self._policy.spent.items()},
@@ -98,6 +100,10 @@ def _evaluations(decisions: Sequence[Decision]) -> dict[str, int]:
     texts = [one.text for decision in decisions for one in decision.role_answers if one.role == "evaluator"]
     verdicts = [verdict for verdict in map(passes, texts) if verdict is not None]
     return {"n_evaluations": len(verdicts), "n_passed": sum(verdicts)}
+
+
+def _n_unreadable(decision: Decision) -> int:
+    return sum(candidate.error.startswith(UNREADABLE) for candidate in decision.candidates)
 
 
 def _n_failed_verdicts(decision: Decision) -> int:

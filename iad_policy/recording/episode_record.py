@@ -52,6 +52,7 @@ class EpisodeRecord:
         error_kind: Kind of the infrastructure failure that ended the episode; "" for none.
         error: Message of that failure.
         information: The verifier's label; "" without a verifier.
+        n_unreadable: Proposals whose answer could not be read as an action.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
         n_evaluations: Simulated attempts that the evaluator judged.
         n_passed: Simulated attempts that the evaluator passed.
@@ -82,6 +83,7 @@ class EpisodeRecord:
     error_kind: str = ""
     error: str = ""
     information: str = ""
+    n_unreadable: int = 0
     n_failed_verdicts: int = 0
     n_evaluations: int = 0
     n_passed: int = 0

@@ -268,7 +268,7 @@ def test_the_environment_shows_the_servers_schema_and_says_its_dialect(towns: Bi
         ("SELECT T1.country FROM shop AS T1", "unknown_column", "t1 is shop with id, city_id, name, sales, staff"),
         ("SELECT T1.country FROM shop AS T1", "unknown_column", "city joins ON shop.city_id = city.id"),
         ("SELECT 1 FROM citty", "unknown_table", "near: city"),
-        ("SELECT name FROM shop ORDER BY sales DESC LIMIT 1", "shape", "asks for one number, 'Délice' returned"),
+        ("SELECT name FROM shop ORDER BY sales DESC LIMIT 1", "shape", "the query returned 'Délice'"),
         ("SELECT name FROM shop ORDER BY id LIMIT 1", "limit_unasked", "LIMIT 1 drops rows"),
         ("SELECT staff / id FROM shop", "integer_division", "CAST"),
         ("SELECT 1.0 * staff FROM shop", "some_null", "1 of 4 cells"),

@@ -164,7 +164,8 @@ def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, An
 
 
 def _candidate(one: Candidate, step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, Any]:
-    shown: dict[str, Any] = {"id": one.id, "action": table.put(_text(one.action))}
+    is_action = one.action is not None or not one.error
+    shown: dict[str, Any] = {"id": one.id, "action": table.put(_text(one.action) if is_action else "")}
     here = step.decision.state.id
     if one.at and here and one.at != here:
         shown["ahead"] = True

@@ -326,7 +326,7 @@ function card(one, place, step, texts, bounds) {
     h("header", {}, h("b", {}, `Candidate ${place + 1}`),
       h("span", {}, one.ahead ? h("span", { className: "chip" }, "in simulation") : null, isCommitted ? h("span", { className: "chip committed" }, "committed") : isChosen ? h("span", { className: "chip" }, "replaced by a fallback") : null)),
     one.preview?.picture ? h("img", { src: text(one.preview.picture, texts), alt: "the page as rendered", loading: "lazy" }) : null,
-    action(text(one.action, texts)),
+    text(one.action, texts) ? action(text(one.action, texts)) : null,
     one.error ? h("p", { className: "bad" }, text(one.error, texts)) : null,
     verdict ? [scoreOf(verdict, bounds), h("p", {}, text(verdict.critique, texts))] : h("p", { className: "quiet" }, "not verified"),
     one.thought ? h("p", { className: "quiet" }, text(one.thought, texts)) : null,

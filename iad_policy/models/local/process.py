@@ -49,7 +49,7 @@ class ServerProcess:
         with _locked(path.with_suffix(".lock")):
             lease = _connected(path)
             if lease is None:
-                self._start({**options, "socket": str(path), "key": secrets.token_hex(16)})
+                self._process = self._started({**options, "socket": str(path), "key": secrets.token_hex(16)})
                 lease = _connected(path)
         if lease is None:
             if self._process is not None:
@@ -103,7 +103,7 @@ class ServerProcess:
             return " ".join(self._log.read_text(errors="replace").split())[-LOG_CHARS:]
         return ""
 
-    def _start(self, options: Mapping[str, Any]) -> None:
+    def _started(self, options: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
         Path(options["socket"]).unlink(missing_ok=True)
         with self._log.open("wb") as log:
             process = subprocess.Popen(
@@ -115,13 +115,13 @@ class ServerProcess:
                 env={"OMP_WAIT_POLICY": "passive", **os.environ},
                 start_new_session=True,  # Ctrl-C is for the run, which still waits for answers
             )
-        self._process = process
         assert process.stdin is not None
         assert process.stdout is not None
         with suppress(OSError), process.stdin, process.stdout:
             process.stdin.write(json.dumps(options).encode() + b"\n")
             process.stdin.flush()
             process.stdout.readline()
+        return process
 
     def _wait(self, process: "subprocess.Popen[bytes]") -> None:
         try:

@@ -22,7 +22,7 @@ from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_ag
 from iad_policy.agents.plan_solve import PlanSolveAgent
 from iad_policy.agents.react import ReActAgent, react_agent
 from iad_policy.errors import ModelError, UnknownName
-from iad_policy.models import Messages
+from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import FOLDER, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
@@ -202,6 +202,52 @@ def test_an_answer_that_is_no_action_says_what_was_expected() -> None:
         "got 'I would rather not'"
     )
     assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]))).error
+
+
+class Cut:
+    """A model whose answers end at the limit of their length."""
+
+    name = "cut"
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def complete(self, messages: Messages, *, temperature: Any = None, max_tokens: Any = None) -> Completion:
+        return Completion(self._text, finish_reason="length")
+
+
+def test_half_an_answer_is_an_error_that_shows_its_end() -> None:
+    begun = "Thought: " + "long " * 100 + "\nAction: search[a cheap la"
+    candidate = proposed(LanguageAgent(Cut(begun)))
+    assert candidate.action is None
+    assert candidate.error.startswith("unreadable answer: expected a line")
+    assert f"got half an answer, which was cut off at max_tokens: {begun[-200:]!r}" in candidate.error
+    assert proposed(LanguageAgent(Cut("Action: click[b0]\nThis is the che"))).action == "click[b0]"
+
+
+@pytest.mark.parametrize(
+    ("env_id", "available", "answer", "action"),
+    [
+        ("IAD/WebShop-v0", ("search[...]",), "Action: search[a lamp] or so", "search[a lamp]"),
+        ("IAD/InterCodeBash-v0", ("pwd", "submit"), "Action: ls |\n wc *\n\nIt counts.", "ls |\n wc *"),
+        ("IAD/BIRD-v0", ("submit[...]",), "Action: submit[SELECT ']' FROM [t]]", "submit[SELECT ']' FROM [t]]"),
+    ],
+)
+def test_answers_are_read_in_the_environment_s_own_language(
+    env_id: str, available: tuple[str, ...], answer: str, action: str
+) -> None:
+    env = gym.make(env_id)
+    agent = language_agent(env, ScriptedModel([answer]))
+    assert proposed(agent, replace(PAGE, info={**PAGE.info, "available_actions": available})).action == action
+    env.close()
+
+
+def test_styles_that_ask_for_the_action_alone_take_it_alone() -> None:
+    listed = replace(PAGE, info={"available_actions": ("north", "south")})
+    for style, action in (("direct", "up"), ("few-shot", "up"), ("cot", None)):
+        assert proposed(LanguageAgent(ScriptedModel(["up"]), style=cast(Style, style)), listed).action == action
+    reasoned = "<think>\nnorth is a wall\n</think>\nup"
+    assert proposed(LanguageAgent(ScriptedModel([reasoned]), style="cot"), listed).action == "up"
 
 
 def test_a_discrete_action_space_takes_a_number_in_its_range() -> None:

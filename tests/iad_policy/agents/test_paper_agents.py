@@ -288,6 +288,23 @@ def test_where_answers_are_pages_the_agents_of_papers_refuse() -> None:
     env.close()
 
 
+def test_a_command_with_the_words_of_other_parts_is_whole_and_reasoning_is_no_part() -> None:
+    state = State("", {"available_actions": ("pwd", "submit")})
+    command = "cat > note <<'EOF'\nStatus: DONE\nExplanation: it's so\nEOF"
+    answer = f"<think>\nCommand: rm note\n</think>\nThought: I note it.\nCommand: {command}\nStatus: CONTINUE"
+    agent = CompositeAgent(ScriptedModel([answer]), Prompts("bash"), syntax="shell")
+    candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
+    assert (candidate.action, candidate.thought, candidate.error) == (command, "I note it.", "")
+
+
+def test_a_plan_is_followed_by_an_action_that_is_read_as_every_other() -> None:
+    state = State("", {"available_actions": ("pwd", "submit")})
+    agent = PlanSolveAgent(ScriptedModel(["1. look", "I look.\n```bash\nls *\n```"]), Prompts("bash"), syntax="shell")
+    candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
+    assert (candidate.action, candidate.thought) == ("ls *", "I look.")
+    assert [part.name for part in candidate.parts] == ["plan", "answer"]
+
+
 SHELL_ACTIONS: dict[str, Callable[[str], str]] = {
     "composite": lambda command: f"Thought: so.\nCommand: {command}\nExplanation: it does.\nStatus: CONTINUE",
     "react": lambda command: f"Thought: so.\nAction: {command}",

@@ -47,6 +47,16 @@ def test_a_summary_is_the_means_by_hand() -> None:
     assert "spent" not in one.as_json()
 
 
+def test_unreadable_answers_are_a_share_of_all_proposals() -> None:
+    few = episode("a", n_unreadable=1, usage={"agent": {"proposals": 2}})
+    many = episode("b", n_unreadable=2, usage={"agent": {"proposals": 10}})
+    failed = episode("c", n_unreadable=5, error_kind="crash", usage={"agent": {"proposals": 5}})
+    assert summarise([few, many, failed]).unreadable == pytest.approx(0.25)
+    assert summarise([failed]).unreadable is None
+    assert "unreadable" in printed({"iad": summarise([few])})
+    assert "unreadable" not in printed({"iad": summarise([episode("a")])})
+
+
 def test_errored_episodes_are_counted_and_left_out() -> None:
     one = summarise([episode("a", 1.0), episode("b", 0.0, error_kind="timeout", stop_reason="error")])
     assert (one.success, one.n_episodes, one.n_errored) == (1.0, 1, 1)

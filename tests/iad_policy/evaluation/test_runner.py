@@ -1,11 +1,13 @@
 import json
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import pytest
 
+from iad_policy.agents.language import LanguageAgent
 from iad_policy.analysis.figures import Heading
 from iad_policy.analysis.results import Results
 from iad_policy.errors import ModelError
@@ -14,6 +16,7 @@ from iad_policy.evaluation.config import FREE, RunConfig
 from iad_policy.evaluation.journal import RunStopped
 from iad_policy.evaluation.runner import Runner
 from iad_policy.models.call_context import current_call
+from iad_policy.models.scripted import ScriptedModel
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import RunFolder, RunFolderError
 from iad_policy.types import Candidate, State, Usage
@@ -166,6 +169,15 @@ def test_nonsense_for_ever_ends_with_a_reason(tmp_path: Path) -> None:
     assert records[0].grounding == pytest.approx(1 / 3)
     assert records[0].success == 0.0
     assert len(lines(tmp_path)) == 3
+
+
+def test_answers_that_are_no_action_are_counted(tmp_path: Path) -> None:
+    texts = cycle(["I'd rather not.", "Action: turn[1]"])
+    here = cast(LanguageAgent(ScriptedModel(lambda messages: next(texts))))
+    one = Runner(config(tasks=1, strategies=("bon-sc",)), lambda: DialsEnv(max_steps=2), lambda *_: here)
+    (record,) = run(one, tmp_path)
+    assert record.n_unreadable == record.spent.proposals / 2 > 0
+    assert record.grounding == 1.0  # another candidate was committed each time
 
 
 def test_an_episodes_budget_truncates_it_and_it_counts(tmp_path: Path) -> None:
