@@ -40,7 +40,7 @@ demo: $(READY)
 # this size seldom writes a query that runs.
 demo-model: $(READY)
 	@$(PY) -m pip install --quiet --editable ".[local]"
-	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon-sc,iad --n 3 --tasks 12 \
+	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon-sc,iad --n 3 --tasks 8 \
 		--agent local:smollm2 --agent-arg max_tokens=96 --verifier proxy --out runs/demo-model --fresh
 
 test: $(READY_DEV) $(BROWSER) $(MODEL)
