@@ -8,10 +8,10 @@ from typing import Any
 from iad_policy.errors import Interrupted, ModelError
 from iad_policy.hashing import seed_of
 from iad_policy.models import TIMEOUT_VARIABLE, Completion, Messages, question_of
-from iad_policy.models.call_context import Call, current_call
+from iad_policy.models.call_context import Call, current_call, pause
 from iad_policy.models.local.drawing import N_PARALLEL, Drawing, SeededQuestion
 from iad_policy.models.local.files import ModelFile
-from iad_policy.models.local.generation import GenerationError, Sample
+from iad_policy.models.local.generation import N_TRIES, GenerationError, Sample
 from iad_policy.models.local.machine import free_bytes, n_cores
 from iad_policy.models.local.process import ServerProcess
 from iad_policy.models.local.room import TokenRoom
@@ -30,7 +30,6 @@ CACHE_MIB = 512
 """Memory for prompts that are not in use, in addition to the key-value cache."""
 OVERHEAD_BYTES = 300 << 20
 """Memory of llama.cpp besides weights and key-value cache."""
-N_TRIES = 3
 SEED_BITS = 31
 
 
@@ -132,11 +131,14 @@ class LocalModel:
             try:
                 return self._awaited(sample, call)
             except GenerationError as error:
-                if not error.is_temporary or n_tries == N_TRIES:
+                if n_tries >= error.n_tries:
                     tries = "" if n_tries == 1 else f" ({n_tries} tries)"
                     raise ModelError(f"{error}{tries}", kind=error.kind) from error
+                wait_s = error.wait_s
             finally:
                 self._drawing.forget(question, index, sample)
+            if wait_s:
+                pause(wait_s)
             n_tries += 1
 
     def _body(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> dict[str, Any]:
@@ -164,7 +166,7 @@ class LocalModel:
             try:
                 call.refuse_if_stopped()
             except Interrupted:  # another run that waits for the same answer asks again
-                sample.generation.cancel(GenerationError("stopped", kind="connection", is_temporary=True))
+                sample.generation.cancel(GenerationError("stopped", kind="connection", n_tries=N_TRIES))
                 raise
             if sample.generation.silent_s() > self._timeout_s:
                 sample.generation.cancel(

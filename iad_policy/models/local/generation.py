@@ -20,9 +20,11 @@ ENDPOINT = "/v1/chat/completions"
 CHARS_PER_TOKEN = 3
 ANSWER_TOKENS = 1024
 """Length of an answer without a limit, for the estimate of the room that it takes."""
-UNAVAILABLE = 503
+N_TRIES = 3
 FULL = "Context size has been exceeded."
-"""What the server says if the requests that it runs don't fit into its key-value cache together."""
+"""What the server says if the requests that it runs don't fit into its key-value cache together. Only the requests of
+other processes can fill it, as ours wait for room."""
+N_TRIES_IF_FULL, WAIT_IF_FULL_S = 30, 2.0
 CONTEXT_ERROR = "exceed_context_size_error"
 
 
@@ -31,13 +33,15 @@ class GenerationError(Exception):
 
     Attributes:
         kind: Kind of failure, as in `ModelError`.
-        is_temporary: Whether another try may succeed.
+        n_tries: Number of tries after which to give up.
+        wait_s: Seconds to wait before each further try.
     """
 
-    def __init__(self, message: str, *, kind: str, is_temporary: bool = False) -> None:
+    def __init__(self, message: str, *, kind: str, n_tries: int = 1, wait_s: float = 0.0) -> None:
         super().__init__(message)
         self.kind = kind
-        self.is_temporary = is_temporary
+        self.n_tries = n_tries
+        self.wait_s = wait_s
 
 
 class Sample:
@@ -149,9 +153,9 @@ class Generation:
                 self._server = self._find_server()
                 for event in self._events(self._server):
                     self._take(event)
-                raise GenerationError(self._gone("the end of its answer"), kind="server", is_temporary=True)
+                raise GenerationError(self._gone("the end of its answer"), kind="server", n_tries=N_TRIES)
         except (OSError, HTTPException) as error:
-            self._fail(GenerationError(self._gone(repr(error)), kind="server", is_temporary=True))
+            self._fail(GenerationError(self._gone(repr(error)), kind="server", n_tries=N_TRIES))
         except (GenerationError, IADError) as error:
             self._fail(error)
         except Exception as error:  # an answer of another form; who waits must not wait for ever
@@ -231,8 +235,17 @@ def _refusal(error: Mapping[str, Any]) -> GenerationError:
             kind="context",
         )
     said = error.get("message", error)
+    if said == FULL:
+        return GenerationError(
+            f"expected room for the prompt and its answer in the local model's context, got: {said}; set a larger one "
+            "(IAD_LOCAL_CONTEXT), or end other runs that use it",
+            kind="server",
+            n_tries=N_TRIES_IF_FULL,
+            wait_s=WAIT_IF_FULL_S,
+        )
+    code = int(error.get("code", 500))
     return GenerationError(
         f"expected an answer of the local model's server, got: {said}; fix what it says",
-        kind="server" if error.get("code", 500) >= 500 else "other",
-        is_temporary=error.get("code") == UNAVAILABLE or said == FULL,
+        kind="server" if code >= 500 else "other",
+        n_tries=N_TRIES if code >= 500 else 1,
     )
