@@ -259,7 +259,11 @@ def _of_evidence(reading: QueryText, asked: QuestionWording) -> Iterator[QueryFi
     said: set[str] = set()
     for clause in asked.clauses:
         for column, tables in _named_columns(reading.schema, clause.meaning).items():
-            if column not in said and not any(_is_used(reading, table, column) for table in tables):
+            is_used = any(
+                _is_used(reading, table, column) or _is_counted(reading, clause.meaning, table, column)
+                for table in tables
+            )
+            if column not in said and not is_used:
                 said.add(column)
                 names = f"explains {clause.phrase!r:.60} by {column}" if clause.phrase else f"names {column}"
                 yield _warning("evidence_unused", f"the evidence {names}, and the query does not use it")
@@ -292,6 +296,18 @@ def _is_used(reading: QueryText, table: str, column: str) -> bool:
         return True
     compared = {(one.reference.table.name, one.reference.column.name) for one in reading.comparisons()}
     return any(key.to_table == table and (key.table, key.column) in compared for key in reading.schema.foreign_keys)
+
+
+def _is_counted(reading: QueryText, meaning: str, table: str, column: str) -> bool:
+    """Whether the evidence only counts a table's key, and the query counts rows of that table."""
+    is_key = any(
+        one.name == table and any(each.name == column and each.is_key for each in one.columns)
+        for one in reading.used_tables
+    )
+    if not is_key or "COUNT(*)" not in "".join(part.value for part in reading.parts):
+        return False
+    name = rf"(?:\w+\.)?{re.escape(column)}(?![\w'])"
+    return not re.search(rf"(?<![\w'.]){name}", re.sub(rf"COUNT\(\s*(?:DISTINCT\s+)?{name}", "", meaning))
 
 
 def _equals(schema: Schema, table: str, column: str) -> Sequence[str]:

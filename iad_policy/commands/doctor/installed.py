@@ -57,8 +57,10 @@ def check_extras(
     if complete:
         findings.append(Finding("installed", "ok", ", ".join(complete)))
     if missing:
-        fix = f"{machine.pip} {machine.with_extras(missing)}"
-        findings.append(Finding("not installed", "missing", f"{', '.join(missing)}; install only those you need", fix))
+        # One name in the command, as it is meant to be edited: all of them are gigabytes.
+        fix = f"{machine.pip} {machine.with_extras(missing[:1])}"
+        said = f"{', '.join(missing)}; install only those you need"
+        findings.append(Finding("not installed", "missing", said, fix))
     return FindingGroup("Extras", tuple(findings))
 
 

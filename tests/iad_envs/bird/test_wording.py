@@ -92,6 +92,18 @@ def test_a_key_may_be_named_by_the_column_that_refers_to_it(find: Find) -> None:
     assert "evidence_unused" in find("SELECT COUNT(*) FROM shop WHERE staff = 1", question, evidence)
 
 
+def test_a_key_that_is_only_counted_may_be_counted_as_rows(find: Find) -> None:
+    question, evidence = (
+        "What percentage of the shops is small?",
+        "percentage = DIVIDE(COUNT(shop.id where staff < 3), COUNT(DISTINCT shop.id)) * 100",
+    )
+    rows = "SELECT CAST(SUM(CASE WHEN staff < 3 THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(*) FROM shop"
+    assert not find(rows, question, evidence)
+    assert "evidence_unused" in find(rows.replace("COUNT(*)", "SUM(staff)"), question, evidence)
+    assert "evidence_unused" in find(rows, question, f"{evidence}; shops refers to id > 3")
+    assert "evidence_unused" in find("SELECT 100.0 * COUNT(*) FROM city", question, evidence)
+
+
 def test_rows_that_are_chosen_by_their_key_need_no_other_column(find: Find) -> None:
     question, evidence = "How many shops are in Bern?", "in Bern refers to name = 'Bern' and country = 'Switzerland'"
     assert not find("SELECT COUNT(*) FROM shop WHERE city_id = 1", question, evidence).keys() - {"name_unused"}
