@@ -98,10 +98,11 @@ RENDERINGS: Mapping[str, str] = {
     "any": "iad_policy.prompts.rendering:Rendering",
     "bash": "iad_policy.domains.bash.rendering:ShellRendering",
     "bird": "iad_policy.domains.bird.rendering:DatabaseRendering",
+    "bird/answer": "iad_policy.domains.bird.rendering:AnswerRendering",
     "sketch2code": "iad_policy.domains.sketch2code.rendering:SketchRendering",
     "webshop": "iad_policy.domains.webshop.rendering:ShopRendering",
 }
-"""Folder -> the class that puts the environment's states into words, as "module:Class"."""
+"""Folder -> the class that puts the environment's states into words, as "module:Class". The innermost folder counts."""
 
 
 class Prompt(NamedTuple):
@@ -139,12 +140,13 @@ class Prompts:
                 raise UnknownName("prompts folder", str(folder), [*known, "a pathlib.Path of your own"])
         inner = [bundled, *(one for one in bundled.parents if FOLDER in one.parents)]
         self._folders = [*([self.folder] if is_own else []), *inner, FOLDER / "any"]
-        self._environment = inner[-1].name
+        known = [RENDERINGS.get(one.relative_to(FOLDER).as_posix()) for one in inner]
+        self._rendering = next(filter(None, known), RENDERINGS["any"])
 
     @cached_property
     def rendering(self) -> Rendering:
         """The words for the environment's states."""
-        made: Rendering = load_object(RENDERINGS.get(self._environment, RENDERINGS["any"]))()
+        made: Rendering = load_object(self._rendering)()
         return made
 
     def render(self, role: str, **values: str) -> Prompt:

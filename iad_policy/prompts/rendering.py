@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from iad_policy.types import Candidate, State, Turn
+from iad_policy.types import Candidate, Feedback, State, Turn
 
 OBSERVATION_CHARS = 12_000
 RESULT_CHARS = 400
@@ -88,6 +88,10 @@ class Rendering:
     def shown_candidate(self, action: Any) -> str:
         """Return an action as a judge sees it."""
         return shown(action)
+
+    def told(self, feedback: Feedback) -> str:
+        """Return a feedback with its actions in the form in which they have to be answered."""
+        return feedback.text
 
     def actions(self, state: State) -> str:
         """Return the available actions as a list; "" if the page shows them itself."""

@@ -5,6 +5,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
+from iad_policy.prompts import TOLD
 from iad_policy.prompts.rendering import (
     OBSERVATION_CHARS,
     Rendering,
@@ -14,13 +15,14 @@ from iad_policy.prompts.rendering import (
     page_of,
     shortened,
 )
-from iad_policy.types import State, Turn
+from iad_policy.types import Feedback, State, Turn
 
 SCHEMA_CHARS = 40_000
 OLD_RESULT_CHARS = 500
 """Characters of an earlier result that the history shows."""
 TABLE = re.compile(r"^CREATE TABLE [^\n]* \(\n(.*?)^\);$", re.MULTILINE | re.DOTALL)
 KEY_COLUMN = re.compile(r"^    (\"(?:[^\"]|\"\")+\"|\S+)((?:(?!--)[^\n])*?) PRIMARY KEY,", re.MULTILINE)
+SUBMITTED = re.compile(r"submit\[(.*)\]", re.DOTALL)
 POSTGRES = "in PostgreSQL's dialect"
 OF_ANY_QUERY = frozenset(
     [
@@ -96,6 +98,19 @@ class DatabaseRendering(Rendering):
     def beginning(self, first: Turn) -> list[str]:
         """Return nothing: the schema and the question come before the history."""
         return []
+
+
+class AnswerRendering(DatabaseRendering):
+    """The words for `IAD/BIRD-v0` with `mode="answer"`, where an answer is a query alone."""
+
+    def told(self, feedback: Feedback) -> str:
+        """Return a feedback with each query in a block, as an answer has it. A small model copies the form it sees."""
+        text = feedback.text
+        for action in {str(one.action) for one in (feedback.best, feedback.worst, *feedback.tried) if one is not None}:
+            if submitted := SUBMITTED.fullmatch(action):
+                block = f"\n```sql\n{submitted[1]}\n```".replace("\\", r"\\")
+                text = re.sub(rf"({TOLD.pattern}:) {re.escape(action)}$", rf"\1{block}", text, flags=re.MULTILINE)
+        return text
 
 
 @lru_cache(maxsize=64)

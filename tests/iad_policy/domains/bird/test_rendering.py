@@ -7,10 +7,11 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.domains.bird.rendering import DatabaseRendering, with_composite_keys
+from iad_policy.domains.bird.rendering import AnswerRendering, DatabaseRendering, with_composite_keys
+from iad_policy.prompts import Prompts
 from iad_policy.roles.paraphrase_check import agent_view
 from iad_policy.simulators.llm import Unpredicted
-from iad_policy.types import State, Turn
+from iad_policy.types import Candidate, Feedback, State, Turn
 
 WORDS = DatabaseRendering()
 COMPOSITE = """CREATE TABLE one (
@@ -123,3 +124,18 @@ def test_a_paraphrased_question_stays_in_its_place() -> None:
     values = WORDS.values(state)
     assert "What is the average" not in "\n".join(values.values())
     assert values["observation"] == "execute: 1 row\n2\n2"
+
+
+def test_attempts_are_shown_in_the_form_of_an_answer() -> None:
+    two_lines = r"SELECT a\1" "\nFROM b -- submit[x]"
+    first, second = Candidate("submit[SELECT 1]"), Candidate(f"submit[{two_lines}]")
+    text = f"Tried 1: submit[SELECT 1]\nResult: submit: 1 row\nTried 2: submit[{two_lines}]\nTried 3: submit[SELECT ..."
+    told = AnswerRendering().told(Feedback(text, best=second, tried=(first, second)))
+    assert told == (
+        "Tried 1:\n```sql\nSELECT 1\n```\nResult: submit: 1 row\n"
+        f"Tried 2:\n```sql\n{two_lines}\n```\nTried 3: submit[SELECT ..."
+    )
+    assert AnswerRendering().told(Feedback("Best: submit[SELECT 1]", best=first)) == "Best:\n```sql\nSELECT 1\n```"
+    assert WORDS.told(Feedback(text, best=second)) == text
+    assert isinstance(Prompts("bird/answer").rendering, AnswerRendering)
+    assert type(Prompts("bird").rendering) is DatabaseRendering
