@@ -97,6 +97,23 @@ def test_each_finding_is_told_in_words(instruction: str, command: Ran, text: str
     assert text in found(instruction, command).values()
 
 
+@pytest.mark.parametrize(
+    ("instruction", "command", "is_told"),
+    [
+        ("Sum the values in column 3 of /a/m.csv, which has a header line.",
+         "awk -F, '{s += $3} END {print s}' /a/m.csv", False),
+        ("Print the mean of column 3 of /a/m.csv, which has a header line.",
+         "awk -F, '{s += $3; n++} END {print s / n}' /a/m.csv", True),
+        ("How many different values does column 2 of /a/m.csv have, without the header?",
+         "cut -d, -f2 /a/m.csv | sort -u | wc -l", True),
+        ("How many different values does column 2 of /a/m.csv have, without the header?",
+         "grep -v date /a/m.csv | cut -d, -f2 | sort -u | wc -l", False),
+    ],
+)  # fmt: skip
+def test_a_header_is_left_out_where_it_would_count(instruction: str, command: str, is_told: bool) -> None:
+    assert ("header" in found(instruction, ran(command, "7\n")).get("lacks", "")) is is_told
+
+
 def test_what_earlier_commands_did_counts_too() -> None:
     new_folder = ran("mkdir /b", created=("/b",))
     assert found("Copy /a/x.txt into the new folder /b", new_folder, ran("cp /a/x.txt /b", created=("/b/x.txt",))) == {}
