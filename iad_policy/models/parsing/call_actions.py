@@ -7,7 +7,7 @@ from iad_policy.models.parsing.calls import BracketCall, call_at_start, calls
 from iad_policy.models.parsing.fences import fence_at
 from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem, ended
 from iad_policy.models.parsing.prose import is_prose
-from iad_policy.models.parsing.sql import begins_sql, end_of_statement
+from iad_policy.models.parsing.sql import begins_sql, end_of_statement, has_gap
 from iad_policy.models.parsing.tool_calls import function_call
 from iad_policy.models.parsing.wrapping import unwrapped
 
@@ -100,7 +100,8 @@ def action_of_call(name: str, argument: Any, grammar: Grammar) -> FoundAction | 
         return FoundAction(listed)
     if not text.strip():
         return Problem(f"{written}[] without an argument")
-    if text.strip().casefold() in _NOT_AN_ARGUMENT or _ANGLED.fullmatch(text.strip()):
+    is_gap = grammar.syntax == "sql" and has_gap(text)
+    if is_gap or text.strip().casefold() in _NOT_AN_ARGUMENT or _ANGLED.fullmatch(text.strip()):
         return Problem(f"the pattern {written}[{text.strip()}], which stands for actions and is none")
     return FoundAction(f"{written}[{text}]")
 
@@ -113,6 +114,8 @@ def query_action(text: str, grammar: Grammar, *, is_code: bool) -> FoundAction |
         return Problem(f"a query without {grammar.forms()} around it")
     end = len(text) if is_code else end_of_statement(text)
     statement = text[:end].strip()
+    if has_gap(statement):
+        return Problem(f"a query with dots in place of a part: {statement}")
     return FoundAction(
         f"{grammar.patterns[0]}[{statement}]", is_closed=is_code or end < len(text) or statement.endswith(";")
     )

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from iad_policy.models.parsing.fences import fence_at
-from iad_policy.models.parsing.sql import begins_sql, closing_bracket
+from iad_policy.models.parsing.prose import is_prose
+from iad_policy.models.parsing.sql import begins_sql, closing_bracket, end_of_statement, is_whole
 
 CALL = re.compile(r"(?<!\w)([A-Za-z_]\w*)(?P<space>[ ]?)\[")
 N_UNCLOSED = 3
@@ -65,7 +66,17 @@ def call_at_start(text: str, names: Collection[str], *, is_sql: bool = False) ->
     match = CALL.match(text)
     if match is None or (match["space"] and match[1].casefold() not in names):
         return None
-    return _call(text, match, is_wrapped=False, is_sql=is_sql)
+    call = _call(text, match, is_wrapped=False, is_sql=is_sql)
+    return _unclosed_query(text, match) if call is None and is_sql else call
+
+
+def _unclosed_query(text: str, match: "re.Match[str]") -> BracketCall | None:
+    """Return the call of a query that is whole and the last thing in the text, but for its bracket."""
+    query = text[match.end() :].strip()
+    is_last = begins_sql(query) and end_of_statement(query) == len(query) and is_whole(query)
+    if not is_last or any(is_prose(line) for line in query.splitlines()[1:]):
+        return None
+    return BracketCall(match[1], query, match.start(), len(text), is_matched=False)
 
 
 def _call(text: str, match: "re.Match[str]", *, is_wrapped: bool, is_sql: bool) -> BracketCall | None:

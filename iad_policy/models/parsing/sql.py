@@ -1,11 +1,13 @@
 """Finds the ends of SQL statements and of the brackets around them, skipping quotes, names in brackets and comments."""
 
 import re
+from itertools import accumulate
 
 _SKIPPED = r"""'(?:[^']++|'')*+(?P<text>'|\Z)|"(?:[^"]++|"")*+(?P<name>"|\Z)|`[^`]*+(?P<tick>`|\Z)
     |--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?P<remark>\*/|\Z)|\[[^\]]*+(?P<bracket>\]|\Z)"""
 _IN_BRACKETS = re.compile(rf"{_SKIPPED}|(?P<close>\])", re.VERBOSE)
 _STATEMENT = re.compile(rf"{_SKIPPED}|(?P<end>;)|(?P<paren>[()])|(?P<blank>\n[ \t]*\n\s*)", re.VERBOSE)
+_GAP = re.compile(rf"{_SKIPPED}|(?P<gap>\.\.\.|…)", re.VERBOSE)
 _UNCLOSED = ("text", "name", "tick", "remark", "bracket")
 _LEAD = re.compile(r"(?:\s++|--[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/|\()*+")
 _BEGINNING = re.compile(
@@ -61,6 +63,18 @@ def end_of_statement(text: str) -> int:
         if match["blank"] and depth <= 0 and not _goes_on(text, match.end()):
             return match.start()
     return len(text)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a statement's quotes and parentheses are all closed."""
+    found = list(_STATEMENT.finditer(text))
+    depths = list(accumulate({"(": 1, ")": -1}.get(match["paren"] or "", 0) for match in found))
+    return not any(map(_is_unclosed, found)) and min(depths, default=0) >= 0 and (not depths or depths[-1] == 0)
+
+
+def has_gap(text: str) -> bool:
+    """Whether a statement has dots in place of a part of it, outside of quotes and comments."""
+    return any(match["gap"] for match in _GAP.finditer(text))
 
 
 def _goes_on(text: str, place: int) -> bool:
