@@ -13,6 +13,7 @@ Your own folder works the same way: pass its path instead of a folder's name.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -37,14 +38,22 @@ CANDIDATE_PLACEHOLDERS = STATE_PLACEHOLDERS | {"candidate"}
 PAIR_PLACEHOLDERS = STATE_PLACEHOLDERS | {"first", "second"}
 ROLE_PLACEHOLDERS = STATE_PLACEHOLDERS | {"subject"}
 WORDS: Mapping[bool, Mapping[str, str]] = {
-    False: {"attempts": "this", "all": "it", "right": "it is right, repeat it"},
-    True: {"attempts": "these", "all": "all of them", "right": "one of them is right, repeat that one"},
+    False: {"attempts": "this", "all": "it", "unless": "Only if you are sure that it is right, repeat it exactly."},
+    True: {
+        "attempts": "these",
+        "all": "all of them",
+        "unless": "Only if you are sure that one of them is right, repeat that one exactly.",
+    },
 }
 """Words of a refinement: for one earlier proposal, and for several."""
 TOLD = re.compile(r"^(?:Tried \d+|Best|Worst|Last)\b", re.MULTILINE)
 """Beginnings of the lines of a feedback that show a proposal."""
 RESULT = re.compile(r"^(?:Result|Output|Error): ", re.MULTILINE)
 """Beginnings of the lines of a feedback that show what a proposal led to."""
+FAILED = re.compile(r"\A(?:Tried \d+, which is no action:|Last:(?s:.*)^Error: )|^Result: it failed:", re.MULTILINE)
+"""Matches a proposal in a feedback which can't be carried out."""
+AS_BEFORE = re.compile(r"^(?:Tried \d+: the same as|Result: equal to that of) (\d+)\.$", re.MULTILINE)
+"""A proposal, or its result, that was shown before under this number."""
 PLACEHOLDERS = {
     "actor_direct": ACTOR_PLACEHOLDERS,
     "actor_cot": ACTOR_PLACEHOLDERS,
@@ -172,7 +181,8 @@ class Prompts:
         """Return the block that asks for another proposal, in words that fit what the feedback shows."""
         several = len(TOLD.findall(feedback)) > 1
         reflect = self.part("reflection") if RESULT.search(feedback) else ""
-        return self.render("refine", feedback=feedback, reflect=reflect, **WORDS[several]).user
+        words = {**WORDS[several], **({"unless": ""} if _all_failed(feedback) else {})}
+        return self.render("refine", feedback=feedback, reflect=reflect, **words).user.strip()
 
     def part(self, name: str) -> str:
         """Return a part's text, "" if the environment has none."""
@@ -207,6 +217,18 @@ def prompts_of(env: gym.Env[object, object]) -> Prompts:
 @cache
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
+
+
+def _all_failed(feedback: str) -> bool:
+    """Whether no proposal that a feedback shows can be carried out, so that none of them may be repeated."""
+    starts = [found.start() for found in TOLD.finditer(feedback)]
+    failed: set[int] = set()
+    for number, (start, end) in enumerate(pairwise([*starts, len(feedback)]), start=1):
+        block = feedback[start:end]
+        before = AS_BEFORE.search(block)
+        if FAILED.search(block) or (before and int(before[1]) in failed):
+            failed.add(number)
+    return bool(starts) and len(failed) == len(starts)
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

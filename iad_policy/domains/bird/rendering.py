@@ -105,7 +105,7 @@ class AnswerRendering(DatabaseRendering):
 
     def told(self, feedback: Feedback) -> str:
         """Return a feedback with each query in a block, as an answer has it. A small model copies the form it sees."""
-        text = feedback.text
+        text = feedback.text.replace("\nResult: submit: ", "\nResult: ")
         for action in {str(one.action) for one in (feedback.best, feedback.worst, *feedback.tried) if one is not None}:
             if submitted := SUBMITTED.fullmatch(action):
                 block = f"\n```sql\n{submitted[1]}\n```".replace("\\", r"\\")

@@ -32,7 +32,23 @@ def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
     text = prompts.refinement(feedback)
     assert feedback in text
     assert (prompts.part("reflection") in text) is has_results
-    assert ("results" in text.replace(feedback, "")) is has_results
+    assert ("results" in text.replace(feedback, "").lower()) is has_results
     assert ("these" in text, "one of them is right, repeat that one exactly" in text) == (n > 1, n > 1)
-    assert ("it is right, repeat it exactly" in text) is (n == 1)
-    assert text.endswith("exactly.")
+    has_failed = "Error:" in feedback
+    assert ("it is right, repeat it exactly" in text) is (n == 1 and not has_failed)
+    assert text.endswith("exactly.") is not has_failed
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize(
+    ("feedback", "may_repeat"),
+    [
+        ("Tried 1: click[red]\nResult: it failed: no such button", False),
+        ("Tried 1, which is no action: unreadable answer: expected a line", False),
+        ("Tried 1: a\nResult: it failed: x\nTried 2: the same as 1.\nTried 3: b\nResult: equal to that of 1.", False),
+        ("Tried 1: a\nResult: it failed: x\nTried 2: b\nResult: it ends the task", True),
+        ("Tried 1: a\nResult: one\nError: two is a word of this output\nTried 2: b\nResult: equal to that of 1.", True),
+    ],
+)
+def test_what_has_failed_may_not_be_repeated(folder: str, feedback: str, may_repeat: bool) -> None:
+    assert ("exactly" in Prompts(folder).refinement(feedback).replace(feedback, "")) is may_repeat

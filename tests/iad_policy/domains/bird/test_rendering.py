@@ -132,7 +132,7 @@ def test_attempts_are_shown_in_the_form_of_an_answer() -> None:
     text = f"Tried 1: submit[SELECT 1]\nResult: submit: 1 row\nTried 2: submit[{two_lines}]\nTried 3: submit[SELECT ..."
     told = AnswerRendering().told(Feedback(text, best=second, tried=(first, second)))
     assert told == (
-        "Tried 1:\n```sql\nSELECT 1\n```\nResult: submit: 1 row\n"
+        "Tried 1:\n```sql\nSELECT 1\n```\nResult: 1 row\n"
         f"Tried 2:\n```sql\n{two_lines}\n```\nTried 3: submit[SELECT ..."
     )
     assert AnswerRendering().told(Feedback("Best: submit[SELECT 1]", best=first)) == "Best:\n```sql\nSELECT 1\n```"
