@@ -149,8 +149,8 @@ class Prompts:
                 raise UnknownName("prompts folder", str(folder), [*known, "a pathlib.Path of your own"])
         inner = [bundled, *(one for one in bundled.parents if FOLDER in one.parents)]
         self._folders = [*([self.folder] if is_own else []), *inner, FOLDER / "any"]
-        known = [RENDERINGS.get(one.relative_to(FOLDER).as_posix()) for one in inner]
-        self._rendering = next(filter(None, known), RENDERINGS["any"])
+        renderings = [RENDERINGS.get(one.relative_to(FOLDER).as_posix()) for one in inner]
+        self._rendering = next(filter(None, renderings), RENDERINGS["any"])
 
     @cached_property
     def rendering(self) -> Rendering:

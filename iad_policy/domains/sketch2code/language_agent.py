@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iad_policy.agents.language import CUT_OFF, LanguageAgent
-from iad_policy.domains.sketch2code.ink import image_part
+from iad_policy.domains.sketch2code.ink import image_part, page_scale
 from iad_policy.domains.sketch2code.page_answers import read_page
 from iad_policy.models import Completion
 from iad_policy.models.parsing import Reading
@@ -53,10 +53,10 @@ class Sketch2CodeLanguageAgent(LanguageAgent):
         height, width = state.info["facts"]["sketch_size"]
         sketch = image_part(state.observation["sketch"][:height, :width])
         words = {"type": "text", "text": last["content"]}
-        return (*before, {**last, "content": [sketch, words, *self._pictures(feedback)]})
+        return (*before, {**last, "content": [sketch, words, *self._pictures(feedback, page_scale(height, width))]})
 
-    def _pictures(self, feedback: Feedback | None) -> Iterator[Mapping[str, Any]]:
-        """Yield pictures of the best attempt and of the newest, each after its name."""
+    def _pictures(self, feedback: Feedback | None, scale: float) -> Iterator[Mapping[str, Any]]:
+        """Yield pictures of the best attempt and of the newest, each after its name, at the sketch's scale."""
         if self._screenshot is None or feedback is None:
             return
         pages = {number: one.key for number, one in enumerate(feedback.tried, start=1) if one.key}
@@ -64,8 +64,8 @@ class Sketch2CodeLanguageAgent(LanguageAgent):
         for number in sorted({*best[:1], *list(pages)[-1:]}):
             picture = self._screenshot(pages[number])
             if picture is not None:
-                yield {"type": "text", "text": f"Attempt {number} as a browser renders it:"}
-                yield image_part(picture)
+                yield {"type": "text", "text": f"Tried {number}, as a browser renders it, at the scale of the sketch:"}
+                yield image_part(picture, scale)
 
     def _format(self) -> str:
         return ""

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from iad_policy.domains.sketch2code.ink import sent_size
+from iad_policy.domains.sketch2code.ink import PAGE_WIDTH_PX, page_scale, sent_size
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of, shown
 from iad_policy.types import State, Turn
 
-PAGE_WIDTH_PX = 1280
 HTML_CHARS = 12_000
 KINDS = {
     "nav_bar": "navigation bars",
@@ -82,6 +81,12 @@ def scale_of(height: int, width: int) -> str:
     """Return the size of a sketch's picture and its scale, for a sketch of the given size in pixels."""
     sent_height, sent_width = sent_size(height, width)
     return (
-        f"The sketch is {sent_width} pixels wide and {sent_height} high. The page is {PAGE_WIDTH_PX} pixels wide: "
-        f"1 pixel of the sketch is {PAGE_WIDTH_PX / sent_width:.2f} pixels of the page."
+        f"The sketch is {sent_width} pixels wide and {sent_height} high. The page is {PAGE_WIDTH_PX} pixels wide, and "
+        f"should be about {page_height(height, width)} high: 1 pixel of the sketch is "
+        f"{1 / page_scale(height, width):.2f} pixels of the page."
     )
+
+
+def page_height(height: int, width: int) -> int:
+    """Return the height in pixels of the page that a sketch of the given size shows."""
+    return round(PAGE_WIDTH_PX * height / width)

@@ -13,7 +13,8 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of
+from iad_policy.domains.sketch2code.ink import PAGE_WIDTH_PX, agreement, image_part, ink_of, page_scale, sent_size
+from iad_policy.domains.sketch2code.rendering import page_height
 from iad_policy.errors import UnknownName
 from iad_policy.information import Information
 from iad_policy.models import LanguageModel, identity_of
@@ -26,6 +27,8 @@ Picture = NDArray[np.uint8]
 Screenshot = Callable[[str], Picture | None]
 FAILED = -1.0
 """Score of a candidate that is not a page, or can't be rendered."""
+HEIGHT_TOLERANCE = 0.1
+"""Share by which a page's height may differ from its sketch before the verifier says so."""
 PARTS = ("layout", "text_iou", "image_iou")
 HTML_CHARS = 40_000
 """Characters of each page in a judge's prompt."""
@@ -79,15 +82,22 @@ class Sketch2CodeVerifier:
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Compare each candidate's preview with the sketch."""
-        ink = ink_of(state.observation["sketch"], state.info["facts"]["sketch_size"])
-        return [self._verdict(ink, _preview(candidate)) for candidate in candidates]
+        size = state.info["facts"]["sketch_size"]
+        ink = ink_of(state.observation["sketch"], size)
+        return [self._verdict(ink, page_height(*size), _preview(candidate)) for candidate in candidates]
 
-    def _verdict(self, ink: NDArray[np.float32], preview: State) -> Verdict:
+    def _verdict(self, ink: NDArray[np.float32], height: int, preview: State) -> Verdict:
         failure = _failure(preview)
         if failure:
             return Verdict(FAILED, failure)
-        score = agreement(ink, preview.info["page"]["boxes"])
-        return Verdict(score, f"The page's outline agrees with the sketch to {score:.0%}.")
+        page = preview.info["page"]
+        score = agreement(ink, page["boxes"])
+        said = [f"The page's outline agrees with the sketch to {score:.0%}."]
+        if page["width"] > PAGE_WIDTH_PX:
+            said.append(f"It is {page['width']} pixels wide instead of {PAGE_WIDTH_PX}.")
+        if abs(page["height"] / height - 1) > HEIGHT_TOLERANCE:
+            said.append(f"It is {page['height']} pixels high, and should be about {height}.")
+        return Verdict(score, " ".join(said))
 
 
 Sees = Literal["images", "html", "sketch"]
@@ -168,13 +178,15 @@ class PageJudge(ModelComponent):
             return f"{prompt_text}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
         if self.sees == "images":
             first = self._screenshot(_gold(preview)["reference"]["html"])
+            scale = 1.0 if first is None else sent_size(*first.shape[:2])[1] / first.shape[1]
         else:
             height, width = state.info["facts"]["sketch_size"]
             first = state.observation["sketch"][:height, :width]
+            scale = page_scale(height, width)
         second = self._screenshot(html)
         if first is None or second is None:
             raise ValueError("expected both pages to be rendered, got none; run it again")
-        return [{"type": "text", "text": prompt_text}, image_part(first), image_part(second)]
+        return [{"type": "text", "text": prompt_text}, image_part(first), image_part(second, scale)]
 
 
 def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:

@@ -61,12 +61,14 @@ def _observed(here: State, after: State, shown_tokens: int) -> Iterator[str]:
     before, text = _text(here.observation), _text(after.observation)
     if text is None:
         return
-    known = set(_BREAK.split(before or ""))
+    is_command = "exit_code" in (after.info.get("facts") or {})
+    # A command's output is new even if the last one printed the same. Other observations repeat what is on the page.
+    known = set() if is_command else set(_BREAK.split(before or ""))
     parts = [part for part in _BREAK.split(text) if part.strip() and part not in known]
     mark = " | " if " [SEP] " in text else "\n"
     if parts:
         # A command's last lines say how it ended; a page or a table begins with what matters.
-        shorten = tail if "exit_code" in (after.info.get("facts") or {}) else truncated
+        shorten = tail if is_command else truncated
         yield shorten(mark.join(parts), shown_tokens)
 
 

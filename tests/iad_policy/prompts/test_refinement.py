@@ -6,6 +6,8 @@ from iad_policy.prompts import FOLDER, Prompts
 
 ONE = "Tried 1: click[red]\nResult: Selected: color = red\nFindings: size is open."
 TWO = f"{ONE}\nTried 2: click[buy now]\nResult: it ends the task"
+SHOWN_IN_PART = ("sketch2code",)
+"""Folders of environments whose actions are too long to be shown in full, so that none can be repeated."""
 FOLDERS = sorted(path.name for path in FOLDER.iterdir() if (path / "rules.txt").is_file())
 
 
@@ -33,10 +35,10 @@ def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
     assert feedback in text
     assert (prompts.part("reflection") in text) is has_results
     assert ("results" in text.replace(feedback, "").lower()) is has_results
-    assert ("these" in text, "one of them is right, repeat that one exactly" in text) == (n > 1, n > 1)
-    has_failed = "Error:" in feedback
-    assert ("it is right, repeat it exactly" in text) is (n == 1 and not has_failed)
-    assert text.endswith("exactly.") is not has_failed
+    assert ("these" in text) is (n > 1)
+    may_repeat = folder not in SHOWN_IN_PART and "Error:" not in feedback
+    assert ("it is right, repeat it exactly" in text) is (n == 1 and may_repeat)
+    assert text.endswith("exactly.") is may_repeat
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -51,4 +53,5 @@ def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
     ],
 )
 def test_what_has_failed_may_not_be_repeated(folder: str, feedback: str, may_repeat: bool) -> None:
-    assert ("exactly" in Prompts(folder).refinement(feedback).replace(feedback, "")) is may_repeat
+    text = Prompts(folder).refinement(feedback).replace(feedback, "")
+    assert ("exactly" in text) is (may_repeat and folder not in SHOWN_IN_PART)

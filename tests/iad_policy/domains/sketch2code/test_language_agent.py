@@ -37,7 +37,7 @@ def state(**page: Any) -> State:
         "instruction": "Write the page.",
         "available_actions": ("<html></html>",),
         "facts": {"complaint": "", "sketch_size": [400, 200]},
-        "page": {"html": "<p>mine</p>", "boxes": BOXES, "failure": "", **page},
+        "page": {"html": "<p>mine</p>", "boxes": BOXES, "failure": "", "width": 1280, "height": 2560, **page},
     }
     return State({"sketch": SKETCH, "text": "Write the page."}, info)
 
@@ -64,14 +64,14 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
 
     def screenshot(html: str) -> Any:
         rendered.append(html)
-        return None if html == "<p>d</p>" else np.zeros((30, 40, 3), np.uint8)
+        return None if html == "<p>d</p>" else np.zeros((2560, 1280, 3), np.uint8)
 
     agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=screenshot)
     last = agent.messages(state(), Feedback("Tried 1: ...", best=tried[1], tried=tried[:3]))[-1]
     assert rendered == ["<p>b</p>", "<p>c</p>"]
     names = [part["text"] for part in last["content"][2:] if part["type"] == "text"]
-    assert names == ["Attempt 2 as a browser renders it:", "Attempt 3 as a browser renders it:"]
-    assert sizes(last["content"][2:]) == [(30, 40), (30, 40)]
+    assert names == [f"Tried {n}, as a browser renders it, at the scale of the sketch:" for n in (2, 3)]
+    assert sizes(last["content"]) == [(400, 200)] * 3
     unrendered = agent.messages(state(), Feedback("Tried 1: ...", best=tried[3], tried=tried))[-1]
     assert len(unrendered["content"]) == 2
     assert len(agent.messages(state(), Feedback("Best: ...", best=tried[0]))[-1]["content"]) == 2
@@ -90,8 +90,8 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_it
     assert (sketch["type"], words["type"]) == ("image_url", "text")
     text = words["text"]
     assert text.startswith(
-        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide: "
-        "1 pixel of the sketch is 6.40 pixels of the page."
+        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide, "
+        "and should be about 2560 high: 1 pixel of the sketch is 6.40 pixels of the page."
     )
     assert text.count("Write the page.") == 1
     assert "Best: <p>old</p>" in text
@@ -109,6 +109,24 @@ def test_an_answer_without_a_page_is_a_candidate_with_an_error(answer: str) -> N
 )
 def test_pictures_are_sent_at_the_published_size(shape: tuple[int, int], sent: tuple[int, int]) -> None:
     assert sizes([image_part(np.zeros((*shape, 3), dtype=np.uint8))]) == [sent]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "said"),
+    [
+        (1280, 2400, ""),
+        (1280, 4000, " It is 4000 pixels high, and should be about 2560."),
+        (1280, 900, " It is 900 pixels high, and should be about 2560."),
+        (2169, 2560, " It is 2169 pixels wide instead of 1280."),
+    ],
+)
+def test_a_page_of_the_wrong_size_is_told_so(width: int, height: int, said: str) -> None:
+    (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(width=width, height=height)])
+    assert verdict.critique.partition("%.")[2] == said
+
+
+def test_a_page_that_runs_over_its_scale_is_cut_off() -> None:
+    assert sizes([image_part(np.zeros((9000, 2560, 3), dtype=np.uint8), 0.25)]) == [(2000, 640)]
 
 
 @pytest.mark.parametrize(

@@ -264,3 +264,9 @@ def test_agents_and_verifiers_are_found_by_module_and_class() -> None:
     assert load_agent("iad_policy.agents.random:RandomAgent", Digger())
     with pytest.raises(TypeError, match="expected an agent's name"):
         load_agent(7, Digger())  # type: ignore[arg-type]
+
+
+def test_a_command_s_output_is_told_even_if_it_is_that_of_the_last_command() -> None:
+    here = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
+    again = tried("echo 13", here.observation, facts={"exit_code": 0})
+    assert "Result: 13\n[exit code 0]" in form("results", again, here=here).text
