@@ -31,8 +31,8 @@ LEAVING = {
 """Ways to go somewhere else instead."""
 
 TOO_LARGE = (
-    "<div style='display:grid;grid-template-columns:repeat(100000,1px);grid-template-rows:repeat(100000,1px)'></div>"
-    "<p>words</p>"
+    "<div style='display:grid;grid-template-columns:repeat(100000,1px);grid-template-rows:repeat(100000,1px)'>"
+    "<p style='grid-area:99999/99999'>words</p></div>"
 )
 """A page whose picture the browser refuses to take."""
 

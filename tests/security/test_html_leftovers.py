@@ -14,7 +14,7 @@ PATIENT = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=30.0)
 ORDINARY = (
     "<!doctype html><html><head><meta charset=utf-8><meta http-equiv=X-UA-Compatible content='IE=edge'><title>t</title>"
     "<meta name=viewport content='width=device-width'><meta name=twitter:card content=x>"
-    "<meta property=og:type content=x><meta name=theme-color content=red><link rel=icon href=x><style>p { color: red }</style></head><body><p>words"
+    "<meta property=og:type content=x><meta name=theme-color content=red><link rel=icon href=x></head><body><p>words"
 )
 
 

@@ -18,7 +18,6 @@ ANSWERS = {{
     "Target.createTarget": {{"targetId": "target"}},
     "Page.getFrameTree": {{"frameTree": {{"frame": {{"id": "frame"}}}}}},
     "Page.createIsolatedWorld": {{"executionContextId": 1}},
-    "Runtime.evaluate": {{"result": {{"value": json.dumps(PAGE)}}}},
     "Page.captureScreenshot": {{"data": {picture!r}}},
 }}
 documents, n_sessions, buffer = {{}}, 0, b""
@@ -32,6 +31,9 @@ while data := os.read(3, 1 << 16):
             answer["result"] = {{"sessionId": f"session {{n_sessions}}"}}
         elif method == "Page.setDocumentContent":
             documents[session] = message["params"]["html"]
+        elif method == "Runtime.evaluate":
+            collects = "maxBoxes" in message["params"]["expression"]
+            answer["result"] = {{"result": {{"value": json.dumps(PAGE) if collects else None}}}}
         elif method == "Page.captureScreenshot" and {harmful!r} in documents[session]:
             if HOW == "ends":
                 sys.exit()
