@@ -67,8 +67,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
 
     ## Information
     docs/sketch2code.md lists all keys. `page` is the current page as data: `html`, `boxes` by type as shares of the
-    page, `width`, `height`, `title`, `engine`, and `failure`, the reason why it could not be rendered. Gold keys:
-    `progress` (the best layout score so far), `success`, `reward_parts`.
+    page, `width`, `height`, `title`, `engine`, and `failure`, the reason why it could not be rendered or, with
+    `visual=True`, photographed. Such a page scores 0. Gold keys: `progress` (the best layout score so far), `success`,
+    `reward_parts`.
 
     ## Arguments
         data_dir: Folder in the official layout. Default: `$IAD_DATA/sketch2code`, else the bundled data.

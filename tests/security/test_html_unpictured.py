@@ -15,7 +15,7 @@ from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
 from tests.security.html_pages import TOO_LARGE
 
 GOOD = "<p>good</p>"
-LIMITS = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=1.0)
+LIMITS = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=0.5)
 UNPICTURED = {
     "too large": TOO_LARGE,
     "too wide": "<div style='width:9999999px;height:20px'>words</div>",
@@ -53,7 +53,7 @@ def test_whatever_the_browser_does_is_the_pages_failure(
 
 
 def test_a_page_beside_a_harmful_one_is_not_blamed(tmp_path: Path) -> None:
-    with Renderer(chromium=make_chromium(tmp_path, "ends"), limits=LIMITS, n_tabs=2) as renderer:
+    with Renderer(chromium=make_chromium(tmp_path, "ends"), n_tabs=2) as renderer:
 
         def beside(tab: Tab, page: RenderedPage) -> bytes:
             assert renderer.run(HARMFUL, photographed)[0].failure
@@ -73,7 +73,7 @@ def test_a_browser_that_never_starts_is_nobodys_failure(tmp_path: Path) -> None:
 
 
 def test_the_visual_metrics_are_0_for_such_a_candidate_and_refuse_such_a_reference(tmp_path: Path) -> None:
-    with Renderer(chromium=make_chromium(tmp_path, "refuses"), limits=LIMITS) as renderer:
+    with Renderer(chromium=make_chromium(tmp_path, "refuses")) as renderer:
         assert text_blocks(renderer, HARMFUL)[0].failure
         assert visual_score(renderer, GOOD, HARMFUL) == VisualScore(0.0, 0.0, 0.0, 0.0)
         with pytest.raises(ValueError, match=r"expected a reference that can be photographed.*Unable to capture"):
