@@ -47,6 +47,15 @@ def test_no_page_reaches_the_next(renderer: Renderer) -> None:
     assert reached(LINGERING, renderer) == []
 
 
+def test_pages_after_dark_ones_stay_light(renderer: Renderer) -> None:
+    before = picture(renderer, ORDINARY)
+    dark = [html for name, html in LINGERING.items() if name.startswith("dark")]
+    assert len(dark) > 5
+    for html in dark:
+        picture(renderer, html)
+        assert picture(renderer, ORDINARY) == before, html
+
+
 def test_no_script_reaches_the_next_page(chromium: str) -> None:
     pages = {name: f"<body><p>words</p><script>{script}</script>" for name, script in SCRIPTED.items()}
     with Renderer(chromium=chromium, scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
