@@ -1,6 +1,7 @@
 """Reads and combines pictures as arrays. Needs OpenCV from the extra `sketch2code`."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from iad_envs.errors import DataNotFound
 Image = NDArray[np.uint8]
 """Picture as an array (height, width, 3) with red, green and blue."""
 WHITE = 255
+CHAR_PX, LINE_PX = 8, 14
+"""Width and height of a character that `written` draws."""
 
 
 def opencv() -> Any:
@@ -59,6 +62,15 @@ def letterboxed(image: Image, size: tuple[int, int]) -> tuple[Image, tuple[int, 
     frame = np.full((*size, 3), WHITE, dtype=np.uint8)
     frame[: small.shape[0], : small.shape[1]] = small
     return frame, (small.shape[0], small.shape[1])
+
+
+def written(text: str, size: tuple[int, int]) -> Image:
+    """Write a text in lines on a white picture of `size` (height, width). What does not fit is cut off."""
+    cv2 = opencv()
+    frame = np.full((*size, 3), WHITE, dtype=np.uint8)
+    for number, line in enumerate(wrap(text, max(1, size[1] // CHAR_PX - 2)), start=1):
+        cv2.putText(frame, line, (CHAR_PX, LINE_PX * number), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
+    return frame
 
 
 def side_by_side(images: Sequence[Image], *, gap: int = 8) -> Image:

@@ -12,6 +12,18 @@ async (maxBoxes) => {
     divider:
       "hr, [class*='separator'], [class*='divider'], #separator, #divider, [role='separator']",
   };
+  // What a document keeps when its content is replaced: colour scheme, policy, language, preferred style, its one chance
+  // of focus, the part that a refresh names. Of meta elements the harmless ones are listed, as browsers learn new ones.
+  const without = (attribute, match, words) =>
+    words.split(" ").map((word) => `:not([${attribute}${match}"${word}" i])`).join("");
+  const NAMES =
+    "author copyright description format-detection generator keywords referrer robots theme-color title viewport";
+  const FAMILIES = "apple- google msapplication- og: shopify- twitter:";
+  const LINGERING = [
+    `meta[name]${without("name", "=", NAMES)}${without("name", "^=", FAMILIES)}`,
+    `meta[http-equiv]${without("http-equiv", "=", "content-type origin-trial x-ua-compatible")}`,
+    "style[title], link[title], base, iframe, frameset, [autofocus]",
+  ].join();
   // What Python's str.strip() takes for white space.
   const BLANK = /^[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$/;
 
@@ -106,6 +118,6 @@ async (maxBoxes) => {
     height: root.scrollHeight,
     title: getter(Document, "title"),
     fragmented: globalThis.fragmented.length,
-    own_policy: select(document, "meta[http-equiv='content-security-policy' i]").length > 0,
+    lingers: select(document, LINGERING).length > 0,
   });
 }

@@ -10,21 +10,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from gymnasium import spaces
 
-from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side
+from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side, written
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
 from iad_envs.requirements.browser import BROWSER, OPENCV
 from iad_envs.sketch2code.answers import read_answer, texts_of
-from iad_envs.sketch2code.page import score_pages
-from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.blocks import TextBlock, rewritten, text_blocks
+from iad_envs.sketch2code.page import RenderedPage, score_pages
+from iad_envs.sketch2code.renderer import Renderer, photographed
 from iad_envs.sketch2code.shared_renderer import RendererLease
 from iad_envs.sketch2code.simulated_user import COMPLETE, User, UserTurn, sees_reference
 from iad_envs.sketch2code.sketcher import draw_sketch
 from iad_envs.sketch2code.state import Sketch, SketchState, page_data
 from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, load_assets, load_tasks
-from iad_envs.sketch2code.visual import VISUAL_PARTS, visual_score
+from iad_envs.sketch2code.visual import VISUAL_PARTS, reference_blocks, score_blocks
 from iad_envs.spaces import UnicodeText
 
 MAX_CHARS = 1 << 23
@@ -66,8 +67,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
 
     ## Information
     docs/sketch2code.md lists all keys. `page` is the current page as data: `html`, `boxes` by type as shares of the
-    page, `width`, `height`, `title`, `engine`, and `failure`, the reason why it could not be rendered. Gold keys:
-    `progress` (the best layout score so far), `success`, `reward_parts`.
+    page, `width`, `height`, `title`, `engine`, and `failure`, the reason why it could not be rendered or, with
+    `visual=True`, photographed. Such a page scores 0. Gold keys: `progress` (the best layout score so far), `success`,
+    `reward_parts`.
 
     ## Arguments
         data_dir: Folder in the official layout. Default: `$IAD_DATA/sketch2code`, else the bundled data.
@@ -157,10 +159,12 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         return None if shot is None else decoded(shot, "the screenshot")
 
     def thumbnail(self, token: Snapshot) -> bytes | None:
-        """Return a small PNG of a state's page for the run folder, or None if there is no rendered page."""
+        """Return a small PNG of a state's page for the run folder, or None before the first page.
+
+        It never raises: where the page can't be photographed, the picture says in words why.
+        """
         html = token.state.html
-        shot = self.screenshot(html) if html else None
-        return None if shot is None else encoded(letterboxed(shot, THUMBNAIL)[0])
+        return encoded(self._shown(html, THUMBNAIL)) if html else None
 
     def close(self) -> None:
         """Release the browser. It ends with the last environment of this process."""
@@ -173,10 +177,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         if self.render_mode != "rgb_array":
             return super().render()
         state: SketchState = self._required().state
-        blank = np.full((1, 1, 3), WHITE, dtype=np.uint8)
-        shots = [self.screenshot(html) if html else None for html in (state.html, state.task.html)]
-        images = [self._sketch(state.task).frame, *(blank if shot is None else shot for shot in shots)]
-        return side_by_side([letterboxed(image, FRAME)[0] for image in images])
+        sketch = letterboxed(self._sketch(state.task).frame, FRAME)[0]
+        page = self._shown(state.html, FRAME) if state.html else np.full((*FRAME, 3), WHITE, dtype=np.uint8)
+        return side_by_side([sketch, page, self._shown(state.task.html, FRAME)])
 
     def action_key(self, action: str) -> str:
         """Return the page without its code fence, or the question."""
@@ -201,7 +204,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
             got = "nothing" if not action.strip() else f"a text of {len(action)} characters without a tag"
             return Transition(state, f"expected an HTML page, got {got}; answer with the whole page", False)
         done = self.setting == "direct"
-        return Transition(state._replace(html=answer.html, page=self.renderer.page(answer.html), done=done), "", done)
+        page, blocks = self._rendered(answer.html)
+        return Transition(state._replace(html=answer.html, page=page, blocks=blocks, done=done), "", done)
 
     def _committed(self, after: Snapshot) -> Snapshot:
         """Get the user's reply. Simulations never get one."""
@@ -271,13 +275,32 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
                 "image_weight": image.weight,
             }
             if self._visual:
-                parts |= visual_score(self.renderer, task.html, state.html).parts()
+                parts |= score_blocks(reference_blocks(self.renderer, task.html)[0], state.blocks).parts()
         layout = parts["layout"]
         best = max(memory or 0.0, layout)
         return Score(layout if now.done else 0.0, best, layout >= self.success_at, parts, best)
 
     def _reference(self, task: SketchTask) -> dict[str, Any]:
         return {"html": task.html, "page": page_data(SketchState(task, task.html, self.renderer.page(task.html)))}
+
+    def _rendered(self, html: str) -> tuple[RenderedPage, tuple[TextBlock, ...]]:
+        """Return a page and its text blocks. Where pictures are scored, one that can't be photographed has failed."""
+        page = self.renderer.page(html)
+        if page.failure or not self._visual:
+            return page, ()
+        pictured, blocks, _ = text_blocks(self.renderer, rewritten(html))
+        return (pictured if pictured.failure else page), blocks
+
+    def _shown(self, html: str, size: tuple[int, int]) -> Image:
+        """Return a page's picture in a frame of `size` (height, width), or in words the reason why there is none."""
+        try:
+            page, shot = self.renderer.run(html, photographed)
+            if shot is not None:
+                return letterboxed(decoded(shot, "the screenshot"), size)[0]
+            failure = page.failure
+        except Exception as error:  # whatever it is, a picture must not end an episode
+            failure = f"{type(error).__name__}: {error}"
+        return written(f"no picture: {failure}", size)
 
     def _result_key(self, state: SketchState, view: View) -> Hashable:
         page = state.page

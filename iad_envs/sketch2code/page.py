@@ -37,7 +37,7 @@ class RenderedPage(NamedTuple):
         height: Height of the document in pixels.
         title: Title of the page.
         engine: Name and version of the browser. Boxes of different engines can't be compared.
-        failure: Reason why the page could not be rendered, else empty.
+        failure: Reason why the page could not be rendered or photographed, else empty.
     """
 
     boxes: Mapping[str, tuple[Box, ...]]

@@ -1,7 +1,8 @@
 """Renders HTML to boxes and pictures with a pool of tabs in one browser.
 
-If a page hangs or crashes, its tab is closed and the reason is reported. If the browser dies, it is replaced and the
-work is repeated once. Pages are cached by content, so a reference is rendered only once.
+If a page hangs, its tab is closed and the reason is reported. If the page crashes, the browser refuses a command or the
+browser dies, the work is repeated once in a browser of its own. What fails there too is the page's fault. A page that
+only shared its browser with a harmful one is not blamed. Pages are cached by content, so a reference is rendered once.
 """
 
 import threading
@@ -12,13 +13,17 @@ from types import TracebackType
 from typing import TypeVar
 
 from iad_envs.browser.devtools import Browser, find_chromium
-from iad_envs.browser.errors import BrowserGone, PageTimeout, RenderError
+from iad_envs.browser.errors import PageTimeout, RenderError
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 from iad_envs.sketch2code.tab import Tab
 
 T = TypeVar("T")
 PAGES_KEPT = 4096
-ENDED_BY_PAGE = (PageTimeout, BrowserGone)
+
+
+def photographed(tab: Tab, page: RenderedPage) -> bytes:
+    """Return a PNG of a loaded page: work for `Renderer.run`."""
+    return tab.screenshot((page.width, page.height))
 
 
 class Renderer:
@@ -85,10 +90,17 @@ class Renderer:
 
     def screenshot(self, html: str) -> bytes | None:
         """Return a PNG of the page, at least 1280 pixels wide, or None if it can't be rendered."""
-        return self.run(html, lambda tab, page: tab.screenshot((page.width, page.height)))[1]
+        return self.run(html, photographed)[1]
 
     def run(self, html: str, work: Callable[[Tab, RenderedPage], T]) -> tuple[RenderedPage, T | None]:
-        """Load a page, collect its boxes, and call `work` on it. The result of `work` is None if the page failed."""
+        """Load a page, collect its boxes, and call `work` on it.
+
+        If the browser can't do it, for example because the page can't be photographed, the result of `work` is None
+        and the page's `failure` says why.
+
+        Raises:
+            RenderError: No browser could be kept running. This is not the page's fault.
+        """
         size = len(html.encode("utf-8", "surrogatepass"))
         if size > self.limits.html_bytes:
             reason = f"expected HTML of at most {self.limits.html_bytes} bytes, got {size}"
@@ -97,22 +109,26 @@ class Renderer:
         html = html.encode("utf-8", "replace").decode()
         with self._turns:
             for last in (False, True):
-                browser, tab = self._take()
+                try:
+                    browser, tab = self._take(alone=last)
+                except RenderError:
+                    if last:
+                        raise
+                    continue  # another page may have harmed the shared browser
                 try:
                     tab.load(html)
                     page = tab.collect()
                     result = None if page.failure else work(tab, page)
                 except RenderError as error:
                     alive = self._drop(browser, tab)
-                    if not isinstance(error, ENDED_BY_PAGE):
-                        raise
-                    # A tab's process may also die for another reason: only a second failure counts as the page's.
-                    if last and alive:
-                        return self._failed(f"the page could not be rendered: {error}"), None
-                    if isinstance(error, PageTimeout) and alive:
+                    if isinstance(error, PageTimeout) and (alive or last):
                         return self._failed(f"the page took too long: {error}"), None
+                    # A tab or a browser may also fail for another reason: only a second failure counts as the page's.
                     if last:
-                        raise
+                        return self._failed(f"the page could not be rendered: {error}"), None
+                except BaseException:
+                    self._drop(browser, tab)
+                    raise
                 else:
                     self._put_back(browser, tab)
                     return page, result
@@ -147,13 +163,16 @@ class Renderer:
             self._browser = Browser(self._executable)
         return self._browser
 
-    def _take(self) -> tuple[Browser, Tab]:
+    def _take(self, *, alone: bool) -> tuple[Browser, Tab]:
+        """Return a tab, of the shared browser or of one that nobody else uses and that ends with it."""
+        own = Browser(self._executable) if alone else None
         with self._lock:
-            browser = self._running()
-            self._n_pages += 1
+            browser = own or self._running()
             self._busy[browser] = self._busy.get(browser, 0) + 1
-            if self._idle:
-                return self._idle.pop()
+            if own is None:
+                self._n_pages += 1
+                if self._idle:
+                    return self._idle.pop()
         try:
             return browser, Tab(browser, scripts=self._scripts, assets=self._assets, limits=self.limits)
         except BaseException:

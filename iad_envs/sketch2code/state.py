@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from iad_envs.browser.images import Image
+from iad_envs.sketch2code.blocks import TextBlock
 from iad_envs.sketch2code.page import RenderedPage
 from iad_envs.sketch2code.tasks import SketchTask
 
@@ -21,6 +22,7 @@ class SketchState(NamedTuple):
         task: The task with its sketch.
         html: HTML of the current page, empty before the first page.
         page: The current page, rendered. None before the first page.
+        blocks: Text blocks of the current page, where the visual metrics are computed.
         conversation: Questions, answers and comments, oldest first.
         done: Whether the episode has ended with a page.
     """
@@ -28,6 +30,7 @@ class SketchState(NamedTuple):
     task: SketchTask
     html: str = ""
     page: RenderedPage | None = None
+    blocks: tuple[TextBlock, ...] = ()
     conversation: tuple[str, ...] = ()
     done: bool = False
 

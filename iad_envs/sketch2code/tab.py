@@ -32,6 +32,7 @@ POLICY = "; ".join(
         "form-action",
     )
 )
+SHADOW = "shadowrootmode"
 COLLECT = files(__package__).joinpath("collect.js").read_text(encoding="utf-8")
 MEDIA_TYPES = {
     "jpg": "image/jpeg",
@@ -100,9 +101,10 @@ class Tab:
             return
         if not self._clean:
             self._navigate(b"<!doctype html><title></title>")
-            self._clean = True
         params = {"frameId": self._frame, "html": html}
         self._send("Page.setDocumentContent", params, timeout_s=self._limits.load_s)
+        # The collector can't see what lingers in a shadow tree.
+        self._clean = SHADOW not in html.lower()
 
     def collect(self) -> RenderedPage:
         """Collect the data of the loaded page that the scorer needs."""
@@ -114,8 +116,8 @@ class Tab:
             return RenderedPage(
                 {}, 0, 0, "", engine, f"expected a page of at most {limits.n_boxes} components, got more"
             )
-        # A document's own policy stays in the tab and would change the look of the next page.
-        self._clean = self._clean and not found["own_policy"]
+        # What stays in the document would change the look of the next page.
+        self._clean = self._clean and not found["lingers"]
         exact = self._box_models(found["fragmented"])
         pixels = {
             kind: [exact.get(box[4], Box(*box[:4])) if len(box) > 4 else Box(*box) for box in found["kinds"][kind]]

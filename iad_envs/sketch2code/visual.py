@@ -69,13 +69,30 @@ def visual_score(
         candidate: HTML of the candidate.
         clip: Function for the fifth metric, which is None without it.
         rewrite: Whether to wrap the candidate as the published code does. See `rewritten`.
+
+    Raises:
+        ValueError: The reference could not be photographed. A candidate that can't be scores 0.
     """
     _, ours, our_image = text_blocks(renderer, rewritten(candidate) if rewrite else candidate)
-    _, theirs, their_image = text_blocks(renderer, reference)
+    theirs, their_image = reference_blocks(renderer, reference)
     score = score_blocks(theirs, ours)
-    if clip is None or our_image is None or their_image is None or not ours or not theirs:
+    if clip is None or our_image is None or not ours or not theirs:
         return score if clip is None else score._replace(clip=0.0)
     return score._replace(clip=clip(without_text(our_image, ours), without_text(their_image, theirs)))
+
+
+def reference_blocks(renderer: Renderer, html: str) -> tuple[tuple[TextBlock, ...], Image]:
+    """Return the text blocks of a reference, in order, and its picture.
+
+    Raises:
+        ValueError: It could not be photographed.
+    """
+    page, blocks, image = text_blocks(renderer, html)
+    if image is None:
+        raise ValueError(
+            f"expected a reference that can be photographed, got one that failed: {page.failure}; check the page"
+        )
+    return blocks, image
 
 
 def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock]) -> VisualScore:

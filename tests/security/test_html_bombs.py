@@ -107,27 +107,6 @@ def test_the_screenshot_of_a_very_high_page_is_cut_off(renderer: Renderer) -> No
     assert int.from_bytes(shot[20:24], "big") == FAST.screenshot_px
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<meta http-equiv='Content-Security-Policy' content=\"style-src 'none'; img-src 'none'\"><p>words</p>",
-        "<base href='http://elsewhere.invalid/'><p>words</p>",
-        "<meta http-equiv='refresh' content='1;url=/'><p>words</p>",
-        "<style>@keyframes k{to{transform:translate(90px)}}p{animation:k 9s infinite}</style><p>words</p>",
-    ],
-)
-def test_a_page_leaves_nothing_behind_for_the_next(html: str, chromium: str) -> None:
-    styled = "<!doctype html><style>p{margin-left:300px;width:100px}</style><p>words</p><img src='rick.jpg'>"
-    rick = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00"
-    rick += b"\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
-    with Renderer(chromium=chromium, assets={"rick.jpg": rick}, n_tabs=1) as renderer:
-        before = renderer.run(styled, lambda tab, page: None)[0]
-        assert before.boxes["image"]
-        for _ in range(5):
-            renderer.run(html, lambda tab, page: None)
-            assert renderer.run(styled, lambda tab, page: None)[0] == before
-
-
 def test_lazy_images_are_there_too(chromium: str) -> None:
     image = "<!doctype html><div style='height:9000px'></div><img {} src='rick.svg'>"
     svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='300' height='200'/>"

@@ -160,10 +160,10 @@ class PageJudge(ModelComponent):
         if failure:
             return Verdict(FAILED, failure)
         prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].caption)
-        messages = [
-            {"role": "system", "content": prompt.system},
-            {"role": "user", "content": self._content(prompt.user, state, preview)},
-        ]
+        content = self._content(prompt.user, state, preview)
+        if content is None:
+            return Verdict(FAILED, "the page could not be photographed")
+        messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": content}]
         text = self.complete(messages).text
         score = read_score(text)
         if score is None:
@@ -172,20 +172,23 @@ class PageJudge(ModelComponent):
         return Verdict(score, read_critique(text, "score"))
 
     def _content(self, prompt_text: str, state: State, preview: State) -> Any:
+        """Return the content of the prompt, or None if it needs a picture of the page and there is none."""
         html = preview.info["page"]["html"]
         if self.sees == "html":
             reference = _gold(preview)["reference"]["html"]
             return f"{prompt_text}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
         if self.sees == "images":
             first = self._screenshot(_gold(preview)["reference"]["html"])
-            scale = 1.0 if first is None else sent_size(*first.shape[:2])[1] / first.shape[1]
+            if first is None:
+                raise ValueError("expected a reference that can be photographed, got one that can't; check the page")
+            scale = sent_size(*first.shape[:2])[1] / first.shape[1]
         else:
             height, width = state.info["facts"]["sketch_size"]
             first = state.observation["sketch"][:height, :width]
             scale = page_scale(height, width)
         second = self._screenshot(html)
-        if first is None or second is None:
-            raise ValueError("expected both pages to be rendered, got none; run it again")
+        if second is None:
+            return None
         return [{"type": "text", "text": prompt_text}, image_part(first), image_part(second, scale)]
 
 

@@ -14,11 +14,13 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.browser.errors import BrowserNotFound
-from iad_envs.browser.images import encoded
+from iad_envs.browser.images import encoded, written
 from iad_envs.errors import DataNotFound, UnknownTask
-from iad_envs.sketch2code.env import Sketch2CodeEnv
+from iad_envs.sketch2code.env import THUMBNAIL, Sketch2CodeEnv
 from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, UserTurn
+from iad_envs.sketch2code.visual import VISUAL_PARTS
 from iad_policy import IADPolicyWrapper
+from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
 from tests.iad_envs.sketch2code.sketch_pages import TITLES, make_folder
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"
@@ -277,3 +279,45 @@ def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_pat
     assert len(named) == 2
     assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "thumbnails").iterdir()} == set(named)
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in named)
+
+
+@pytest.mark.parametrize(("visual", "score"), [(False, 1.0), (True, 0.0)])
+@pytest.mark.parametrize("how", ["refuses", "ends"])
+def test_a_page_that_cannot_be_photographed_is_alike_for_all_strategies(
+    how: Any, visual: bool, score: float, make: Any, tmp_path: Path
+) -> None:
+    env = make(chromium=make_chromium(tmp_path, how), visual=visual)
+    seen = []
+    for strategy in ("single", "bon", "iad"):
+        observation, info = env.reset(options={"task_id": "1_0"})
+        ahead = env.simulate(env.snapshot(), HARMFUL)
+        with IADPolicyWrapper(
+            lambda observation, info: HARMFUL, env, strategy=strategy, verifier="proxy", log=tmp_path / strategy
+        ) as policy:
+            _, reward, _, _, info = env.step(policy.act(observation, info))
+        seen.append((reward, info["progress"], info["success"], info["page"]["failure"]))
+        assert ahead.info["page"] == info["page"]
+        assert {info["reward_parts"][part] for part in ("layout", *(VISUAL_PARTS if visual else ()))} == {score}
+        lines = [json.loads(line) for line in (tmp_path / strategy / "answers.jsonl").read_text("utf-8").splitlines()]
+        assert all("thumbnail" in line for line in lines if line["kind"] == "outcome")
+        assert any(line["kind"] == "outcome" for line in lines) == (strategy != "single")
+    assert len(set(seen)) == 1
+    reward, progress, success, failure = seen[0]
+    assert (reward, progress, success) == (score, score, bool(score))
+    assert bool(failure) == visual
+
+
+def test_a_thumbnail_says_why_there_is_no_picture(make: Any, tmp_path: Path) -> None:
+    chromium = Path(make_chromium(tmp_path, "refuses"))
+    env = make(chromium=str(chromium), render_mode="rgb_array")
+    env.reset(options={"task_id": "1_0"})
+    assert env.thumbnail(env.snapshot()) is None
+    env.step(HARMFUL)
+    why = env.renderer.run(HARMFUL, lambda tab, page: tab.screenshot((1, 1)))[0].failure
+    assert "Unable to capture screenshot" in why
+    assert env.thumbnail(env.snapshot()) == encoded(written(f"no picture: {why}", THUMBNAIL))
+    assert env.screenshot(HARMFUL) is None
+    assert env.render().min() == 0
+    env.renderer.close()
+    chromium.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    assert (env.thumbnail(env.snapshot()) or b"").startswith(b"\x89PNG")

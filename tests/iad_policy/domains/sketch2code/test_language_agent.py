@@ -157,6 +157,18 @@ def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
         PageJudge(Model(""), "smells", lambda html: None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("sees", ["images", "sketch"])
+def test_a_judge_fails_a_page_that_cannot_be_photographed_and_is_not_asked(sees: Any) -> None:
+    model = Model("Score: 7")
+    pictures = {"<p>gold</p>": np.zeros((90, 70, 3), dtype=np.uint8)}
+    gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}}
+    (verdict,) = PageJudge(model, sees, pictures.get).verify(state(), [previewed(gold)])
+    assert (verdict.score, verdict.critique) == (-1.0, "the page could not be photographed")
+    assert not model.asked
+    with pytest.raises(ValueError, match="reference that can be photographed"):
+        PageJudge(model, "images", lambda html: None).verify(state(), [previewed(gold)])
+
+
 def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
     gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
     for part, expected in gold["reward_parts"].items():

@@ -1,0 +1,73 @@
+"""Nothing of a page reaches the next one in its tab: pictures of a sensitive page stay the same to the byte."""
+
+from collections.abc import Iterator, Mapping
+from random import Random
+
+import pytest
+
+from iad_envs.sketch2code.page import RenderLimits
+from iad_envs.sketch2code.renderer import Renderer, photographed
+from tests.iad_envs.sketch2code.sketch_pages import GIF
+from tests.security.html_pages import LINGERING, SCRIPTED, SENSITIVE
+
+PATIENT = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=30.0)
+ORDINARY = (
+    "<!doctype html><html><head><meta charset=utf-8><meta http-equiv=X-UA-Compatible content='IE=edge'><title>t</title>"
+    "<meta name=viewport content='width=device-width'><meta name=twitter:card content=x>"
+    "<meta property=og:type content=x><meta name=theme-color content=red><link rel=icon href=x></head><body><p>words"
+)
+
+
+def picture(renderer: Renderer, html: str) -> bytes | None:
+    return renderer.run(html, photographed)[1]
+
+
+def reached(pages: Mapping[str, str], renderer: Renderer) -> list[str]:
+    """The pages that change the picture of the page after them, in a random order."""
+    before = picture(renderer, SENSITIVE)
+    assert before is not None
+    names = list(pages)
+    Random(0).shuffle(names)
+    changed = []
+    for name in names:
+        picture(renderer, pages[name])
+        if picture(renderer, SENSITIVE) != before:
+            changed.append(name)
+    return changed
+
+
+@pytest.fixture(scope="module")
+def renderer(chromium: str) -> Iterator[Renderer]:
+    """With one tab, so that every page follows another in it."""
+    with Renderer(chromium=chromium, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as made:
+        yield made
+
+
+def test_no_page_reaches_the_next(renderer: Renderer) -> None:
+    assert reached(LINGERING, renderer) == []
+
+
+def test_pages_after_dark_ones_stay_light(renderer: Renderer) -> None:
+    before = picture(renderer, ORDINARY)
+    dark = [html for name, html in LINGERING.items() if name.startswith("dark")]
+    assert len(dark) > 5
+    for html in dark:
+        picture(renderer, html)
+        assert picture(renderer, ORDINARY) == before, html
+
+
+def test_no_script_reaches_the_next_page(chromium: str) -> None:
+    pages = {name: f"<body><p>words</p><script>{script}</script>" for name, script in SCRIPTED.items()}
+    with Renderer(chromium=chromium, scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
+        assert reached(pages, scripted) == []
+
+
+def test_only_a_page_that_lingers_costs_a_new_document(renderer: Renderer) -> None:
+    def document(html: str) -> float:
+        started: float | None = renderer.run(html, lambda tab, page: tab.evaluate("performance.timeOrigin"))[1]
+        assert started is not None
+        return started
+
+    first = document(ORDINARY)
+    assert document(ORDINARY) == document(LINGERING["dark by meta"]) == first
+    assert document(ORDINARY) > first
