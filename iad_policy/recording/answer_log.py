@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from iad_policy.hashing import decode, digest, dumps, encode
 from iad_policy.recording.atomic import write_atomically
-from iad_policy.recording.index import LogIndex
-from iad_policy.recording.jsonl import LineFile
+from iad_policy.recording.index import LogIndex, is_answer
+from iad_policy.recording.jsonl import LineFile, record_of
 from iad_policy.recording.regular_file import n_bytes_of, no_links, read_regular
 from iad_policy.types import NOTHING, Usage
 
@@ -94,7 +94,8 @@ class AnswerLog(Log):
     An episode's records are read when it starts. Memory holds only their positions in the file.
 
     Args:
-        folder: Folder of `answers.jsonl` and `blobs/`; created if missing. An incomplete last line is removed.
+        folder: Folder of `answers.jsonl` and `blobs/`; created if missing. An incomplete last line is removed. So are
+            damaged lines that are met.
         without: Episodes whose answers are not needed.
 
     Raises:
@@ -107,9 +108,25 @@ class AnswerLog(Log):
         no_links(self.folder, BLOBS, THUMBNAILS)
         self._file = LineFile(self.folder / ANSWERS)
         self.is_repaired = self._file.is_repaired
-        self._index = LogIndex(self._file.path, without=without)
-        self._index.refresh()
+        self._without = without
         self._whole: set[str] = set()
+        self._index = self._indexed()
+        if self._index.n_skipped:
+            self.remove_damaged_lines()
+
+    def _indexed(self) -> LogIndex:
+        index = LogIndex(self._file.path, without=self._without)
+        index.refresh()
+        return index
+
+    def remove_damaged_lines(self) -> None:
+        """Remove the damaged lines of all episodes.
+
+        Raises:
+            StorageError: The file can't be written. The old one is kept.
+        """
+        self._file.remove_damaged_lines(lambda line: is_answer(record_of(line)))
+        self._index = self._indexed()
 
     def episode(self, key: str) -> "EpisodeLog":
         """Return the part of the log that belongs to one episode.
@@ -122,7 +139,7 @@ class AnswerLog(Log):
 
     def _is_whole(self, line: Mapping[str, Any]) -> bool:
         try:
-            return all([self._is_kept(place) for place in blobs_named(line)])
+            return not [place for place in blobs_named(line) if not self._is_kept(place)]
         except (ValueError, RecursionError):
             return False
 

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import UnionType
@@ -138,10 +138,12 @@ EPISODES = "episodes.jsonl"
 
 
 @without_collector()
-def read_episodes(folder: Path | str) -> dict[str, EpisodeRecord]:
+def read_episodes(folder: Path | str, *, skip: Callable[[Path, str], None] = warn_of) -> dict[str, EpisodeRecord]:
     """Return the episodes of a run folder, by key. Of two with the same key the later one counts.
 
-    A damaged line is skipped, with a warning.
+    Args:
+        folder: The run folder.
+        skip: Function that is called with the file and the place of each damaged line. It warns by default.
 
     Raises:
         OSError: The file can't be read, or is no regular file.
@@ -154,7 +156,7 @@ def read_episodes(folder: Path | str) -> dict[str, EpisodeRecord]:
         for place, line in enumerate(lines_of(file), 1):
             record = episode_of(line)
             if record is None:
-                warn_of(path, f"line {place}")
+                skip(path, f"line {place}")
             else:
                 episodes[record.key] = record
     return episodes
@@ -208,7 +210,7 @@ def _require_numbers(record: EpisodeRecord) -> None:
     numbers += [one for one in record.progress_by_step if one is not None]
     numbers += record.reward_parts.values()
     for spent in record.usage.values():
-        if not _AXES >= spent.keys():
+        if spent.keys() - _AXES:
             raise ValueError(f"expected the axes {', '.join(Usage._fields)}, got {', '.join(spent)}")
         numbers += spent.values()
     if not math.isfinite(math.fsum(numbers)):  # JSON of others has NaN and 1e400

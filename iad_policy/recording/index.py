@@ -41,7 +41,7 @@ class LogIndex:
 
     Attributes:
         read_to: Number of bytes that are indexed.
-        n_skipped: Number of damaged lines that were met in episodes that were read.
+        n_skipped: Number of damaged lines that were met. In an episode they are met when it is read.
 
     Raises:
         OSError: The log can't be read, or is no regular file.
@@ -94,6 +94,7 @@ class LogIndex:
                 place, head = self.read_to, b""
                 found = _key_of(line)
                 if found is None:
+                    self.n_skipped += 1
                     warn_of(self._path, f"line {self._n_lines}")
                 else:
                     key, head = found, b'%b%b"' % (HEAD, found.encode())
@@ -111,7 +112,7 @@ class LogIndex:
             return
         for line in lines.splitlines(keepends=True):
             record = record_of(line)
-            if is_answer(record):
+            if record is not None and is_answer(record):
                 yield record
             else:
                 self.n_skipped += 1
@@ -123,6 +124,8 @@ def is_answer(record: Any) -> bool:
     """Say whether a line of the log has the fields of its kind. Lines of an unknown kind have an item at least."""
     try:
         kind = record["kind"]
+        if type(record["episode"]) is not str:
+            return False
         if kind == "left":
             return all(type(item) is str for item in record["dropped"])
         return type(record["item"]) is str and (kind not in FIELDS or FIELDS[kind] <= record.keys())
@@ -143,8 +146,8 @@ def _key_of(line: bytes) -> str | None:
     """Return the episode of a line, if possible without parsing all of it."""
     if line.startswith(HEAD):
         end = line.find(b'"', len(HEAD))
-        key = line[len(HEAD) : end]
-        return key.decode() if end > 0 and key.isascii() and b"\\" not in key else None
+        name = line[len(HEAD) : end]
+        return name.decode() if end > 0 and name.isascii() and b"\\" not in name else None
     record = record_of(line)
     key = None if record is None else record.get("episode")
     return key if isinstance(key, str) and key.isascii() else None

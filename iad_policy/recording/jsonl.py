@@ -38,6 +38,7 @@ class LineFile:
         self.path = path
         self._lock = Lock()
         self.is_repaired = cut_torn_line(path)
+        self._opened = opened
         self._file = opened(path)
 
     def append(self, lines: bytes, *, is_synced: bool = False) -> None:
@@ -62,6 +63,18 @@ class LineFile:
                 os.fsync(self._file.fileno())
             except OSError as error:
                 raise StorageError(self.path, error) from error
+
+    def remove_damaged_lines(self, is_whole: Callable[[bytes], bool]) -> None:
+        """Replace the file by one without its damaged lines.
+
+        Raises:
+            StorageError: It can't be written. The old one is kept.
+        """
+        with self._lock, write_atomically(self.path, is_synced=True) as part:
+            self._file.close()
+            with open_regular(self.path) as file, part.open("wb") as kept:
+                kept.writelines(line for line in lines_of(file) if is_whole(line))
+        self._file = self._opened(self.path)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""
@@ -88,17 +101,6 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 def lines_of(file: IO[bytes]) -> Iterator[bytes]:
     """Yield the lines from here on. What follows in a line after `MAX_LINE` bytes is yielded as the next one."""
     return iter(partial(file.readline, MAX_LINE), b"")
-
-
-def without_damaged_lines(path: Path, is_whole: Callable[[bytes], bool]) -> None:
-    """Replace a file by one without its damaged lines.
-
-    Raises:
-        OSError: It can't be read, or is no regular file.
-        StorageError: It can't be written. The old one is kept.
-    """
-    with write_atomically(path, is_synced=True) as part, open_regular(path) as file, part.open("wb") as kept:
-        kept.writelines(line for line in lines_of(file) if is_whole(line))
 
 
 def cut_torn_line(path: Path) -> bool:

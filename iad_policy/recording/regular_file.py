@@ -30,10 +30,10 @@ def read_regular(path: Path) -> bytes:
         FileNotFoundError: It is missing.
         OSError: It can't be read, is no regular file, or has more than `MAX_BYTES`.
     """
-    with open_regular(path, buffering=0) as file:
+    with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > MAX_BYTES:
             raise OSError(errno.EFBIG, f"expected at most {MAX_BYTES} bytes", str(path))
-        content: bytes = file.readall()
+        content: bytes = file.read()
         return content
 
 

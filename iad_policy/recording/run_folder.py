@@ -23,8 +23,7 @@ from iad_policy.recording.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLo
 from iad_policy.recording.atomic import PART, write_atomically
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, episode_of, read_episodes
 from iad_policy.recording.folder_lock import FolderInUse, FolderLock, lock_folder
-from iad_policy.recording.index import is_answer
-from iad_policy.recording.jsonl import LineFile, read_lines, record_of, without_damaged_lines
+from iad_policy.recording.jsonl import LineFile, read_lines, warn_of
 from iad_policy.recording.regular_file import no_links, read_regular
 
 CONFIG = "config.json"
@@ -49,7 +48,7 @@ class RunFolder:
         free: Keys of the configuration that may differ from the recorded one, because they change no answer.
         is_fresh: Whether a run in the folder is deleted first.
         damaged: Keys of recorded episodes that have to be run again, because the log lost answers of them. Damaged
-            lines are removed.
+            lines of the log are removed.
 
     Attributes:
         config: The configuration, as in `config.json`.
@@ -100,15 +99,27 @@ class RunFolder:
             if is_fresh:
                 self._forget()
             self._settle(config, free)
-            if damaged:
-                without_damaged_lines(self.path / ANSWERS, lambda line: is_answer(record_of(line)))
             self._file = LineFile(self.path / EPISODES)
-            self.episodes = {key: one for key, one in read_episodes(self.path).items() if key not in damaged}
+            self.episodes = self._recorded(damaged)
             finished = {key for key, record in self.episodes.items() if not record.is_unfinished}
             self.log = AnswerLog(self.path, without=finished)
+            if damaged:
+                self.log.remove_damaged_lines()
         except BaseException:
             self._lock.close()
             raise
+
+    def _recorded(self, damaged: Container[str]) -> dict[str, EpisodeRecord]:
+        skipped: list[str] = []
+
+        def skip(path: Path, where: str) -> None:
+            skipped.append(where)
+            warn_of(path, where)
+
+        episodes = {key: one for key, one in read_episodes(self.path, skip=skip).items() if key not in damaged}
+        if skipped:
+            self._file.remove_damaged_lines(lambda line: episode_of(line) is not None)
+        return episodes
 
     def add(self, *records: EpisodeRecord) -> None:
         """Record finished episodes. They are on disk when this returns. A later line with the same key overrides one.

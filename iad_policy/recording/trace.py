@@ -210,8 +210,8 @@ class RunTraces:
                 raise
             self.damaged[key] = f"{type(error).__name__}: {error!s:.300}"
             raise DamagedEpisode(
-                f"expected an episode of {self.folder} that can be read, got {key} with {self.damaged[key]}; repeat the "
-                "command of the run to run it again"
+                f"expected an episode of {self.folder} that can be read, got {key} with {self.damaged[key]}; repeat "
+                "the run's command to run it again"
             ) from error
 
     def readable(self, keys: Iterable[str], make: Callable[[Trace], Made]) -> Iterator[tuple[str, Made]]:

@@ -3,7 +3,8 @@
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.run_folder import REPORT
-from iad_policy.recording.trace import RunTraces
+from iad_policy.recording.trace import RunTraces, Trace
 
 MAX_EPISODES = 2000
 """Episodes whose steps are in the page; `iad view` shows those of any run."""
@@ -71,9 +72,13 @@ def _chunks(run: RunTraces, keys: list[str]) -> Iterator[str]:
         try:
             yield _packed({"episodes": episodes, "texts": table.texts})
         except (TypeError, ValueError, RecursionError):  # a damaged value is none that JSON has
-            whole = dict(run.readable(part, lambda trace: _packed(episodes[trace.record.key])))
+            whole = dict(run.readable(part, partial(_packed_alone, episodes)))
             shown = {key: episodes[key] if key in whole else {"damaged": run.damaged[key]} for key in part}
             yield _packed({"episodes": shown, "texts": table.texts})
+
+
+def _packed_alone(episodes: Mapping[str, Any], trace: Trace) -> str:
+    return _packed(episodes[trace.record.key])
 
 
 def _packed(value: Any) -> str:

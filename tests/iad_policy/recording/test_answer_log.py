@@ -26,7 +26,7 @@ from iad_policy.types import Candidate, Feedback, Outcome, Usage, Verdict
 SAID = {"kind": "text", "role": "critic", "text": "no", "source": "template"}
 
 
-def test_a_torn_last_line_is_cut_off_and_a_broken_one_is_named(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_cut_off_and_a_broken_one_is_named_and_removed(tmp_path: Path) -> None:
     path = tmp_path / ANSWERS
     whole = b'{"episode":"e","item":"0.0.0","question":"q","kind":"cut","axis":"decision.proposals"}\n'
     path.write_bytes(whole + b"[1]\n" + whole[:20])
@@ -35,7 +35,7 @@ def test_a_torn_last_line_is_cut_off_and_a_broken_one_is_named(tmp_path: Path) -
     assert log.episode("e").recorded("0.0.0", "q") is not None
     log.close()
     log.close()
-    assert path.read_bytes() == whole + b"[1]\n"
+    assert path.read_bytes() == whole
 
 
 def test_a_changed_question_drops_what_was_not_replayed_for_good(tmp_path: Path) -> None:
