@@ -58,7 +58,7 @@ class CachedModel:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._path.exists() and not self._path.is_file():
-                raise IsADirectoryError("it is no file")
+                raise IsADirectoryError("it is a folder or a device")
             connection = sqlite3.connect(
                 self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
             )
@@ -193,9 +193,11 @@ class CachedModel:
 
 
 def _completion_of(record: dict[str, Any]) -> Completion:
+    if not isinstance(record["text"], str):
+        raise TypeError(f"expected a text, got {record['text']!r:.100}")
     logprobs, starts, cached = record["logprobs"], record.get("starts"), record.get("cached_tokens")
     return Completion(
-        str(record["text"]),
+        record["text"],
         Usage(prompt_tokens=int(record["prompt_tokens"]), completion_tokens=int(record["completion_tokens"])),
         None if logprobs is None else tuple(float(value) for value in logprobs),
         str(record["finish_reason"]),

@@ -6,6 +6,7 @@ stored once, by content, in `blobs/`.
 """
 
 import json
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -94,44 +95,36 @@ class AnswerLog(Log):
     An episode's records are read when it starts. Memory holds only their positions in the file.
 
     Args:
-        folder: Folder of `answers.jsonl` and `blobs/`; created if missing. An incomplete last line is removed. So are
-            damaged lines that are met.
+        folder: Folder of `answers.jsonl` and `blobs/`; created if missing. An incomplete last line is removed.
         without: Episodes whose answers are not needed.
+        is_mended: Whether the damaged lines of all episodes are removed. Else it is those that are met at once.
 
     Raises:
         OSError: A part of it is no regular file, or can't be opened.
     """
 
-    def __init__(self, folder: Path | str, *, without: Container[str] = ()) -> None:
+    def __init__(self, folder: Path | str, *, without: Container[str] = (), is_mended: bool = False) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         no_links(self.folder, BLOBS, THUMBNAILS)
         self._file = LineFile(self.folder / ANSWERS)
         self.is_repaired = self._file.is_repaired
-        self._without = without
         self._whole: set[str] = set()
-        self._index = self._indexed()
-        if self._index.n_skipped:
-            self.remove_damaged_lines()
-
-    def _indexed(self) -> LogIndex:
-        index = LogIndex(self._file.path, without=self._without)
-        index.refresh()
-        return index
-
-    def remove_damaged_lines(self) -> None:
-        """Remove the damaged lines of all episodes.
-
-        Raises:
-            StorageError: The file can't be written. The old one is kept.
-        """
-        self._file.remove_damaged_lines(lambda line: is_answer(record_of(line)))
-        self._index = self._indexed()
+        try:
+            self._index = LogIndex(self._file.path, without=without)
+            self._index.refresh()
+            if is_mended or self._index.n_skipped:
+                self._file.remove_damaged_lines(lambda line: is_answer(record_of(line)))
+                self._index = LogIndex(self._file.path, without=without)
+                self._index.refresh()
+        except BaseException:
+            self._file.close()
+            raise
 
     def episode(self, key: str) -> "EpisodeLog":
         """Return the part of the log that belongs to one episode.
 
-        Answers whose blobs can't be read are left out, so they are asked again and their blobs are written again.
+        Answers whose blobs or pictures can't be read are left out. They are asked again, and these written again.
         """
         answers = self._index.answers(key)
         self._index.forget(key)
@@ -139,7 +132,8 @@ class AnswerLog(Log):
 
     def _is_whole(self, line: Mapping[str, Any]) -> bool:
         try:
-            return not [place for place in blobs_named(line) if not self._is_kept(place)]
+            has_blobs = not [place for place in blobs_named(line) if not self._is_kept(place)]
+            return has_blobs and self._has_picture(line.get("thumbnail", ""))
         except (ValueError, RecursionError):
             return False
 
@@ -154,6 +148,17 @@ class AnswerLog(Log):
                 return False
             self._whole.add(place)
         return True
+
+    def _has_picture(self, path: Any) -> bool:
+        """Say whether a picture can be read. One that is missing is only not shown."""
+        if not path or not is_picture_place(path):
+            return not path
+        place = self.folder / path
+        if not os.path.lexists(place) or n_bytes_of(place):
+            return True
+        with suppress(OSError):
+            place.unlink()
+        return False
 
     def write(self, lines: bytes) -> None:
         """Write whole lines. The operating system has them when this returns.

@@ -100,11 +100,13 @@ class RunFolder:
                 self._forget()
             self._settle(config, free)
             self._file = LineFile(self.path / EPISODES)
-            self.episodes = self._recorded(damaged)
-            finished = {key for key, record in self.episodes.items() if not record.is_unfinished}
-            self.log = AnswerLog(self.path, without=finished)
-            if damaged:
-                self.log.remove_damaged_lines()
+            try:
+                self.episodes = self._recorded(damaged)
+                finished = {key for key, record in self.episodes.items() if not record.is_unfinished}
+                self.log = AnswerLog(self.path, without=finished, is_mended=bool(damaged))
+            except BaseException:
+                self._file.close()
+                raise
         except BaseException:
             self._lock.close()
             raise

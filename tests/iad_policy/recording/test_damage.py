@@ -1,100 +1,21 @@
 """Damage to a finished run costs the episodes that it touches, for every reader, and the same command repairs it."""
 
-import json
 import shutil
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+import subprocess
+import sys
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import Any
 
 import pytest
 
-from iad_envs.core import View
-from iad_policy.analysis.agentboard import write_agentboard
-from iad_policy.analysis.exports import export_runs
 from iad_policy.analysis.results import read_results
 from iad_policy.analysis.viewer.server import create_app
-from iad_policy.analysis.viewer.shown import ShownTable, episode_json
-from iad_policy.evaluate import Finished, execute
-from iad_policy.evaluation.runner import Runner
-from iad_policy.recording.trace import RunTraces
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, cast, config
 from tests.iad_policy.recording.damage import DAMAGES, touched
+from tests.iad_policy.recording.finished_run import Episodes, boarded, command, exported, shown, warned
 
 N_DAMAGES = 500
 N_RUN_AGAIN = 60
 SEED = 16
-Episodes = dict[str, Any]
-
-
-class Hall(DialsEnv):
-    """Dials in a hall that takes long to describe, so that its states are kept in blobs."""
-
-    def _view(self, state: str, complaint: str) -> View:
-        view = super()._view(state, complaint)
-        return view._replace(observation=f"{view.observation} {'The hall is long. ' * 80}")
-
-
-def command(folder: Path) -> Finished:
-    """Run what `iad compare` runs."""
-    here = cast(Guesser())
-    runner = Runner(config(strategies=("single", "iad"), n=2, tasks=3), Hall, lambda *_: here)
-    return execute(runner, folder)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "whole"
-    assert command(folder).stopped is None
-    return folder
-
-
-@contextmanager
-def warned() -> Iterator[list[str]]:
-    """Collect warnings. They are what a user sees beside the result."""
-    said: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield said
-        said += [str(one.message) for one in caught]
-
-
-def timeless(value: Any) -> Any:
-    """Return what was read without what was measured."""
-    if isinstance(value, dict):
-        return {name: timeless(part) for name, part in value.items() if name not in ("seconds", "wall_s")}
-    return [timeless(part) for part in value] if isinstance(value, list) else value
-
-
-def shown(folder: Path) -> Episodes:
-    """The steps of the episodes as report and viewer show them, without those that are said to be damaged."""
-    run = RunTraces(folder)
-    episodes: Episodes = {}
-    for key in run.records:
-        table = ShownTable()
-        steps = episode_json(run, key, table)
-        if "damaged" not in steps:
-            episodes[key] = timeless([steps, table.texts])
-    return episodes
-
-
-def exported(folder: Path, out: Path) -> Episodes:
-    """The rows of the episodes in an export of decisions, and those in one of episodes."""
-    export_runs([RunTraces(folder)], "jsonl", out / "rows.jsonl")
-    episodes: Episodes = {}
-    for name in ("rows.jsonl", "rows.episodes.jsonl"):
-        for line in (out / name).read_text().splitlines():
-            row = timeless(json.loads(line))
-            episodes.setdefault(row["episode"], []).append({**row, "run": ""})
-    return episodes
-
-
-def boarded(folder: Path, out: Path) -> int:
-    """The number of episodes in AgentBoard's files."""
-    paths = write_agentboard([RunTraces(folder)], out / "board")
-    return sum(len(path.read_text().splitlines()) for path in paths if path.suffix == ".jsonl")
 
 
 def without(episodes: Episodes, keys: set[str]) -> Episodes:
@@ -172,3 +93,32 @@ def test_viewer_results_and_agentboard_go_on_without_the_damaged_episodes(
         answers = [client.get(f"/api/episode/0/{one['key']}") for one in head["episodes"]]
     assert [one.status_code for one in answers] == [200] * len(answers)
     assert all("steps" in one.get_json() or "damaged" in one.get_json() for one in answers)
+
+
+def iad(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+
+
+def test_the_commands_say_what_is_damaged_and_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run = ("run", "IAD/WebShop-v0", "--strategy", "bon", "--tasks", 3, "--out", folder)
+    assert iad(*run).returncode == 0
+    log = folder / "answers.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1][:50] + bytes(20) + lines[1][70:]
+    log.write_bytes(b"".join(lines))
+    export = iad("export", folder, "--out", tmp_path / "rows.jsonl")
+    assert export.returncode == 0
+    assert "expected a JSON object" in export.stderr
+    again = iad(*run)
+    assert again.returncode == 0
+    assert "1 of 3 episodes had damaged answers. They are run again." in again.stdout
+    report = iad("report", folder)
+    assert (report.returncode, report.stderr) == (0, "")
+    (folder / "config.json").write_text("{")
+    for command in (run, ("report", folder), ("export", folder, "--out", tmp_path / "x.jsonl"), ("view", folder)):
+        refused = iad(*command)
+        assert refused.returncode == 2
+        assert refused.stderr.startswith("iad: expected the configuration of a run in ")
+        assert refused.stderr.count("\n") == 1
