@@ -117,8 +117,8 @@ def test_the_commands_say_what_is_damaged_and_go_on(tmp_path: Path) -> None:
     report = iad("report", folder)
     assert (report.returncode, report.stderr) == (0, "")
     (folder / "config.json").write_text("{")
-    for command in (run, ("report", folder), ("export", folder, "--out", tmp_path / "x.jsonl"), ("view", folder)):
-        refused = iad(*command)
+    for arguments in (run, ("view", folder)):
+        refused = iad(*arguments)
         assert refused.returncode == 2
         assert refused.stderr.startswith("iad: expected the configuration of a run in ")
         assert refused.stderr.count("\n") == 1
