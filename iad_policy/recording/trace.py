@@ -148,13 +148,19 @@ class RunTraces:
         self.records: dict[str, EpisodeRecord] = {}
         self._index = LogIndex(self.folder / ANSWERS)
         self._read_to = 0
+        self._files: dict[str, int] = {}
 
     @without_collector()
     def refresh(self) -> bool:
         """Take in what was written since the last look; returns whether an episode was added."""
-        read = ((EPISODES, self._read_to), (ANSWERS, self._index.read_to))
-        if any(_size(self.folder / name) < n_bytes for name, n_bytes in read):
-            self._begin()  # the run was begun anew
+        read = {EPISODES: self._read_to, ANSWERS: self._index.read_to}
+        found = {name: _file_and_size(self.folder / name) for name in read}
+        if any(
+            found[name][1] < n_bytes or (n_bytes and found[name][0] != self._files[name])
+            for name, n_bytes in read.items()
+        ):
+            self._begin()  # the run was begun anew, or damaged lines were removed
+        self._files = {name: file for name, (file, _) in found.items()}
         self._index.refresh()
         is_new = False
         for place, line in self._new_episodes():
@@ -196,6 +202,7 @@ class RunTraces:
             DamagedEpisode: The episode or a value that the block asked for can't be read.
         """
         record = self.records.get(key)
+        self.damaged.pop(key, None)
         try:
             n_skipped = self._index.n_skipped
             lines = self._lines(key)
@@ -272,8 +279,12 @@ class RunTraces:
                 yield place, line
 
 
-def _size(path: Path) -> int:
-    return path.lstat().st_size if os.path.lexists(path) else 0
+def _file_and_size(path: Path) -> tuple[int, int]:
+    """Return the number of a file in its file system, and its size; zeros where there is none."""
+    if not os.path.lexists(path):
+        return 0, 0
+    found = path.lstat()
+    return found.st_ino, found.st_size
 
 
 def _lacks_lines(lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord) -> bool:

@@ -26,6 +26,7 @@ from iad_policy.recording.run_folder import RunFolderError
 from iad_policy.recording.trace import RunTraces
 from tests.iad_policy.recording.finished_run import boarded, command, exported, shown, warned
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no FIFOs, and links only for some users")
 SECRET = "a secret of the user"
 FILES = (".lock", "config.json", "answers.jsonl", "episodes.jsonl", "summary.json", "report.html")
 FOLDERS = ("blobs", "thumbnails", "tensorboard", "wandb")
@@ -271,7 +272,6 @@ def as_ordinary_user() -> Iterator[None]:
             os.seteuid(0)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="folders have other permissions there")
 def test_a_folder_that_can_not_be_written_is_one_sentence(whole: Path) -> None:
     above = Path(mkdtemp())
     try:
