@@ -33,6 +33,7 @@ from iad_policy.information import Information
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.call_context import current_call
+from iad_policy.recording.answer_log import ANSWERS
 from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
@@ -108,10 +109,12 @@ class FakeModel:
         usage = Usage(prompt_tokens=200, completion_tokens=8)
         call = current_call()
         call.report(usage)
+        name = f"{call.stream} {call.seed}"
         if self._ledger is not None:
-            self._ledger.write(f"{call.stream} {call.seed}\n".encode())
+            self._ledger.write(f"{name}\n".encode())
         side = "left" if call.seed % 2 else "right"
-        return Completion(f"I go {side}.\nAction: go[{side}]", usage)
+        said = "" if self._ledger is None else f" ({name})"
+        return Completion(f"I go {side}.{said}\nAction: go[{side}]", usage)
 
 
 class InstantVerifier:
@@ -191,18 +194,30 @@ def overhead_of_a_step(folder: Path, reference: Reference) -> None:
 
 
 def redone_after_kill(folder: Path) -> None:
-    """Print how many answered calls are repeated after a kill in the middle."""
-    ledger = folder / "ledger"
-    command = [sys.executable, __file__, "--killed", str(folder / "killed"), str(ledger)]
+    """Print how many answered calls are repeated after a kill in the middle.
+
+    A call is answered when its answer is in the run folder. An answer that was on its way from the model when the kill
+    came is lost, one of each worker at most: nothing but the model had it yet.
+    """
+    ledger, run_folder = folder / "ledger", folder / "killed"
+    command = [sys.executable, __file__, "--killed", str(run_folder), str(ledger)]
     whole = 40 * N_STEPS
     process = subprocess.Popen(command, cwd=ROOT)
-    while not ledger.exists() or ledger.read_bytes().count(b"\n") < whole // 2:
+    while process.poll() is None and (not ledger.exists() or len(_lines(ledger)) < whole // 2):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    asked = _lines(ledger)
+    log = "".join(_lines(run_folder / ANSWERS))
+    answered = {call for call in asked if f"({call.rstrip()})" in log}
     subprocess.run(command, cwd=ROOT, check=True)
-    answered = ledger.read_text().splitlines()
-    figure("redone_after_kill", len(answered) - len(set(answered)), "calls", target=0, n=whole)
+    again = _lines(ledger)[len(asked) :]
+    figure("redone_after_kill", len(answered.intersection(again)), "calls", target=0, n=len(answered))
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the whole lines of a file. A kill may leave a part of the last one."""
+    return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def killed(folder: Path, ledger: Path) -> None:

@@ -15,6 +15,7 @@ IADError
 └── ModelError         a language model could not answer; `kind` says why
 """
 
+import errno
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -84,9 +85,10 @@ class StorageError(IADError, OSError):
     """A file of a run can't be written. Its previous content is kept."""
 
     def __init__(self, path: Path, cause: OSError) -> None:
+        is_closed = cause.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
         super().__init__(
-            f"expected to write {path}, got: {cause.strerror or cause}; earlier results are kept. Free some space, "
-            "then repeat the command to continue"
+            f"expected to write {path}, got: {cause.strerror or cause}; earlier results are kept. "
+            f"{'Make the folder writable' if is_closed else 'Free some space'}, then repeat the command to continue"
         )
 
 

@@ -107,12 +107,14 @@ class Finished(NamedTuple):
         stopped: The reason why the run was stopped early: `RunStopped`, `StorageError` or `KeyboardInterrupt`; None if
             it is complete. Finished work is kept in every case.
         report: Path of the report, if one was written.
+        damaged: Keys of the episodes whose steps the report could not read in full.
     """
 
     results: "Results"
     figures: "Figures"
     stopped: BaseException | None
     report: Path | None
+    damaged: tuple[str, ...] = ()
 
     @property
     def is_failure(self) -> bool:
@@ -157,15 +159,16 @@ def execute(
     from iad_policy.evaluation.config import FREE
     from iad_policy.evaluation.journal import RunStopped
     from iad_policy.evaluation.trackers import Tracking
+    from iad_policy.recording.answer_log import ANSWERS
     from iad_policy.recording.run_folder import RunFolder
+    from iad_policy.recording.trace import RunTraces
 
     recorded = runner.recorded_config()
-    results = Results(heading_of(runner.config, recorded, len(runner.tasks)))
-    stopped: BaseException | None = None
-    with (
-        RunFolder(out, recorded, free=FREE, is_fresh=is_fresh) as folder,
-        Tracking(trackers, folder.path, runner.config, recorded=recorded, warn=warn) as tracking,
-    ):
+
+    def passed(folder: RunFolder, tracking: Tracking, on_episode: Callable[["EpisodeRecord"], None]) -> Finished:
+        """Run what is missing in the folder; `on_episode` gets every record."""
+        results = Results(heading_of(runner.config, recorded, len(runner.tasks)))
+        stopped: BaseException | None = None
         for name in folder.repaired:
             warn(f"{name}: the last line was incomplete, so it was removed. Its content is run again.")
         try:
@@ -173,7 +176,7 @@ def execute(
                 kept = {key for key, record in folder.episodes.items() if not record.is_unfinished}
                 for record in runner.episodes(folder):
                     results.add(record)
-                    tracking.on_episode(record)
+                    on_episode(record)
                     after_each(record, record.key not in kept)
         except (RunStopped, StorageError, KeyboardInterrupt) as reason:
             stopped = reason
@@ -183,10 +186,29 @@ def execute(
                 folder.write_summary(summary := results.as_json(finished.figures))
                 tracking.on_summary(summary)
                 if writes_report and results.n_episodes and not finished.is_failure:
-                    finished = finished._replace(report=write_report(folder.path))
+                    run = RunTraces(folder.path)
+                    finished = finished._replace(report=write_report(run), damaged=tuple(run.damaged))
             except OSError as unwritten:
                 finished = finished._replace(stopped=stopped if finished.is_failure else unwritten)
+        return finished
+
+    with (
+        RunFolder(out, recorded, free=FREE, is_fresh=is_fresh) as folder,
+        Tracking(trackers, folder.path, runner.config, recorded=recorded, warn=warn) as tracking,
+    ):
+        finished = passed(folder, tracking, tracking.on_episode)
+        folder.close()
+        if finished.damaged and finished.stopped is None:
+            # Only the report reads all answers of finished episodes. A run that is intact is not read twice.
+            n = len(finished.damaged)
+            warn(f"{ANSWERS}: {n} of {finished.results.n_episodes} episodes had damaged answers. They are run again.")
+            with RunFolder(out, recorded, free=FREE, damaged=frozenset(finished.damaged)) as folder:
+                finished = passed(folder, tracking, _ignored)
     return finished
+
+
+def _ignored(record: "EpisodeRecord") -> None:
+    pass
 
 
 def _nothing(record: "EpisodeRecord", is_new: bool) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+MAX_ARRAY_BYTES = 2**28
+"""Size of the largest array that is decoded: a picture of 8,000 by 8,000 pixels has less."""
 _SIMPLE = (str, int, float, bool, type(None), bytes)
 
 
@@ -79,25 +81,50 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return the value that was encoded. Numpy scalars come back as Python numbers, unknown objects as their repr."""
+    """Return the value that was encoded. Numpy scalars come back as Python numbers, unknown objects as their repr.
+
+    Raises:
+        ValueError: It is no encoded value, or an array of more than `MAX_ARRAY_BYTES`.
+    """
+    if type(value) in _SIMPLE:
+        return value
+    try:
+        return _decoded(value)
+    except (TypeError, LookupError, AttributeError, RecursionError, OverflowError, zlib.error) as error:
+        raise ValueError(f"expected an encoded value, got {type(value).__name__} with {error!r:.200}") from error
+
+
+def _decoded(value: Any) -> Any:
     if type(value) in _SIMPLE:
         return value
     if isinstance(value, list):
-        return [decode(part) for part in value]
+        return [_decoded(part) for part in value]
     if not isinstance(value, dict):
         return value
     if "__float__" in value:
         return float(value["__float__"])
     if "__array__" in value:
-        data = np.frombuffer(zlib.decompress(b64decode(value["__array__"])), dtype=value["dtype"])
-        return data.reshape(value["shape"]).copy()
+        return _array(value)
     if "__tuple__" in value:
-        return tuple(decode(part) for part in value["__tuple__"])
+        return tuple(_decoded(part) for part in value["__tuple__"])
     if "__map__" in value:
-        return {decode(key): decode(part) for key, part in value["__map__"]}
+        return {_decoded(key): _decoded(part) for key, part in value["__map__"]}
     if "__set__" in value:
-        return {decode(part) for part in value["__set__"]}
+        return {_decoded(part) for part in value["__set__"]}
     return value["__repr__"]
+
+
+def _array(value: Mapping[str, Any]) -> np.ndarray:
+    dtype, shape = np.dtype(value["dtype"]), [int(size) for size in value["shape"]]
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if not 0 <= n_bytes <= MAX_ARRAY_BYTES:
+        raise ValueError(f"expected an array of at most {MAX_ARRAY_BYTES} bytes, got one of {n_bytes}")
+    # A few bytes may stand for a file system full of zeros: no more is unpacked than the array has.
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(b64decode(value["__array__"]), n_bytes + 1)
+    if not unpacker.eof:
+        raise ValueError(f"expected an array of {n_bytes} bytes, got another number of them")
+    return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
 
 
 def dumps(record: Mapping[str, Any]) -> str:

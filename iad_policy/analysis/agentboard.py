@@ -12,7 +12,7 @@ easy and hard rates are each their own, and an episode that failed is left out i
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_policy.analysis.metrics import StrategySummary, summarise
 from iad_policy.recording.atomic import write_atomically
@@ -48,15 +48,16 @@ def write_agentboard(runs: Sequence[RunTraces], folder: Path) -> list[Path]:
         folder: Made if missing; files of the same names are replaced.
 
     Raises:
-        ValueError: Two runs of the same environment.
+        ValueError: Two runs of the same environment, or the name of a strategy or an environment is no file's name.
     """
-    by_strategy: dict[str, dict[str, list[Trace]]] = {}
+    by_strategy: dict[str, dict[str, list[_Episode]]] = {}
     for run in runs:
-        found: dict[str, dict[str, list[Trace]]] = {}
-        for record in run.records.values():
-            if record.is_scored:
-                task = _task(record.env)[0]
-                found.setdefault(record.strategy, {}).setdefault(task, []).append(run.trace(record.key))
+        found: dict[str, dict[str, list[_Episode]]] = {}
+        scored = [record.key for record in run.records.values() if record.is_scored]
+        for key, example in run.readable(scored, _example):
+            record = run.records[key]
+            task = _task(record.env)[0]
+            found.setdefault(record.strategy, {}).setdefault(task, []).append(_Episode(record, example))
         for strategy, tasks in found.items():
             twice = sorted(tasks.keys() & by_strategy.get(strategy, {}).keys())
             if twice:
@@ -66,18 +67,28 @@ def write_agentboard(runs: Sequence[RunTraces], folder: Path) -> list[Path]:
             by_strategy.setdefault(strategy, {}).update(tasks)
     written: list[Path] = []
     for strategy, tasks in by_strategy.items():
+        for name in (strategy, *tasks):
+            if ".." in Path(name).parts or Path(name).is_absolute():
+                raise ValueError(f"expected names of strategies and environments, got {name!r:.100}; name another run")
         written += _write_strategy(folder / strategy, tasks)
     return written
 
 
-def _write_strategy(folder: Path, tasks: Mapping[str, Sequence[Trace]]) -> list[Path]:
+class _Episode(NamedTuple):
+    """A scored episode, with its line but for the line's number."""
+
+    record: EpisodeRecord
+    example: Mapping[str, Any]
+
+
+def _write_strategy(folder: Path, tasks: Mapping[str, Sequence[_Episode]]) -> list[Path]:
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     files: dict[Path, list[str]] = {}
-    for task, traces in tasks.items():
-        files[logs / f"{task}.jsonl"] = [_json(_example(place, trace)) for place, trace in enumerate(traces)]
-        files[folder / f"{task}.txt"] = [_line(place, trace.record) for place, trace in enumerate(traces)]
-    results = {task: _results(task, [trace.record for trace in traces]) for task, traces in tasks.items()}
+    for task, episodes in tasks.items():
+        files[logs / f"{task}.jsonl"] = [_json({"id": place, **one.example}) for place, one in enumerate(episodes)]
+        files[folder / f"{task}.txt"] = [_line(place, one.record) for place, one in enumerate(episodes)]
+    results = {task: _results(task, [one.record for one in episodes]) for task, episodes in tasks.items()}
     files[folder / "all_results.txt"] = [_json(one) for one in (*results.values(), *_group_means(tasks, results))]
     weighted = {task: results[task]["success_rate"] for task in results if task in WEIGHTS}
     if weighted:
@@ -96,11 +107,10 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _example(place: int, trace: Trace) -> dict[str, Any]:
+def _example(trace: Trace) -> dict[str, Any]:
     record = trace.record
     first = trace.steps[0].before if trace.steps else None
     return {
-        "id": place,
         "task_id": record.task_id,
         "goal": "" if first is None else str(first.info.get("instruction", "")),
         "difficulty": record.difficulty,
@@ -157,12 +167,12 @@ def _results(task: str, records: Sequence[EpisodeRecord]) -> dict[str, Any]:
 
 
 def _group_means(
-    tasks: Mapping[str, Sequence[Trace]], results: Mapping[str, Mapping[str, Any]]
+    tasks: Mapping[str, Sequence[_Episode]], results: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the mean over the tasks of each group and over all, every task counting the same."""
     groups: dict[str, list[str]] = {}
-    for task, traces in tasks.items():
-        groups.setdefault(_task(traces[0].record.env)[1], []).append(task)
+    for task, episodes in tasks.items():
+        groups.setdefault(_task(episodes[0].record.env)[1], []).append(task)
     groups["all"] = list(tasks)
     means = []
     for group, members in groups.items():

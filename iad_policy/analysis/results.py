@@ -1,6 +1,6 @@
 """Collects the episodes of a run and computes its summaries, differences and curves."""
 
-import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -10,12 +10,12 @@ from iad_policy.analysis.curves import METRICS, Curve, curves
 from iad_policy.analysis.figures import Figures, Heading, heading_of
 from iad_policy.analysis.metrics import Difference, differences, summarise
 from iad_policy.analysis.statistics import N_RESAMPLES
-from iad_policy.errors import MissingExtra, UnknownName
+from iad_policy.errors import IADError, MissingExtra, UnknownName
 from iad_policy.evaluation.config import RunConfig, one_or_all
 from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS
 from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
 from iad_policy.recording.gc_pause import without_collector
-from iad_policy.recording.run_folder import CONFIG
+from iad_policy.recording.run_folder import CONFIG, read_config
 
 
 class Results:
@@ -157,19 +157,32 @@ def read_results(folder: Path | str) -> Results:
     """Return the results stored in a run folder.
 
     Raises:
-        FileNotFoundError: The folder holds no run.
+        RunFolderError: The folder holds no run.
+        OSError: A file of it can't be read, or is no regular file.
+        ValueError: Its `config.json` is not one of a run.
     """
-    path = Path(folder) / CONFIG
-    if not path.exists():
-        raise FileNotFoundError(f"expected the folder of a run, got {folder} without {CONFIG}; name another folder")
-    recorded = json.loads(path.read_text(encoding="utf-8"))
-    return results_of(recorded, list(read_episodes(folder).values()))
+    return results_of(read_config(Path(folder)), list(read_episodes(folder).values()))
 
 
 def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
     """Return the results of a run from the content of its `config.json` and its episodes so far."""
     n_tasks = len({record.task_id for record in records})
-    results = Results(heading_of(RunConfig.of(recorded), recorded, n_tasks))
+    try:
+        config = RunConfig.of(recorded)
+        results = Results(heading_of(config, recorded, n_tasks))
+    except IADError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise ValueError(
+            f"expected the configuration of a run in {CONFIG}, got another one ({type(error).__name__}: "
+            f"{error!s:.200}); restore it, or name another folder"
+        ) from error
+    arms = set(config.arms)
     for record in records:
-        results.add(record)
+        if record.arm in arms:
+            results.add(record)
+        else:
+            warnings.warn(
+                f"expected an episode of {CONFIG}, got {record.key} of {record.arm}; it is left out", stacklevel=2
+            )
     return results

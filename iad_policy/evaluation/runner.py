@@ -104,6 +104,7 @@ class Runner:
 
     def _charge_what_is_kept(self, folder: RunFolder) -> None:
         """Charge recorded episodes that are not replayed to the run's budget. A replay charges itself."""
+        self._meter.spent.clear()  # a second pass over the folder does not pay twice
         for record in folder.episodes.values():
             if not record.error_kind:
                 self._meter.charge_all(record.spent_by_role)

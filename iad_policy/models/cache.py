@@ -41,7 +41,7 @@ class CachedModel:
             answers differ even then.
 
     Raises:
-        ValueError: The file exists and is not a cache.
+        ValueError: The file exists and is not a cache, or it can't be created.
     """
 
     def __init__(self, model: LanguageModel, path: Path | str, *, asks_greedy_once: bool = True) -> None:
@@ -50,21 +50,30 @@ class CachedModel:
         self._path = Path(path)
         self._lock = Lock()
         self._asking: dict[str, tuple[Lock, int]] = {}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._connection: sqlite3.Connection | None = None
-        connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
+        self._connection = self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = None
         try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._path.exists() and not self._path.is_file():
+                raise IsADirectoryError("it is a folder or a device")
+            connection = sqlite3.connect(
+                self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
+            )
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last answers, a crash none
             connection.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
             connection.execute("SELECT key, answer FROM completions LIMIT 1").fetchone()
-        except sqlite3.Error as error:
-            connection.close()
+        except (sqlite3.Error, OSError) as error:
+            if connection is not None:
+                connection.close()
             raise ValueError(
                 f"expected a language-model cache in {self._path}, got a file that can't be used ({error}); delete it, "
                 "or name another path"
             ) from error
-        self._connection = connection
+        return connection
 
     @property
     def name(self) -> str:
@@ -140,12 +149,14 @@ class CachedModel:
             self.close()
 
     def _read(self, key: str) -> Completion | None:
-        row = self._execute("SELECT answer FROM completions WHERE key = ?", key)
+        # As bytes, because SQLite refuses a text that is not UTF-8, and a damaged row should cost that row only.
+        row = self._execute("SELECT CAST(answer AS BLOB) FROM completions WHERE key = ?", key)
         if row is None:
             return None
         try:
             return _completion_of(json.loads(row[0]))
-        except (ValueError, KeyError, TypeError):  # a damaged row is a miss
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+            # A damaged row is a miss.
             self._execute("DELETE FROM completions WHERE key = ?", key)
             return None
 
@@ -182,13 +193,15 @@ class CachedModel:
 
 
 def _completion_of(record: dict[str, Any]) -> Completion:
-    logprobs, starts = record["logprobs"], record.get("starts")
+    if not isinstance(record["text"], str):
+        raise TypeError(f"expected a text, got {record['text']!r:.100}")
+    logprobs, starts, cached = record["logprobs"], record.get("starts"), record.get("cached_tokens")
     return Completion(
-        str(record["text"]),
+        record["text"],
         Usage(prompt_tokens=int(record["prompt_tokens"]), completion_tokens=int(record["completion_tokens"])),
         None if logprobs is None else tuple(float(value) for value in logprobs),
         str(record["finish_reason"]),
         None if starts is None else tuple(int(value) for value in starts),
         str(record.get("logprob_kind", "")),
-        record.get("cached_tokens"),
+        None if cached is None else int(cached),
     )

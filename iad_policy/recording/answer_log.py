@@ -6,6 +6,8 @@ stored once, by content, in `blobs/`.
 """
 
 import json
+import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
@@ -14,8 +16,9 @@ from typing import Any, NamedTuple
 
 from iad_policy.hashing import decode, digest, dumps, encode
 from iad_policy.recording.atomic import write_atomically
-from iad_policy.recording.index import LogIndex
-from iad_policy.recording.jsonl import LineFile
+from iad_policy.recording.index import LogIndex, is_answer
+from iad_policy.recording.jsonl import LineFile, record_of
+from iad_policy.recording.regular_file import n_bytes_of, no_links, read_regular
 from iad_policy.types import NOTHING, Usage
 
 ANSWERS = "answers.jsonl"
@@ -27,6 +30,8 @@ with language models that led to it: each prompt as sent, the text as sampled, f
 says what its score is `of` and whether it is `revised`, an outcome where (`at`) and by which `draw` it was simulated,
 and a role's text what its `subject` was. Readers skip lines of a kind that they don't know."""
 BLOB_CHARS = 1024
+_NAME = re.compile(r"[0-9a-f]{32}")
+_PICTURE = re.compile(rf"{THUMBNAILS}/[0-9a-f]{{32}}\.png")
 
 
 class Log(ABC):
@@ -63,7 +68,8 @@ class Log(ABC):
             ValueError: Its blob is damaged.
         """
         if isinstance(value, dict) and "__blob__" in value:
-            value = json.loads(self.kept(blob_place(value["__blob__"])))
+            place = blob_place(value["__blob__"])
+            return blob_value(place, self.kept(place))
         return decode(value)
 
     @abstractmethod
@@ -79,7 +85,7 @@ class Log(ABC):
         """Return the content at a path in the folder.
 
         Raises:
-            OSError: The file is missing.
+            OSError: The file is missing, or is no regular file.
         """
 
 
@@ -91,21 +97,68 @@ class AnswerLog(Log):
     Args:
         folder: Folder of `answers.jsonl` and `blobs/`; created if missing. An incomplete last line is removed.
         without: Episodes whose answers are not needed.
+        is_mended: Whether the damaged lines of all episodes are removed. Else it is those that are met at once.
+
+    Raises:
+        OSError: A part of it is no regular file, or can't be opened.
     """
 
-    def __init__(self, folder: Path | str, *, without: Container[str] = ()) -> None:
+    def __init__(self, folder: Path | str, *, without: Container[str] = (), is_mended: bool = False) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        no_links(self.folder, BLOBS, THUMBNAILS)
         self._file = LineFile(self.folder / ANSWERS)
         self.is_repaired = self._file.is_repaired
-        self._index = LogIndex(self._file.path, without=without)
-        self._index.refresh()
+        self._whole: set[str] = set()
+        try:
+            self._index = LogIndex(self._file.path, without=without)
+            self._index.refresh()
+            if is_mended or self._index.n_skipped:
+                self._file.remove_damaged_lines(lambda line: is_answer(record_of(line)))
+                self._index = LogIndex(self._file.path, without=without)
+                self._index.refresh()
+        except BaseException:
+            self._file.close()
+            raise
 
     def episode(self, key: str) -> "EpisodeLog":
-        """Return the part of the log that belongs to one episode."""
+        """Return the part of the log that belongs to one episode.
+
+        Answers whose blobs or pictures can't be read are left out. They are asked again, and these written again.
+        """
         answers = self._index.answers(key)
         self._index.forget(key)
-        return EpisodeLog(self, key, answers)
+        return EpisodeLog(self, key, {item: line for item, line in answers.items() if self._is_whole(line)})
+
+    def _is_whole(self, line: Mapping[str, Any]) -> bool:
+        try:
+            has_blobs = not [place for place in blobs_named(line) if not self._is_kept(place)]
+            return has_blobs and self._has_picture(line.get("thumbnail", ""))
+        except (ValueError, RecursionError):
+            return False
+
+    def _is_kept(self, place: str) -> bool:
+        """Say whether a blob can be read. A damaged one is deleted, as one that exists is not written again."""
+        if place not in self._whole:
+            try:
+                blob_value(place, self.kept(place))
+            except (OSError, ValueError):
+                with suppress(OSError):
+                    (self.folder / place).unlink()
+                return False
+            self._whole.add(place)
+        return True
+
+    def _has_picture(self, path: Any) -> bool:
+        """Say whether a picture can be read. One that is missing is only not shown."""
+        if not path or not is_picture_place(path):
+            return not path
+        place = self.folder / path
+        if not os.path.lexists(place) or n_bytes_of(place):
+            return True
+        with suppress(OSError):
+            place.unlink()
+        return False
 
     def write(self, lines: bytes) -> None:
         """Write whole lines. The operating system has them when this returns.
@@ -122,16 +175,15 @@ class AnswerLog(Log):
             StorageError: It can't be written.
         """
         path = self.folder / place
-        with suppress(FileNotFoundError):
-            if path.stat().st_size:  # a power cut may leave an empty one
-                return
+        if n_bytes_of(path):  # a power cut may leave an empty one
+            return
         with write_atomically(path) as part:
             path.parent.mkdir(exist_ok=True)
             part.write_bytes(content())
 
     def kept(self, place: str) -> bytes:
         """Return the content of a file of the folder."""
-        return (self.folder / place).read_bytes()
+        return read_regular(self.folder / place)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""
@@ -213,6 +265,33 @@ def blobs_named(value: Any) -> Iterator[str]:
             yield from blobs_named(part)
 
 
-def blob_place(name: str) -> str:
-    """Return the path of a blob in the run folder."""
+def blob_place(name: Any) -> str:
+    """Return the path of a blob in the run folder.
+
+    Raises:
+        ValueError: It is not the name of a blob, but maybe of a file elsewhere.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"expected 32 hex digits as the name of a blob, got {name!r:.100}")
     return f"{BLOBS}/{name}.json"
+
+
+def blob_value(place: str, content: bytes) -> Any:
+    """Return the value of a blob.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        value = json.loads(content)
+    except RecursionError as error:
+        raise ValueError(f"expected a value in {place}, got one that is nested too deep") from error
+    # The names of other values may depend on more than what is stored.
+    if isinstance(value, str) and blob_place(digest(value)) != place:
+        raise ValueError(f"expected the text that {place} is named after, got another one")
+    return decode(value)
+
+
+def is_picture_place(path: Any) -> bool:
+    """Say whether a path is one that `put_picture` returns."""
+    return isinstance(path, str) and _PICTURE.fullmatch(path) is not None

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import get_ident
+from secrets import token_hex
 
 from iad_policy.errors import StorageError
 
@@ -26,7 +26,8 @@ def write_atomically(path: Path, *, is_synced: bool = False) -> Iterator[Path]:
     Raises:
         StorageError: The block or the renaming raised an OSError.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}{PART}")
+    # Nobody can guess the name, so no link to another file lies there in a folder that came from somebody else.
+    part = path.with_name(f"{path.name}.{token_hex(8)}{PART}")
     try:
         yield part
         if part.exists():

@@ -1,13 +1,16 @@
 """Defines the record of one finished episode, a line of `episodes.jsonl`."""
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import UnionType
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from iad_policy.recording.gc_pause import without_collector
-from iad_policy.recording.jsonl import read_lines
+from iad_policy.recording.jsonl import lines_of, record_of, warn_of
+from iad_policy.recording.regular_file import open_regular
 from iad_policy.types import NOTHING, Usage
 
 
@@ -135,12 +138,83 @@ EPISODES = "episodes.jsonl"
 
 
 @without_collector()
-def read_episodes(folder: Path | str) -> dict[str, EpisodeRecord]:
-    """Return the episodes of a run folder, by key. Of two with the same key the later one counts."""
-    return {line["key"]: EpisodeRecord.of(line) for line in read_lines(Path(folder) / EPISODES)}
+def read_episodes(folder: Path | str, *, skip: Callable[[Path, str], None] = warn_of) -> dict[str, EpisodeRecord]:
+    """Return the episodes of a run folder, by key. Of two with the same key the later one counts.
+
+    Args:
+        folder: The run folder.
+        skip: Function that is called with the file and the place of each damaged line. It warns by default.
+
+    Raises:
+        OSError: The file can't be read, or is no regular file.
+    """
+    path = Path(folder) / EPISODES
+    episodes: dict[str, EpisodeRecord] = {}
+    if not os.path.lexists(path):
+        return episodes
+    with open_regular(path) as file:
+        for place, line in enumerate(lines_of(file), 1):
+            record = episode_of(line)
+            if record is None:
+                skip(path, f"line {place}")
+            else:
+                episodes[record.key] = record
+    return episodes
+
+
+def episode_of(line: bytes) -> EpisodeRecord | None:
+    """Return the record of a line of `episodes.jsonl`, or None if it is damaged."""
+    read = record_of(line)
+    if read is None:
+        return None
+    try:
+        record = EpisodeRecord.of(read)
+        kinds = (*read, *map(type, read.values()))
+        if kinds not in _known_kinds:
+            _require_kinds(record)
+            if len(_known_kinds) < N_KNOWN_KINDS:
+                _known_kinds.add(kinds)
+        _require_numbers(record)
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        return None
+    return record
 
 
 _FIELDS = frozenset(part.name for part in fields(EpisodeRecord))
+_AXES = frozenset(Usage._fields)
+_JSON: Mapping[Any, frozenset[type]] = {float: frozenset({int, float}), Mapping: frozenset({dict})}
+"""Annotated type -> what a line has for it, where that is another one."""
+_known_kinds: set[tuple[Any, ...]] = set()
+"""Names and types of the fields of lines that were found whole, as nearly all lines have the same."""
+N_KNOWN_KINDS = 1000
+
+
+def _require_kinds(record: EpisodeRecord) -> None:
+    for name, kinds in _KINDS.items():
+        if type(getattr(record, name)) not in kinds:
+            raise TypeError(f"expected {name} of another type, got {getattr(record, name)!r:.100}")
+
+
+def _kinds_of(hint: Any) -> frozenset[type]:
+    if isinstance(hint, UnionType):
+        return frozenset().union(*map(_kinds_of, get_args(hint)))
+    plain = get_origin(hint) or hint
+    return _JSON.get(plain, frozenset({plain}))
+
+
+_KINDS = {name: _kinds_of(hint) for name, hint in get_type_hints(EpisodeRecord).items()}
+
+
+def _require_numbers(record: EpisodeRecord) -> None:
+    numbers = [record.reward, record.grounding, record.wall_s, record.success or 0.0, record.progress or 0.0]
+    numbers += [one for one in record.progress_by_step if one is not None]
+    numbers += record.reward_parts.values()
+    for spent in record.usage.values():
+        if spent.keys() - _AXES:
+            raise ValueError(f"expected the axes {', '.join(Usage._fields)}, got {', '.join(spent)}")
+        numbers += spent.values()
+    if not math.isfinite(math.fsum(numbers)):  # JSON of others has NaN and 1e400
+        raise ValueError("expected finite numbers, got others")
 
 
 def number(value: Any) -> float | None:

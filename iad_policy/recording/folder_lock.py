@@ -5,6 +5,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
+from iad_policy.recording.regular_file import open_regular
+
 try:
     import fcntl
 
@@ -33,13 +35,13 @@ def lock_folder(path: Path) -> FolderLock:
 
     Raises:
         FolderInUse: Another run holds the lock.
-        OSError: The file can't be opened.
+        OSError: The file can't be opened, or is no regular file.
     """
     return _lock_with_sqlite(path) if FCNTL is None else _lock_with_fcntl(path, FCNTL)
 
 
 def _lock_with_fcntl(path: Path, fcntl: ModuleType) -> FolderLock:
-    file = path.open("ab")
+    file = open_regular(path, "ab")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -50,7 +52,7 @@ def _lock_with_fcntl(path: Path, fcntl: ModuleType) -> FolderLock:
 
 def _lock_with_sqlite(path: Path) -> FolderLock:
     """Lock with SQLite, which has the locks of every system and leaves an empty database empty."""
-    path.open("ab").close()  # SQLite does not say why a file can't be opened
+    open_regular(path, "ab").close()  # SQLite does not say why a file can't be opened
     lock = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")

@@ -10,19 +10,21 @@ The same configuration resumes the run. Another one is refused.
 """
 
 import json
+import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from iad_policy.errors import IADError
+from iad_policy.errors import IADError, StorageError
 from iad_policy.hashing import dumps
 from iad_policy.recording.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
 from iad_policy.recording.atomic import PART, write_atomically
-from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, episode_of, read_episodes
 from iad_policy.recording.folder_lock import FolderInUse, FolderLock, lock_folder
-from iad_policy.recording.jsonl import LineFile, read_lines
+from iad_policy.recording.jsonl import LineFile, read_lines, warn_of
+from iad_policy.recording.regular_file import no_links, read_regular
 
 CONFIG = "config.json"
 SUMMARY = "summary.json"
@@ -45,13 +47,17 @@ class RunFolder:
         config: Configuration of the run, JSON-able.
         free: Keys of the configuration that may differ from the recorded one, because they change no answer.
         is_fresh: Whether a run in the folder is deleted first.
+        damaged: Keys of recorded episodes that have to be run again, because the log lost answers of them. Damaged
+            lines of the log are removed.
 
     Attributes:
         config: The configuration, as in `config.json`.
         episodes: The recorded episodes, by key.
 
     Raises:
-        RunFolderError: The folder holds a run with another configuration or other files, or is in use.
+        RunFolderError: The folder holds a run with another configuration or other files, is in use, can't be written,
+            or a part of it is no regular file.
+        StorageError: The configuration can't be written.
     """
 
     def __init__(
@@ -61,10 +67,24 @@ class RunFolder:
         *,
         free: frozenset[str] = frozenset(),
         is_fresh: bool = False,
+        damaged: Container[str] = (),
     ) -> None:
         self.path = Path(path)
-        if self.path.exists() and not self.path.is_dir():
-            raise RunFolderError(f"expected a folder for the run, got the file {self.path}; name another folder")
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise RunFolderError(f"expected a folder for the run, got the file {self.path}; name another folder")
+            self._open(config, free, is_fresh=is_fresh, damaged=damaged)
+        except StorageError:
+            raise
+        except OSError as error:
+            raise RunFolderError(
+                f"expected a run folder that can be read and written, got {error.filename or self.path} "
+                f"({error.strerror or error}); change that, or name another folder (--out)"
+            ) from error
+
+    def _open(
+        self, config: Mapping[str, Any], free: frozenset[str], *, is_fresh: bool, damaged: Container[str]
+    ) -> None:
         found = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
         begun = {name for name in found if name.startswith(CONFIG) and name.endswith(PART)}
         if found - {LOCK} - begun and CONFIG not in found:
@@ -72,6 +92,7 @@ class RunFolder:
                 f"expected an empty or new folder, or one that holds a run, got {self.path} with other files; name "
                 "another folder"
             )
+        no_links(self.path, *sorted(found))
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock: FolderLock = self._locked()
         try:
@@ -79,12 +100,28 @@ class RunFolder:
                 self._forget()
             self._settle(config, free)
             self._file = LineFile(self.path / EPISODES)
-            self.episodes = read_episodes(self.path)
-            finished = {key for key, record in self.episodes.items() if not record.is_unfinished}
-            self.log = AnswerLog(self.path, without=finished)
+            try:
+                self.episodes = self._recorded(damaged)
+                finished = {key for key, record in self.episodes.items() if not record.is_unfinished}
+                self.log = AnswerLog(self.path, without=finished, is_mended=bool(damaged))
+            except BaseException:
+                self._file.close()
+                raise
         except BaseException:
             self._lock.close()
             raise
+
+    def _recorded(self, damaged: Container[str]) -> dict[str, EpisodeRecord]:
+        skipped: list[str] = []
+
+        def skip(path: Path, where: str) -> None:
+            skipped.append(where)
+            warn_of(path, where)
+
+        episodes = {key: one for key, one in read_episodes(self.path, skip=skip).items() if key not in damaged}
+        if skipped:
+            self._file.remove_damaged_lines(lambda line: episode_of(line) is not None)
+        return episodes
 
     def add(self, *records: EpisodeRecord) -> None:
         """Record finished episodes. They are on disk when this returns. A later line with the same key overrides one.
@@ -132,10 +169,10 @@ class RunFolder:
     def _settle(self, config: Mapping[str, Any], free: frozenset[str]) -> None:
         path = self.path / CONFIG
         self.config: Mapping[str, Any] = json.loads(dumps(config))
-        if not path.exists():
+        if not os.path.lexists(path):
             _replace(path, self.config)
             return
-        recorded = json.loads(path.read_text(encoding="utf-8"))
+        recorded = read_config(self.path)
         differing = [
             difference
             for name in sorted({*recorded, *self.config} - free)
@@ -165,6 +202,31 @@ class RunFolder:
                 f"expected a folder that no other process writes to, got {self.path}, which is in use; wait for that "
                 "process, or name another folder"
             ) from None
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the content of a run folder's `config.json`.
+
+    Raises:
+        RunFolderError: The folder holds no run, or its `config.json` can't be read.
+    """
+    path = folder / CONFIG
+    try:
+        recorded = json.loads(read_regular(path))
+    except (FileNotFoundError, NotADirectoryError):
+        raise RunFolderError(f"expected a run folder, got {folder} without {CONFIG}; name one that iad wrote") from None
+    except (OSError, ValueError, RecursionError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise RunFolderError(
+            f"expected the configuration of a run in {path}, got a file that can't be read ({said}); restore it, or "
+            "name another folder"
+        ) from error
+    if not isinstance(recorded, dict):
+        raise RunFolderError(
+            f"expected the configuration of a run in {path}, got {type(recorded).__name__}; restore it, or name "
+            "another folder"
+        )
+    return recorded
 
 
 def _differences(name: str, there: Any, now: Any) -> Iterator[str]:

@@ -3,31 +3,45 @@
 The reports, the viewer and the exports are drawn from these values and from nothing else.
 """
 
-import json
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from iad_policy.budget import SIMULATOR, count
+from iad_policy.errors import IADError
 from iad_policy.hashing import decode
-from iad_policy.recording.answer_log import ANSWERS, BLOBS
+from iad_policy.recording.answer_log import ANSWERS, BLOBS, THUMBNAILS, blob_place, blob_value, is_picture_place
 from iad_policy.recording.codec import candidate_of, place_of, usage_of, verdict_of
-from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
+from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, episode_of
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.index import LogIndex
-from iad_policy.recording.run_folder import CONFIG, RunFolderError
+from iad_policy.recording.jsonl import MAX_LINE, lines_of, warn_of
+from iad_policy.recording.regular_file import no_links, open_regular, read_regular
+from iad_policy.recording.run_folder import RESET, read_config
 from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 
 N_BLOBS = 128
 """Long values that are kept in memory."""
 N_ITEMS = 4096
 """Names of items whose order is kept: episodes have the same names."""
+Made = TypeVar("Made")
 _Lines: TypeAlias = defaultdict[str, list[Mapping[str, Any]]]
 """A decision's lines by kind."""
 
+AXIS_OF = {
+    "candidate": "proposals",
+    "verdict": "verifications",
+    "outcome": "simulations",
+    "text": "asks",
+    "commit": "env_steps",
+}
+"""Kind of a line -> axis on which it is counted."""
 UNFINISHED = Candidate(None, error="the decision was not finished: nothing was committed")
 """Stands for the committed candidate of a decision that the log breaks off in."""
 UNKNOWN = State(None, {})
@@ -93,21 +107,33 @@ class Trace:
     steps: tuple[RecordedStep, ...]
 
 
+class DamagedEpisode(IADError, ValueError):
+    """A line or a blob of an episode can't be read. All other episodes of the run can."""
+
+
 class RunTraces:
     """The episodes of a run folder, for reading; also while the run goes on.
 
+    A damaged line is skipped, with a warning.
+
     Args:
-        folder: The run folder.
+        folder: The run folder. It may come from somebody else: nothing outside of it is read.
+
+    Attributes:
+        config: The content of `config.json`.
+        records: The finished episodes, by key.
+        damaged: Why an episode was found damaged, by key. It is looked for when an episode is read with `reading`.
 
     Raises:
         RunFolderError: It holds no run.
+        OSError: A file of it can't be read, or is no regular file.
     """
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        if not (self.folder / CONFIG).is_file():
-            raise RunFolderError(f"expected a run folder, got {self.folder} without {CONFIG}; name one that iad wrote")
-        self.config: dict[str, Any] = json.loads((self.folder / CONFIG).read_text(encoding="utf-8"))
+        self.config = read_config(self.folder)
+        no_links(self.folder, BLOBS, THUMBNAILS)
+        self.damaged: dict[str, str] = {}
         self._begin()
         self.refresh()
 
@@ -122,19 +148,28 @@ class RunTraces:
         self.records: dict[str, EpisodeRecord] = {}
         self._index = LogIndex(self.folder / ANSWERS)
         self._read_to = 0
+        self._files: dict[str, int] = {}
 
     @without_collector()
     def refresh(self) -> bool:
         """Take in what was written since the last look; returns whether an episode was added."""
-        read = ((EPISODES, self._read_to), (ANSWERS, self._index.read_to))
-        if any(_size(self.folder / name) < n_bytes for name, n_bytes in read):
-            self._begin()  # the run was begun anew
+        read = {EPISODES: self._read_to, ANSWERS: self._index.read_to}
+        found = {name: _file_and_size(self.folder / name) for name in read}
+        if any(
+            found[name][1] < n_bytes or (n_bytes and found[name][0] != self._files[name])
+            for name, n_bytes in read.items()
+        ):
+            self._begin()  # the run was begun anew, or damaged lines were removed
+        self._files = {name: file for name, (file, _) in found.items()}
         self._index.refresh()
         is_new = False
-        for line in self._new_episodes():
-            record = EpisodeRecord.of(json.loads(line))
-            self.records[record.key] = record
-            is_new = True
+        for place, line in self._new_episodes():
+            record = episode_of(line)
+            if record is None:
+                warn_of(self.folder / EPISODES, f"byte {place}")
+            else:
+                self.records[record.key] = record
+                is_new = True
         return is_new
 
     @property
@@ -148,12 +183,62 @@ class RunTraces:
         Raises:
             KeyError: The run has no such episode, yet.
         """
+        return self._trace(key, self._lines(key))
+
+    def _lines(self, key: str) -> Mapping[str, Mapping[str, Any]]:
         if key not in self.records:
             raise KeyError(f"expected the key of an episode of {self.folder}, got {key!r}")
-        return Trace(self.records[key], tuple(_steps(self._index.answers(key), self.records[key], self.value)))
+        return self._index.answers(key)
+
+    def _trace(self, key: str, lines: Mapping[str, Mapping[str, Any]]) -> Trace:
+        return Trace(self.records[key], tuple(_steps(lines, self.records[key], self.value)))
+
+    @contextmanager
+    def reading(self, key: str) -> Iterator[Trace]:
+        """Give one episode to a block that reads it. Values are read when they are asked for, so any may be damaged.
+
+        Raises:
+            KeyError: The run has no such episode, yet.
+            DamagedEpisode: The episode or a value that the block asked for can't be read.
+        """
+        record = self.records.get(key)
+        self.damaged.pop(key, None)
+        try:
+            n_skipped = self._index.n_skipped
+            lines = self._lines(key)
+            trace = self._trace(key, lines)
+            if self._index.n_skipped > n_skipped or (trace.record.is_scored and _lacks_lines(lines, trace.record)):
+                self.damaged[key] = f"{ANSWERS} lacks lines of the episode"
+            yield trace
+        except IADError:
+            raise
+        except Exception as error:  # a line of others may have anything anywhere
+            if record is None:
+                raise
+            self.damaged[key] = f"{type(error).__name__}: {error!s:.300}"
+            raise DamagedEpisode(
+                f"expected an episode of {self.folder} that can be read, got {key} with {self.damaged[key]}; repeat "
+                "the run's command to run it again"
+            ) from error
+
+    def readable(self, keys: Iterable[str], make: Callable[[Trace], Made]) -> Iterator[tuple[str, Made]]:
+        """Yield what a function makes of each episode, by key. A damaged one is left out, with a warning."""
+        for key in keys:
+            try:
+                with self.reading(key) as trace:
+                    made = make(trace)
+            except DamagedEpisode as damaged:
+                warnings.warn(f"{damaged}. It is left out", stacklevel=2)
+            else:
+                yield key, made
 
     def value(self, recorded: Any) -> Any:
-        """Return a logged value; a long one is read from its blob."""
+        """Return a logged value; a long one is read from its blob.
+
+        Raises:
+            OSError: Its blob is missing, or is no regular file.
+            ValueError: It or its blob is damaged.
+        """
         if isinstance(recorded, str):
             return recorded
         if isinstance(recorded, dict) and "__parts__" in recorded:
@@ -162,25 +247,53 @@ class RunTraces:
             return self._blob(recorded["__blob__"])
         return decode(recorded)
 
+    def picture(self, path: str) -> bytes:
+        """Return the PNG of a state's thumbnail; b"" where there is none.
+
+        Raises:
+            OSError: It can't be read, or is no regular file.
+            ValueError: The path is not one of a thumbnail.
+        """
+        if not path:
+            return b""
+        if not is_picture_place(path):
+            raise ValueError(f"expected a thumbnail, got {path!r:.100}")
+        return read_regular(self.folder / path) if os.path.lexists(self.folder / path) else b""
+
     def _read_blob(self, name: str) -> Any:
-        return decode(json.loads((self.folder / BLOBS / f"{name}.json").read_bytes()))
+        place = blob_place(name)
+        return blob_value(place, read_regular(self.folder / place))
 
-    def _new_episodes(self) -> Iterator[bytes]:
-        """Yield each whole line that was added."""
+    def _new_episodes(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each whole line that was added, with its position."""
         path = self.folder / EPISODES
-        if not path.exists():
+        if not os.path.lexists(path):
             return
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(self._read_to)
-            for line in file:
-                if not line.endswith(b"\n"):
+            for line in lines_of(file):
+                if not line.endswith(b"\n") and len(line) < MAX_LINE:
                     return
+                place = self._read_to
                 self._read_to += len(line)
-                yield line
+                yield place, line
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _file_and_size(path: Path) -> tuple[int, int]:
+    """Return the number of a file in its file system, and its size; zeros where there is none."""
+    if not os.path.lexists(path):
+        return 0, 0
+    found = path.lstat()
+    return found.st_ino, found.st_size
+
+
+def _lacks_lines(lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord) -> bool:
+    """Say whether lines are missing, so that they don't add up to what the episode's record says."""
+    # A revised verdict is not counted again.
+    n_lines = Counter([line["kind"] for line in lines.values() if "revised" not in line])
+    return any(name not in lines for name in (RESET, *(f"{index}.step" for index in range(record.n_steps)))) or any(
+        n_lines[kind] < sum(spent.get(axis, 0) for spent in record.usage.values()) for kind, axis in AXIS_OF.items()
+    )
 
 
 def _steps(

@@ -156,7 +156,7 @@ def read(path: Path | str) -> Iterator[Recorded]:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"expected a file of recorded outcomes at {path}, got none; write one, or name another")
-    for number, line in zip(count(1), read_lines(Path(path)), strict=False):
+    for number, line in zip(count(1), read_lines(Path(path).resolve()), strict=False):
         if set(line) != set(Recorded._fields):
             raise ValueError(
                 f"expected a recorded outcome with {', '.join(Recorded._fields)} in line {number} of {path}, got "

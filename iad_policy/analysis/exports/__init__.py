@@ -15,6 +15,7 @@ from iad_policy.analysis.exports.prompting import Prompter
 from iad_policy.analysis.exports.sft import SFT
 from iad_policy.analysis.exports.tables import ExportTable, Source
 from iad_policy.errors import UnknownName
+from iad_policy.recording.run_folder import CONFIG
 from iad_policy.recording.trace import RunTraces
 
 FORMATS: Mapping[str, tuple[ExportTable, ...]] = {
@@ -57,7 +58,7 @@ def export_runs(
         raise UnknownName("format", form, FORMATS)
     if form in ("jsonl", "parquet") and (out.suffix == PARQUET) != (form == "parquet"):
         raise ValueError(f"expected a file that ends in .{form} for the format {form}, got {out}; name another one")
-    sources = [Source(run, run.folder.resolve().name, Prompter(run.config), min_margin) for run in runs]
+    sources = [Source(run, run.folder.resolve().name, _prompter(run), min_margin) for run in runs]
     written: dict[Path, int] = {}
     for table in FORMATS[form]:
         path = out.with_name(f"{out.stem}{table.suffix}{out.suffix}")
@@ -70,3 +71,13 @@ def export_runs(
             only = " of episodes with success" if is_successful_only else ""
             raise ValueError(f"expected {table.absent}{only} in {names}, got none; name other runs")
     return written
+
+
+def _prompter(run: RunTraces) -> Prompter:
+    try:
+        return Prompter(run.config)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise ValueError(
+            f"expected the configuration of a run in {run.folder / CONFIG}, got another one ({type(error).__name__}: "
+            f"{error!s:.200}); restore it, or name another folder"
+        ) from error

@@ -98,8 +98,16 @@ def _begin(sources: Sequence[Source]) -> None:
 def _pack(table: ExportTable, chunk: Chunk, *, is_parquet: bool, sources: Sequence[Source] | None = None) -> Pack:
     source = (_sources if sources is None else sources)[chunk.source]
     with without_collector():
-        rows = [row for key in chunk.keys for row in table.rows(source, source.run.records[key])]
-        return Pack(_arrow(rows, table.kinds) if is_parquet else _lines(rows), len(rows))
+        pack = partial(_arrow, kinds=table.kinds) if is_parquet else _lines
+        made = source.run.readable(chunk.keys, lambda trace: list(table.rows(source, trace.record)))
+        by_key = dict(made)
+        rows = [row for own in by_key.values() for row in own]
+        try:
+            return Pack(pack(rows), len(rows))
+        except (ValueError, TypeError, OverflowError, RecursionError):  # a column has values of another type
+            packed = source.run.readable(by_key, lambda trace: pack(by_key[trace.record.key]))
+            rows = [row for key, _ in list(packed) for row in by_key[key]]
+            return Pack(pack(rows), len(rows))
 
 
 def _lines(rows: Sequence[Row]) -> bytes:

@@ -3,7 +3,8 @@
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.run_folder import REPORT
-from iad_policy.recording.trace import RunTraces
+from iad_policy.recording.trace import RunTraces, Trace
 
 MAX_EPISODES = 2000
 """Episodes whose steps are in the page; `iad view` shows those of any run."""
@@ -20,22 +21,22 @@ EPISODES_PER_CHUNK = 24
 _HERE = Path(__file__).parent
 
 
-def write_report(folder: Path | str, *, max_episodes: int = MAX_EPISODES) -> Path:
+def write_report(run: RunTraces | Path | str, *, max_episodes: int = MAX_EPISODES) -> Path:
     """Write a run folder's `report.html` and return its path.
 
     Args:
-        folder: The run folder.
+        run: The run folder, or its traces. In these, `damaged` then says which of the episodes are not shown in full.
         max_episodes: The steps of so many episodes are put in, task by task; the others are listed without them.
 
     Raises:
         RunFolderError: It holds no run.
         StorageError: The page can't be written.
     """
-    run = RunTraces(folder)
+    run = run if isinstance(run, RunTraces) else RunTraces(run)
     head = run_json(run)
     keys = [one["key"] for one in head["episodes"][:max_episodes]]
     head["n_with_steps"] = len(keys)
-    chunks = [_packed(chunk) for chunk in _chunks(run, keys)]
+    chunks = list(_chunks(run, keys))
     places = {key: place // EPISODES_PER_CHUNK for place, key in enumerate(keys)}
     html = page("report", {"run": _packed(head), "chunks": chunks, "places": _packed(places)})
     path = run.folder / REPORT
@@ -63,12 +64,21 @@ def asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def _chunks(run: RunTraces, keys: list[str]) -> Iterator[dict[str, Any]]:
+def _chunks(run: RunTraces, keys: list[str]) -> Iterator[str]:
     left = iter(keys)
     while part := list(islice(left, EPISODES_PER_CHUNK)):
         table = ShownTable()
         episodes = {key: episode_json(run, key, table) for key in part}
-        yield {"episodes": episodes, "texts": table.texts}
+        try:
+            yield _packed({"episodes": episodes, "texts": table.texts})
+        except (TypeError, ValueError, RecursionError):  # a damaged value is none that JSON has
+            whole = dict(run.readable(part, partial(_packed_alone, episodes)))
+            shown = {key: episodes[key] if key in whole else {"damaged": run.damaged[key]} for key in part}
+            yield _packed({"episodes": shown, "texts": table.texts})
+
+
+def _packed_alone(episodes: Mapping[str, Any], trace: Trace) -> str:
+    return _packed(episodes[trace.record.key])
 
 
 def _packed(value: Any) -> str:

@@ -19,7 +19,7 @@ from iad_policy.analysis.statistics import N_RESAMPLES
 from iad_policy.models import text_of
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import SUMMARY
-from iad_policy.recording.trace import RecordedStep, RunTraces
+from iad_policy.recording.trace import DamagedEpisode, RecordedStep, RunTraces, Trace
 from iad_policy.types import FALLBACK, Candidate, Exchange, State, Usage
 
 N_RESAMPLES_LIVE = 2000
@@ -122,7 +122,7 @@ def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
 
 
 def episode_json(run: RunTraces, key: str, table: ShownTable) -> dict[str, Any]:
-    """Return one episode's steps.
+    """Return one episode's steps, or why it is damaged.
 
     Args:
         run: The run.
@@ -132,12 +132,19 @@ def episode_json(run: RunTraces, key: str, table: ShownTable) -> dict[str, Any]:
     Raises:
         KeyError: The run has no such episode, yet.
     """
-    trace = run.trace(key)
+    try:
+        with run.reading(key) as trace:
+            return _steps_json(trace, run, table)
+    except DamagedEpisode as damaged:
+        return {"key": key, "damaged": str(damaged)}
+
+
+def _steps_json(trace: Trace, run: RunTraces, table: ShownTable) -> dict[str, Any]:
     first = trace.steps[0].before if trace.steps else None
     instruction = "" if first is None else str(first.info.get("instruction", ""))
     episode: dict[str, Any] = _finite(
         {
-            "key": key,
+            "key": trace.record.key,
             "instruction": table.put(instruction),
             "steps": [_step(step, run, table) for step in trace.steps],
         }
@@ -219,9 +226,9 @@ def _state(state: State | None, run: RunTraces, table: ShownTable) -> dict[str, 
         },
         "done": state.done,
     }
-    path = run.folder / state.thumbnail
-    if state.thumbnail and path.is_file():
-        shown["picture"] = table.put(_data_uri(path.read_bytes()))
+    picture = run.picture(state.thumbnail)
+    if picture:
+        shown["picture"] = table.put(_data_uri(picture))
     return shown
 
 

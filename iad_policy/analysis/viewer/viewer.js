@@ -370,6 +370,10 @@ function side(place, loaded, view) {
     box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
     return box;
   }
+  if (episode.damaged) {
+    box.append(h("p", { className: "warn" }, episode.damaged));
+    return box;
+  }
   const step = episode.steps[Math.min(view.step, episode.steps.length - 1)];
   box.append(
     h("p", { className: "instruction" }, h("b", {}, text(episode.instruction, episode.texts))),

@@ -1,5 +1,6 @@
 """The scripted model and the cache."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -187,10 +188,41 @@ def test_a_cache_that_breaks_later_warns_once_and_goes_on_without(cached: Cached
     assert asked(cached) == "answer 2"
 
 
-def test_a_damaged_row_is_asked_for_again(cached: CachedModel, tmp_path: Path) -> None:
+ROW = '{"text": "t", "prompt_tokens": 1, "completion_tokens": 1, "logprobs": null, "finish_reason": "stop"}'
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("{", "", "[1]", "null", "7", "{}", ROW[:40], ROW + ROW, "[" * 100_000, '{"text":' * 100_000),
+        *(ROW.replace('tokens": 1', f'tokens": {n}') for n in ("1e400", "-1e400", "NaN", '"x"', "null", "[1]", "{}")),
+        *(ROW.replace('"logprobs": null', f'"logprobs": {value}') for value in ('["x"]', "7", "[[1]]", "{}1")),
+        *(ROW.replace('"t"', value) for value in ("7", "null", '["t"]', "{}")),
+        *(ROW.replace("}", f', "{name}": [1e400]}}') for name in ("starts", "cached_tokens")),
+        *(ROW.replace("stop", "déjà").encode("latin-1"), ROW.encode() + b"\0", bytes(100), b"\xff\xfe", 7, 1.5),
+    ],
+)
+def test_a_damaged_row_is_asked_for_again(row: Any, cached: CachedModel, tmp_path: Path) -> None:
     asked(cached)
     other = sqlite3.connect(tmp_path / "deep" / "cache.sqlite")
-    other.execute("UPDATE completions SET answer = '{'")
+    is_text = isinstance(row, bytes)
+    other.execute(f"UPDATE completions SET answer = {'CAST(? AS TEXT)' if is_text else '?'}", (row,))
     other.commit()
     other.close()
     assert [asked(cached), asked(cached)] == ["answer 2", "answer 2"]
+
+
+NO_FIFO = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs on Windows")
+
+
+@pytest.mark.parametrize(
+    "path", ["folder", "file/cache", "file/deep/cache", pytest.param("fifo", marks=NO_FIFO), "long" * 100]
+)
+def test_a_path_that_is_no_file_s_is_one_sentence(path: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    if path == "fifo":
+        os.mkfifo(tmp_path / path)
+    with pytest.raises(ValueError, match=r"expected a language-model cache in .*name another path") as caught:
+        CachedModel(Counter(), tmp_path / path)
+    assert "\n" not in str(caught.value)

@@ -23,22 +23,24 @@ from iad_policy.recording.codec import (
 from iad_policy.recording.jsonl import read_lines
 from iad_policy.types import Candidate, Feedback, Outcome, Usage, Verdict
 
+SAID = {"kind": "text", "role": "critic", "text": "no", "source": "template"}
 
-def test_a_torn_last_line_is_cut_off_and_a_broken_one_is_named(tmp_path: Path) -> None:
+
+def test_a_torn_last_line_is_cut_off_and_a_broken_one_is_named_and_removed(tmp_path: Path) -> None:
     path = tmp_path / ANSWERS
-    whole = b'{"episode":"e","item":"0.0.0","question":"q","kind":"text"}\n'
+    whole = b'{"episode":"e","item":"0.0.0","question":"q","kind":"cut","axis":"decision.proposals"}\n'
     path.write_bytes(whole + b"[1]\n" + whole[:20])
     with pytest.warns(UserWarning, match="line 2: expected a JSON object"):
         log = AnswerLog(tmp_path)
     assert log.episode("e").recorded("0.0.0", "q") is not None
     log.close()
     log.close()
-    assert path.read_bytes() == whole + b"[1]\n"
+    assert path.read_bytes() == whole
 
 
 def test_a_changed_question_drops_what_was_not_replayed_for_good(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path)
-    log.episode("e").write(*(AnswerLine(str(item), f"q{item}", {"kind": "text"}) for item in range(4)))
+    log.episode("e").write(*(AnswerLine(str(item), f"q{item}", SAID) for item in range(4)))
     log.close()
 
     log = AnswerLog(tmp_path)
@@ -47,7 +49,7 @@ def test_a_changed_question_drops_what_was_not_replayed_for_good(tmp_path: Path)
     assert episode.recorded("9", "q9") is None
     assert episode.recorded("1", "another") is None
     assert episode.recorded("2", "q2") is None
-    episode.write(AnswerLine("1", "another", {"kind": "text"}))
+    episode.write(AnswerLine("1", "another", SAID))
     log.close()
 
     log = AnswerLog(tmp_path)

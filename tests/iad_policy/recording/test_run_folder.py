@@ -141,7 +141,8 @@ def test_a_lost_or_empty_blob_is_asked_again(tmp_path: Path) -> None:
 def test_answers_of_finished_episodes_are_not_even_read(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path)
     for key in ("done", "open"):
-        log.episode(key).write(AnswerLine("0.0.0", "q", {"kind": "text", "text": key}))
+        said = {"kind": "text", "role": "critic", "text": key, "source": "template"}
+        log.episode(key).write(AnswerLine("0.0.0", "q", said))
     log.close()
     path = tmp_path / "answers.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"text":"done"', b'"text":done"'))  # would be noticed if it were read

@@ -78,6 +78,19 @@ def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
         traces.trace("0" * 32)
 
 
+def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    run(tmp_path)
+    traces = RunTraces(tmp_path)
+    expected = {key: traces.trace(key) for key in traces.records}
+    for name in ("answers.jsonl", "episodes.jsonl"):
+        lines = (tmp_path / name).read_bytes().splitlines(keepends=True)
+        new = tmp_path / f"{name}.new"
+        new.write_bytes(b"".join(lines[::-1] + lines[:1]))  # it is longer, so its size does not tell
+        new.replace(tmp_path / name)
+    assert traces.refresh()
+    assert {key: traces.trace(key) for key in traces.records} == expected
+
+
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="expected a run folder"):
         RunTraces(tmp_path)
