@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 
 from iad_envs.errors import UnknownTask
-from iad_envs.guard import Guard, refuse_if_guarded
+from iad_envs.guard import Deciding, Driving, Guard, refuse_if_guarded
 from iad_envs.tasks import PublicTasks, TaskInfo, TaskRecord, split_of
 
 ObsT = TypeVar("ObsT")
@@ -160,6 +160,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         self.render_mode = render_mode
         self._tasks: Mapping[str, Any] = tasks
         self._task_ids = _ids_of(tasks, split)
+        self._closings: list[None] = []
         self._now: Snapshot | None = None
         self._simulations: dict[tuple[Snapshot, Any, int], Outcome] = {}
         self._scores: dict[Snapshot, Score] = {}
@@ -241,7 +242,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         Raises:
             UnknownTask: No such task, or an option that is none.
         """
-        refuse_if_guarded("reset()")
+        refuse_if_guarded("reset()", self._closings)
         super().reset(seed=seed)
         options = options or {}
         for option in options:
@@ -261,7 +262,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 
         After the end of an episode every action is refused: the reward is 0 and the observation says so.
         """
-        refuse_if_guarded("step()")
+        refuse_if_guarded("step()", self._closings)
         now = self._required()
         if now.done:
             observation, info = self._arrive(replace(now, complaint="the episode is over: call reset()"))
@@ -287,8 +288,19 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         return self._now is not None and self._now.is_answered
 
     def guard(self) -> Guard:
-        """Return a context in which this thread can simulate, but not step, move or ask for gold."""
+        """Return a context in which this thread can simulate, but not step, move or ask for gold.
+
+        An agent or a verifier is called in it.
+        """
         return Guard()
+
+    def deciding(self) -> Deciding:
+        """Return a context in which no thread at all can step, move or ask for gold, as a policy decides."""
+        return Deciding(self._closings)
+
+    def driving(self) -> Driving:
+        """Return a context in which this thread may ask for gold though a policy decides. It doesn't undo a guard."""
+        return Driving()
 
     def snapshot(self) -> Snapshot:
         """Return a token of this moment, randomness included."""
@@ -320,7 +332,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         Raises:
             ValueError: It is a simulated moment that awaits the world's answer.
         """
-        refuse_if_guarded("restore()")
+        refuse_if_guarded("restore()", self._closings)
         if token.is_awaiting:
             raise ValueError(
                 "expected a moment from which the episode can go on, got a simulated one that awaits the world's "
@@ -332,7 +344,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 
     def oracle(self, token: Snapshot) -> dict[str, Any]:
         """Return gold about a moment, simulated ones included: `reward progress success reward_parts reference`."""
-        refuse_if_guarded("oracle()")
+        refuse_if_guarded("oracle()", self._closings)
         score = self._scored(token)
         return {
             "reward": score.reward,

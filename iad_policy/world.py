@@ -51,6 +51,8 @@ class World(ABC):
         self._irreversible: Callable[[Any], bool] = getattr(risks, "irreversible", _never)
         self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
         self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
+        self._deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", nullcontext)
+        self._driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", nullcontext)
         self.max_steps = step_limit(env)
         self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
 
@@ -72,8 +74,16 @@ class World(ABC):
         return bool(getattr(self.inner, "is_answered", False))
 
     def guard(self) -> AbstractContextManager[None]:
-        """Return a context in which stepping the environment or reading its gold raises an error."""
+        """Return a context in which stepping the environment or reading its gold raises an error in this thread."""
         return self._guard()
+
+    def deciding(self) -> AbstractContextManager[None]:
+        """Return a context in which both raise an error in every thread, until the decision is made."""
+        return self._deciding()
+
+    def driving(self) -> AbstractContextManager[None]:
+        """Return a context in which this thread may read gold though a decision is made, unless it is guarded."""
+        return self._driving()
 
     def thumbnail(self, token: Any) -> bytes | None:
         """Return a small PNG of a simulated state, or None if the environment can't draw its states."""

@@ -275,7 +275,9 @@ class Answerer:
 
     def _golden(self, state: State) -> State:
         """Return a state with gold, only for components that are labelled `oracle`."""
-        return replace(state, gold=self._world.oracle(self._episode.token(state)))
+        token = self._episode.token(state)
+        with self._world.driving():
+            return replace(state, gold=self._world.oracle(token))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)
