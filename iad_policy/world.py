@@ -17,6 +17,7 @@ from gymnasium import wrappers
 
 from iad_policy.errors import ActionTypeError, SimulationError
 from iad_policy.hashing import digest, seed_of
+from iad_policy.read_only import writable
 from iad_policy.types import Outcome
 
 NEUTRAL_WRAPPERS = (
@@ -155,7 +156,7 @@ class NativeWorld(World):
 
     def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
         """See `World.simulate`."""
-        outcome: Outcome = self.inner.simulate(token, action, draw)
+        outcome: Outcome = self.inner.simulate(token, writable(action), draw)
         return outcome
 
     def oracle(self, token: Any) -> Mapping[str, Any]:
@@ -211,7 +212,7 @@ class ForkedWorld(World):
         name = token.name if token.env is not None else digest(self._start, self._actions)
         for move, its_draw in ahead:
             env.np_random = np.random.default_rng(seed_of(name, move, its_draw))
-            observation, reward, terminated, truncated, info = env.step(move)
+            observation, reward, terminated, truncated, info = env.step(writable(move))
             name = digest(name, move, its_draw)
         kept = None if token.env is None else env
         fork = _Fork(kept, moves, name, float(reward), token.total + float(reward))
@@ -235,7 +236,7 @@ class ForkedWorld(World):
                 "a seed in every episode"
             ) from cause
         for action in self._actions:
-            env.step(action)
+            env.step(writable(action))
         return env
 
 
