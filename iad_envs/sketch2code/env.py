@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import IADEnv, Score, Snapshot, Token, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
@@ -156,9 +156,9 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         shot = self.renderer.screenshot(html)
         return None if shot is None else decoded(shot, "the screenshot")
 
-    def thumbnail(self, token: Snapshot) -> bytes | None:
+    def thumbnail(self, token: Token) -> bytes | None:
         """Return a small PNG of a state's page for the run folder, or None if there is no rendered page."""
-        html = token.state.html
+        html = token._moment.state.html
         shot = self.screenshot(html) if html else None
         return None if shot is None else encoded(letterboxed(shot, THUMBNAIL)[0])
 
