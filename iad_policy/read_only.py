@@ -65,14 +65,16 @@ def read_only(value: Any) -> Any:
     Every mapping becomes a `ReadOnlyDict`, every list a `ReadOnlyList`, every set a frozenset, and every array a view
     with `writeable=False`. Tuples keep their type. Objects of other types are returned as they are.
     """
+    # Most parts are simple, and are not called for: every state of a simulation is made read-only.
     if type(value) in _SIMPLE or isinstance(value, ReadOnlyDict | ReadOnlyList):
         return value
     if isinstance(value, list):
-        return ReadOnlyList([read_only(part) for part in value])
+        return ReadOnlyList([part if type(part) in _SIMPLE else read_only(part) for part in value])
     if isinstance(value, tuple):
-        return _with_parts(value, [read_only(part) for part in value])
+        return _with_parts(value, [part if type(part) in _SIMPLE else read_only(part) for part in value])
     if isinstance(value, Mapping):
-        return ReadOnlyDict({key: read_only(part) for key, part in value.items()})
+        parts = {key: part if type(part) in _SIMPLE else read_only(part) for key, part in value.items()}
+        return ReadOnlyDict(parts)
     if isinstance(value, set):
         return frozenset(value)
     if isinstance(value, np.ndarray) and value.flags.writeable:
