@@ -26,8 +26,8 @@ class ReadOnlyDict(dict[Any, Any]):
     """A dict that can't be changed. Its parts are as they were given; `read_only` makes them read-only too."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __copy__(self) -> dict[Any, Any]:
         return dict(self)
@@ -43,8 +43,8 @@ class ReadOnlyList(list[Any]):
     """A list that can't be changed. Its parts are as they were given; `read_only` makes them read-only too."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     def __copy__(self) -> list[Any]:
         return list(self)
