@@ -1,4 +1,4 @@
-"""Measures the policy wrapper: the time of its import, and its overhead per decision and per request.
+"""Measures the policy wrapper: the time of its import, its overhead per decision and per request, the guard's share.
 
 Agent and verifier answer at once and the environment is trivial, so the measured time is the wrapper's alone.
 """
@@ -15,9 +15,13 @@ from reference import Reference
 from support.figures import figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.guard import Deciding, Guard
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, Propose, State, Verdict, per_step
 from iad_policy.information import Information
+from iad_policy.read_only import read_only
+from iad_policy.types import PublicInfo
+from iad_policy.world import adapt
 
 N_IMPORTS = 5
 N_PAGES = 500
@@ -25,6 +29,7 @@ BUY = "click[buy now]"
 N_DECISIONS = 200
 N_REQUESTS = 100
 N_ROUNDS = 9
+N_PRODUCTS = 10
 
 COST_OF_IMPORT = """
 start = cpu_s()
@@ -46,6 +51,21 @@ class Instant(gym.Env[str, str]):
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Stay in place."""
         return "a room", 0.0, False, False, {"step": 1}
+
+
+class Guarded(Instant):
+    """The same environment with a guard."""
+
+    def __init__(self) -> None:
+        self._closings: list[None] = []
+
+    def guard(self) -> Guard:
+        """Guard this thread."""
+        return Guard()
+
+    def deciding(self) -> Deciding:
+        """Close the environment."""
+        return Deciding(self._closings)
 
 
 class InstantAgent:
@@ -86,6 +106,33 @@ def seconds_per_decision(strategy: Any, *, n_decisions: int, log: str | None = N
         for _ in range(n_decisions):
             observation, _, _, _, info = env.step(policy.act(observation, info))
         return (perf_counter() - start) / n_decisions
+
+
+def guard_seconds_per_request(*, n_decisions: int) -> float:
+    """Return the seconds of a request that go into the guard, in the proportions of `many_requests`.
+
+    A decision closes the environment and makes the state read-only, whose info is that of a page of search results. A
+    request guards the agent's thread and makes the candidate read-only.
+    """
+    world, info, candidate = adapt(Guarded()), _page(), Candidate("wait")
+    start = perf_counter()
+    for _ in range(n_decisions):
+        with world.deciding():
+            read_only("a room")
+            PublicInfo(info, world.gold_keys)
+            for _ in range(N_REQUESTS):
+                with world.guard():
+                    pass
+                for value in (candidate.action, candidate.logprobs, candidate.parts, candidate.exchanges):
+                    read_only(value)
+    return (perf_counter() - start) / (n_decisions * N_REQUESTS)
+
+
+def _page() -> dict[str, Any]:
+    product = {"id": "B000", "title": "a green lamp", "price": [9.99], "options": {"size": ["s", "m", "l"]}}
+    page = {"kind": "results", "products": [dict(product) for _ in range(N_PRODUCTS)]}
+    actions = [f"click[b{number}]" for number in range(N_PRODUCTS)]
+    return {"step": 0, "instruction": "a lamp", "available_actions": actions, "facts": {"complaint": ""}, "page": page}
 
 
 def proxy_auc() -> None:
@@ -134,16 +181,18 @@ def main() -> None:
     reference.figure("import_cpu_s", imported["import_cpu_s"], "s", target=0.4, n=N_IMPORTS, clock="cpu")
     figure("import_rss_mb", imported["import_rss_mb"], "MB", target=60, n=N_IMPORTS)
 
-    decisions, plain, logged = [], [], []
+    decisions, plain, logged, guard = [], [], [], []
     with tempfile.TemporaryDirectory() as folder:
         for index in range(N_ROUNDS):
             reference.sample()
             decisions.append(1e3 * seconds_per_decision("iad", n_decisions=N_DECISIONS))
             plain.append(1e6 / N_REQUESTS * seconds_per_decision(many_requests, n_decisions=10))
+            guard.append(1e6 * guard_seconds_per_request(n_decisions=10))
             log = f"{folder}/{index}"
             logged.append(1e6 / N_REQUESTS * seconds_per_decision(many_requests, n_decisions=10, log=log))
     reference.figure("decision_overhead_ms", median(decisions), "ms", target=0.3, n=N_ROUNDS)
     reference.figure("request_overhead_us", median(plain), "us", target=30, n=N_ROUNDS)
+    figure("guard_us", median(guard), "us", baseline=median(plain), ratio_target=0.1, n=N_ROUNDS)
     reference.figure("request_overhead_logged_us", median(logged), "us", target=60, n=N_ROUNDS)
     reference.report()
     proxy_auc()

@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 
 from iad_envs.errors import UnknownTask
-from iad_envs.guard import Guard, refuse_if_guarded
+from iad_envs.guard import Deciding, Driving, Guard, refuse_if_guarded
 from iad_envs.tasks import PublicTasks, TaskInfo, TaskRecord, split_of
 
 ObsT = TypeVar("ObsT")
@@ -78,7 +78,10 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A moment of an episode. Opaque to policies: pass it back to `simulate`, `restore` or `oracle`."""
+    """A moment of an episode, as the environment sees it: with the task's own record, which may have gold.
+
+    Policies get a `Token` of it.
+    """
 
     task: Any
     state: Any
@@ -101,18 +104,50 @@ class Snapshot:
         return self.stop_reason == AWAITING
 
 
-class Outcome(NamedTuple):
-    """What a simulated action leads to.
+class Token:
+    """A moment of an episode, as policies hold it. Opaque: pass it back to `simulate`, `restore` or `oracle`.
+
+    Nothing that it shows tells more than the observation and info of the moment do. Two tokens of one moment are equal.
 
     Attributes:
-        token: The snapshot after it.
+        step: Actions that led there.
+        terminated: Whether an action ended the episode.
+        done: Whether nothing can be simulated from there: the episode is over, or the world has to answer first.
+        is_awaiting: Whether the world has to answer first.
+    """
+
+    __slots__ = ("_moment",)
+
+    def __init__(self, moment: Snapshot) -> None:
+        self._moment = moment
+
+    step = property(lambda self: self._moment.step)
+    terminated = property(lambda self: self._moment.terminated)
+    done = property(lambda self: self._moment.done)
+    is_awaiting = property(lambda self: self._moment.is_awaiting)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Token) and self._moment is other._moment
+
+    def __hash__(self) -> int:
+        return hash(self._moment)
+
+    def __repr__(self) -> str:
+        return f"Token(step={self.step}, done={self.done})"
+
+
+class Outcome(NamedTuple):
+    """What a simulated action leads to. The observation and info are the caller's own.
+
+    Attributes:
+        token: A token of the moment after it.
         observation: What would be seen; if the action ends the episode, without score or gold.
         info: As `step` gives it, without the gold keys.
         done: Whether the simulation ends here: the episode would be over, or `info["stop_reason"]` is `"awaiting"`.
         key: Canonical form of the result: equal keys mean that two actions come to the same.
     """
 
-    token: Snapshot
+    token: Token
     observation: Any
     info: dict[str, Any]
     done: bool
@@ -160,6 +195,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         self.render_mode = render_mode
         self._tasks: Mapping[str, Any] = tasks
         self._task_ids = _ids_of(tasks, split)
+        self._closings: list[None] = []
         self._now: Snapshot | None = None
         self._simulations: dict[tuple[Snapshot, Any, int], Outcome] = {}
         self._scores: dict[Snapshot, Score] = {}
@@ -241,7 +277,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         Raises:
             UnknownTask: No such task, or an option that is none.
         """
-        refuse_if_guarded("reset()")
+        refuse_if_guarded("reset()", self._closings)
         super().reset(seed=seed)
         options = options or {}
         for option in options:
@@ -261,14 +297,14 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 
         After the end of an episode every action is refused: the reward is 0 and the observation says so.
         """
-        refuse_if_guarded("step()")
+        refuse_if_guarded("step()", self._closings)
         now = self._required()
         if now.done:
             observation, info = self._arrive(replace(now, complaint="the episode is over: call reset()"))
             return observation, 0.0, now.terminated, not now.terminated, info
         rng = self.np_random if self.STOCHASTIC else None
         known = self._simulations.get((now, _memo_key(action), 0)) if rng is None else None
-        after = self._answered(self._move(now, action, rng) if known is None else known.token)
+        after = self._answered(self._move(now, action, rng) if known is None else known.token._moment)
         observation, info = self._arrive(after)
         return observation, self._scored(after).reward, after.terminated, after.done and not after.terminated, info
 
@@ -287,59 +323,72 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         return self._now is not None and self._now.is_answered
 
     def guard(self) -> Guard:
-        """Return a context in which this thread can simulate, but not step, move or ask for gold."""
+        """Return a context in which this thread can simulate, but not step, move or ask for gold.
+
+        An agent or a verifier is called in it.
+        """
         return Guard()
 
-    def snapshot(self) -> Snapshot:
+    def deciding(self) -> Deciding:
+        """Return a context in which no thread at all can step, move or ask for gold, as a policy decides."""
+        return Deciding(self._closings)
+
+    def driving(self) -> Driving:
+        """Return a context in which this thread may ask for gold though a policy decides. It doesn't undo a guard."""
+        return Driving()
+
+    def snapshot(self) -> Token:
         """Return a token of this moment, randomness included."""
         now = self._required()
-        return replace(now, rng_state=self.np_random.bit_generator.state) if self.STOCHASTIC else now
+        return Token(replace(now, rng_state=self.np_random.bit_generator.state) if self.STOCHASTIC else now)
 
-    def simulate(self, token: Snapshot, action: str, draw: int = 0) -> Outcome:
+    def simulate(self, token: Token, action: str, draw: int = 0) -> Outcome:
         """Return what an action would lead to; the environment does not move.
 
         Pure and memoised, so that candidates can be tried side by side. Randomness comes from a stream named by the
         token's step, the action and `draw`, never from the environment's own.
         """
-        memo = (token, _memo_key(action), draw)
+        before = token._moment
+        memo = (before, _memo_key(action), draw)
         outcome = self._simulations.get(memo)
         if outcome is None:
-            rng = np.random.default_rng(_seed_of(draw, token.step, action)) if self.STOCHASTIC else None
-            after = token if token.done else self._move(token, action, rng)
+            rng = np.random.default_rng(_seed_of(draw, before.step, action)) if self.STOCHASTIC else None
+            after = before if before.done else self._move(before, action, rng)
             view = self._view(after.state, after.complaint)
-            info = self._public(after, view)
-            outcome = Outcome(after, view.observation, info, after.done, str(self._result_key(after.state, view)))
+            info, key = self._public(after, view), str(self._result_key(after.state, view))
+            outcome = Outcome(Token(after), view.observation, info, after.done, key)
             if len(self._simulations) >= MAX_SIMULATIONS_KEPT:
                 self._simulations.clear()
             outcome = self._simulations.setdefault(memo, outcome)  # of two threads, one outcome is everybody's
-        return outcome
+        # Whoever changes what they get changes nothing of the memo, which others are answered from, and the next step.
+        return outcome._replace(observation=_own(outcome.observation), info=_own(outcome.info))
 
-    def restore(self, token: Snapshot) -> tuple[ObsT, dict[str, Any]]:
+    def restore(self, token: Token) -> tuple[ObsT, dict[str, Any]]:
         """Move to the moment of a token; returns the observation and info as they were.
 
         Raises:
             ValueError: It is a simulated moment that awaits the world's answer.
         """
-        refuse_if_guarded("restore()")
+        refuse_if_guarded("restore()", self._closings)
         if token.is_awaiting:
             raise ValueError(
                 "expected a moment from which the episode can go on, got a simulated one that awaits the world's "
                 "answer; restore the moment before it and step"
             )
-        if token.rng_state is not None:
-            self.np_random.bit_generator.state = token.rng_state
-        return self._arrive(token)
+        if token._moment.rng_state is not None:
+            self.np_random.bit_generator.state = token._moment.rng_state
+        return self._arrive(token._moment)
 
-    def oracle(self, token: Snapshot) -> dict[str, Any]:
+    def oracle(self, token: Token) -> dict[str, Any]:
         """Return gold about a moment, simulated ones included: `reward progress success reward_parts reference`."""
-        refuse_if_guarded("oracle()")
-        score = self._scored(token)
+        refuse_if_guarded("oracle()", self._closings)
+        score = self._scored(token._moment)
         return {
             "reward": score.reward,
             "progress": score.progress,
             "success": score.success,
             "reward_parts": dict(score.parts),
-            "reference": self._reference(token.task),
+            "reference": self._reference(token._moment.task),
         }
 
     # How it works.
@@ -397,12 +446,12 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         return {
             "task_id": now.task.task_id,
             "instruction": now.task.instruction,
-            "available_actions": view.available_actions,
+            "available_actions": _own(view.available_actions),
             "invalid_action": now.complaint != "",
             "step": now.step,
             "stop_reason": now.stop_reason,
-            "facts": view.facts,
-            "page": view.page,
+            "facts": _own(view.facts),
+            "page": _own(view.page),
         }
 
 
@@ -415,6 +464,19 @@ def _ids_of(tasks: Mapping[str, TaskRecord], split: str | None) -> list[str]:
     if known and split not in known:
         raise UnknownTask("split", split, [*known, None])
     return [task_id for task_id, its in splits.items() if its in ("", split)]
+
+
+def _own(value: Any) -> Any:
+    """Return a value with dicts, lists and arrays of its own, at any depth. What can't be changed is shared."""
+    if isinstance(value, dict):
+        return {key: _own(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_own(part) for part in value]
+    if isinstance(value, tuple):
+        return tuple.__new__(type(value), [_own(part) for part in value])
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        return value.copy()
+    return value
 
 
 def _memo_key(action: Any) -> Hashable:

@@ -6,7 +6,8 @@ IADError
 ├── GoldError          a component that is not labelled `oracle` read gold
 ├── SimulationError    an environment can't be simulated, or not through its wrappers
 ├── ContractError      an agent, a verifier or a strategy broke its contract
-│   └── ActionTypeError    what an agent returned can't be an action
+│   ├── ActionTypeError    what an agent returned can't be an action
+│   └── ReadOnlyError      what all agents and verifiers are given was about to be changed
 ├── ReplayError        a recorded run does not match the environment it is replayed in
 ├── StorageError       a result can't be written, for example because the disk is full
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
@@ -75,6 +76,10 @@ class ContractError(IADError):
 
 class ActionTypeError(ContractError, TypeError):
     """An agent's first answer in an episode is of a type that no action of the environment has."""
+
+
+class ReadOnlyError(ContractError, TypeError):
+    """An agent or a verifier tried to change what it was given, which others are given too."""
 
 
 class ReplayError(IADError):

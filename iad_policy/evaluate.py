@@ -12,6 +12,7 @@ import gymnasium as gym
 
 from iad_policy.strategies import Strategy
 from iad_policy.types import Agent, Verifier
+from iad_policy.verifiers import is_own
 
 if TYPE_CHECKING:
     from iad_policy.analysis.figures import Figures
@@ -73,7 +74,7 @@ def evaluate(
         "strategies": _strategies(strategies, own),
         "tasks": tasks,
         "agent": agents[0] if len(agents) == 1 else agents or None,
-        "verifier": verifier if verifier is None else _named(verifier, own),
+        "verifier": verifier if verifier is None else _named_verifier(verifier, own),
         "own": own,
     }
     for name in ("n", "seed"):
@@ -226,6 +227,14 @@ def _listed(given: Any) -> Sequence[Any]:
     if given is None:
         return ()
     return given if isinstance(given, list | tuple) else [given]
+
+
+def _named_verifier(verifier: str | Verifier, own: dict[str, Any]) -> str:
+    """Return the name of a verifier. A report vouches for the names of this project's, so no object may have one."""
+    name = _named(verifier, own)
+    if not isinstance(verifier, str) and is_own(name):
+        raise ValueError(f"expected a verifier with a name of its own, got {name}, a name of iad's; change its `name`")
+    return name
 
 
 def _named(thing: Any, own: dict[str, Any]) -> str:

@@ -15,8 +15,21 @@ VERIFIER_TEXTS = {
     "learned": "learned verifier: a trained value model",
     "": "no verifier",
 }
-"""Information label -> its text in tables and reports."""
+"""Information label -> what tables and reports say of a verifier of this project: see `verifier_text`."""
 ORACLE_AGENT_TEXT = "oracle agent: knows the right action of each step; for diagnosis only, not a fair result"
+
+
+def verifier_text(information: str, *, is_own: bool) -> str:
+    """Return what tables and reports say of a verifier.
+
+    Args:
+        information: Its label, or "" without a verifier.
+        is_own: Whether it is one of this project. What a user's reads is not known, so its label is its author's word.
+            That of an oracle is taken at its word: the text vouches for nothing.
+    """
+    if is_own or information in ("", "oracle"):
+        return VERIFIER_TEXTS[information]
+    return f"verifier labelled {information} by its author; what it reads is not known to iad"
 
 
 def information_of(component: Any) -> str:

@@ -1,6 +1,7 @@
 """Defines the values that agents, verifiers and strategies exchange.
 
-All values are immutable and independent of environments and I/O, so a strategy can be run with canned answers.
+All values are immutable and independent of environments and I/O, so a strategy can be run with canned answers. What
+they hold is made read-only by the runtime, as all components of a run are given the same values.
 """
 
 import math
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
 from iad_policy.information import Information
+from iad_policy.read_only import ReadOnlyDict, read_only
 
 AWAITING = "awaiting"
 """The `stop_reason` of a simulated state from which only the world can go on."""
@@ -127,8 +129,8 @@ class State:
     """A state of an episode, with everything that an agent may see there.
 
     Attributes:
-        observation: The environment's observation, unchanged.
-        info: The environment's public info. Reading a gold key raises `GoldError`.
+        observation: The environment's observation, read-only: see `iad_policy.read_only`.
+        info: The environment's public info, read-only too. Reading a gold key raises `GoldError`.
         path: Simulated steps from the last committed state. It is empty for the real state.
         history: The turns that led here, oldest first, including simulated ones.
         notes: Texts that a strategy adds for the agent, such as a summary or a reflection.
@@ -433,13 +435,16 @@ class LoadedRoles(Roles, Protocol):
     """The language model that answers, if there is one."""
 
 
-class PublicInfo(dict[str, Any]):
-    """An environment's info without its gold. Reading a gold key raises `GoldError`."""
+class PublicInfo(ReadOnlyDict):
+    """An environment's info without its gold, read-only at any depth. Reading a gold key raises `GoldError`.
+
+    `copy.deepcopy(info)` is a plain dict that can be changed. A change of the info itself raises `ReadOnlyError`.
+    """
 
     __slots__ = ("_gold",)
 
     def __init__(self, info: Mapping[str, Any], gold: frozenset[str]) -> None:
-        super().__init__((key, value) for key, value in info.items() if key not in gold)
+        super().__init__({key: read_only(value) for key, value in info.items() if key not in gold})
         self._gold = gold
 
     def changed(self, values: Mapping[str, Any]) -> "PublicInfo":
@@ -457,3 +462,6 @@ class PublicInfo(dict[str, Any]):
     def get(self, key: str, default: Any = None) -> Any:
         """Work as `dict.get`, but raise `GoldError` for a gold key."""
         return self[key] if key in self or key in self._gold else default
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PublicInfo, (dict(self), self._gold)

@@ -17,6 +17,7 @@ from gymnasium import wrappers
 
 from iad_policy.errors import ActionTypeError, SimulationError
 from iad_policy.hashing import digest, seed_of
+from iad_policy.read_only import writable
 from iad_policy.types import Outcome
 
 NEUTRAL_WRAPPERS = (
@@ -51,6 +52,8 @@ class World(ABC):
         self._irreversible: Callable[[Any], bool] = getattr(risks, "irreversible", _never)
         self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
         self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
+        self._deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", nullcontext)
+        self._driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", nullcontext)
         self.max_steps = step_limit(env)
         self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
 
@@ -72,8 +75,16 @@ class World(ABC):
         return bool(getattr(self.inner, "is_answered", False))
 
     def guard(self) -> AbstractContextManager[None]:
-        """Return a context in which stepping the environment or reading its gold raises an error."""
+        """Return a context in which stepping the environment or reading its gold raises an error in this thread."""
         return self._guard()
+
+    def deciding(self) -> AbstractContextManager[None]:
+        """Return a context in which both raise an error in every thread, until the decision is made."""
+        return self._deciding()
+
+    def driving(self) -> AbstractContextManager[None]:
+        """Return a context in which this thread may read gold though a decision is made, unless it is guarded."""
+        return self._driving()
 
     def thumbnail(self, token: Any) -> bytes | None:
         """Return a small PNG of a simulated state, or None if the environment can't draw its states."""
@@ -145,7 +156,7 @@ class NativeWorld(World):
 
     def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
         """See `World.simulate`."""
-        outcome: Outcome = self.inner.simulate(token, action, draw)
+        outcome: Outcome = self.inner.simulate(token, writable(action), draw)
         return outcome
 
     def oracle(self, token: Any) -> Mapping[str, Any]:
@@ -201,7 +212,7 @@ class ForkedWorld(World):
         name = token.name if token.env is not None else digest(self._start, self._actions)
         for move, its_draw in ahead:
             env.np_random = np.random.default_rng(seed_of(name, move, its_draw))
-            observation, reward, terminated, truncated, info = env.step(move)
+            observation, reward, terminated, truncated, info = env.step(writable(move))
             name = digest(name, move, its_draw)
         kept = None if token.env is None else env
         fork = _Fork(kept, moves, name, float(reward), token.total + float(reward))
@@ -225,7 +236,7 @@ class ForkedWorld(World):
                 "a seed in every episode"
             ) from cause
         for action in self._actions:
-            env.step(action)
+            env.step(writable(action))
         return env
 
 

@@ -13,6 +13,7 @@ from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.budget import Budget, Meter
 from iad_policy.errors import ContractError, UnknownName
 from iad_policy.hashing import digest
+from iad_policy.read_only import writable
 from iad_policy.recording.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
 from iad_policy.roles import load_roles
@@ -153,7 +154,7 @@ class IADPolicyWrapper:
         decision = self._required_driver().decide(state)
         self.decisions.append(self._annotated(decision))
         self._pending = decision.committed
-        return decision.committed.action
+        return writable(decision.committed.action)
 
     def look(self, observation: Any, info: Mapping[str, Any], looking: Callable[[State], Asking[T]]) -> T:
         """Run a generator that makes requests but commits nothing, and return its result.

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_envs.bird import worker
+from iad_envs.bird.sql import is_volatile
 from iad_envs.errors import Unavailable
 
 Dialect = Literal["sqlite", "postgresql"]
@@ -259,7 +260,8 @@ class DatabaseClient:
         seconds = limits.seconds if limit_s is None else limit_s
         if (refused := unsendable(sql, limits)) is not None:
             return refused
-        request = worker.framed(("fresh" if fresh else "run", sql, seconds, limits.rows, limits.result_bytes))
+        kind = "fresh" if fresh else "run"
+        request = worker.framed((kind, sql, seconds, limits.rows, limits.result_bytes, is_volatile(sql)))
         with self._lock:
             try:
                 reply = self._ready().ask(request, seconds + limits.grace_s)

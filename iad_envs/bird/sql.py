@@ -35,7 +35,7 @@ VOLATILE = (
     | {"GEN_RANDOM_UUID", "TABLESAMPLE"}
 )
 """Words that can make a result depend on the time. Date functions do so only with `'now'` or without argument."""
-NOW_WORDS = frozenset({"now", "today", "yesterday", "tomorrow"})
+NOW_WORDS = frozenset({"now", "subsec", "subsecond", "today", "yesterday", "tomorrow"})
 
 
 class SqlToken(NamedTuple):

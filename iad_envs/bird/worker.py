@@ -19,7 +19,9 @@ import sqlite3
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -47,6 +49,19 @@ ACTIONS = {
         "DROP TEMP TRIGGER",
     )
 }  # fmt: skip
+READING_TABLES = ("json_each", "json_tree")
+"""Table-valued functions that only read their argument. All others are refused: most show the file or the schema."""
+NOW = "2024-06-27 12:00:00"
+"""What the time is in a query that asks for it, in UTC: on the day that BIRD's dev set was last released. A query must
+have one result, whenever and however often it is run. The gold query gets the same time, as it does officially."""
+CURRENT = {"current_date": NOW[:10], "current_time": NOW[11:], "current_timestamp": NOW}
+DATE_FUNCTIONS = {
+    **dict.fromkeys(("date", "time", "datetime", "julianday", "unixepoch"), (0,)),
+    "strftime": (1,),
+    "timediff": (0, 1),
+}
+"""Date function -> the places of times among its arguments. The first one may be left out."""
+NOW_WORDS = frozenset({"now", "subsec", "subsecond"})
 AT_A_LIMIT = re.compile(
     "too big|too large|too many|too complex|too deep|parser stack overflow|maximum depth|out of memory|row cap",
     re.IGNORECASE,
@@ -69,7 +84,11 @@ class Database:
         self.connection = self.connect()
 
     def connect(self) -> sqlite3.Connection:
-        """Open a connection. PRAGMAs run before the authorizer is set, which would refuse them."""
+        """Open a connection. PRAGMAs run before the authorizer is set, which would refuse them.
+
+        So do the first uses of `json_each` and `json_tree`. SQLite declares such a table at its first use, which looks
+        to the authorizer like a write to the schema.
+        """
         place = quote(self._settings["path"])
         if self._writable:
             connection = sqlite3.connect(f"file:{place}?mode=rw", uri=True)
@@ -77,6 +96,9 @@ class Database:
             connection = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True, isolation_level=None)
             for pragma in ("query_only=1", "trusted_schema=0", "cell_size_check=1", "cache_size=-16000"):
                 connection.execute(f"PRAGMA {pragma}").close()
+            for table in READING_TABLES:
+                with suppress(sqlite3.OperationalError):  # an SQLite without JSON
+                    connection.execute(f"SELECT 1 FROM {table}('[]')").close()
         connection.execute("PRAGMA temp_store=MEMORY").close()
         connection.execute(f"PRAGMA hard_heap_limit={self._settings['heap_bytes']}").close()
         for category, value in self._settings["limits"]:
@@ -89,6 +111,8 @@ class Database:
         if action in ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and other in DENIED_FUNCTIONS):
             return sqlite3.SQLITE_OK
         self._refused = f"the function {other}" if action in ALLOWED else ACTIONS.get(action, f"action {action}")
+        if action == sqlite3.SQLITE_UPDATE and name == "sqlite_master":  # a statement itself never gets that far
+            self._refused = f"a table-valued function other than {' and '.join(READING_TABLES)}"
         return sqlite3.SQLITE_DENY
 
     def _authorize_copy(self, action: int, name: str | None, other: str | None, *_: Any) -> int:
@@ -100,13 +124,38 @@ class Database:
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    def run(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
+    def run(
+        self, sql: str, limit_s: float, max_rows: int, max_bytes: int, is_volatile: bool = False
+    ) -> tuple[Any, ...]:
         """Execute one statement and fetch rows up to the limits.
+
+        With `is_volatile` the time and random numbers are the same in every execution. Only then, as the functions that
+        make them so are slow.
 
         Returns:
             Status (`ok`, `error`, `timeout`, `limit`, `rejected`), message, column names, marshalled chunks of rows,
             whether rows were cut, seconds for executing and fetching, and whether some text was not UTF-8.
         """
+        if is_volatile and not self._writable:
+            return self.run_fresh(sql, limit_s, max_rows, max_bytes, is_volatile)
+        if is_volatile:  # a copy is for one pair of queries, which officially share a connection
+            _make_repeatable(self.connection)
+        return self._run(sql, limit_s, max_rows, max_bytes)
+
+    def run_fresh(
+        self, sql: str, limit_s: float, max_rows: int, max_bytes: int, is_volatile: bool = False
+    ) -> tuple[Any, ...]:
+        """Execute on a new connection, as the official timing does. Connecting is not timed."""
+        kept, self.connection = self.connection, self.connect()
+        try:
+            if is_volatile:
+                _make_repeatable(self.connection)
+            return self._run(sql, limit_s, max_rows, max_bytes)
+        finally:
+            self.connection.close()
+            self.connection = kept
+
+    def _run(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
         self._deadline = time.monotonic() + limit_s
         _limit_cpu(limit_s)
         answer = self._attempt(sql, max_rows, max_bytes)
@@ -143,14 +192,38 @@ class Database:
             return "limit", message
         return "error", message
 
-    def run_fresh(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
-        """Execute on a new connection, as the official timing does. Connecting is not timed."""
-        kept, self.connection = self.connection, self.connect()
-        try:
-            return self.run(sql, limit_s, max_rows, max_bytes)
-        finally:
-            self.connection.close()
-            self.connection = kept
+
+def _make_repeatable(connection: sqlite3.Connection) -> None:
+    """Hide SQLite's functions whose results depend on time or chance. They can't be shown again."""
+    clock = sqlite3.connect(":memory:")  # here SQLite's own date functions are still to be had
+    for name, value in CURRENT.items():
+        connection.create_function(name, 0, partial(str, value), deterministic=True)
+    for name, places in DATE_FUNCTIONS.items():
+        with suppress(sqlite3.OperationalError):  # an older SQLite has no unixepoch() and no timediff()
+            clock.execute(f"SELECT {name}(NULL, NULL)").close()
+            connection.create_function(name, -1, partial(_dated, clock, name, places), deterministic=True)
+    connection.create_function("random", 0, _draws().__next__)
+
+
+def _dated(clock: sqlite3.Connection, name: str, places: tuple[int, ...], *arguments: Any) -> Any:
+    """Return the result of a date function, with `NOW` where the time is left out or asked for."""
+    given = [*arguments]
+    if len(given) == places[0]:
+        given.append(NOW)
+    for place in places:
+        if place < len(given) and isinstance(given[place], str) and given[place].lower() in NOW_WORDS:
+            given[place] = NOW
+    return clock.execute(f"SELECT {name}({', '.join('?' * len(given))})", given).fetchone()[0]
+
+
+def _draws() -> Iterator[int]:
+    """Yield integers as SQLite's random() does, in an order that is always the same (SplitMix64)."""
+    state = 0
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        mixed = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+        yield (mixed ^ mixed >> 31) - 2**63
 
 
 def _lenient(text: bytes) -> str:

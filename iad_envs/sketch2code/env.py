@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side, written
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import IADEnv, Score, Snapshot, Token, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
@@ -158,12 +158,12 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         shot = self.renderer.screenshot(html)
         return None if shot is None else decoded(shot, "the screenshot")
 
-    def thumbnail(self, token: Snapshot) -> bytes | None:
+    def thumbnail(self, token: Token) -> bytes | None:
         """Return a small PNG of a state's page for the run folder, or None before the first page.
 
         It never raises: where the page can't be photographed, the picture says in words why.
         """
-        html = token.state.html
+        html = token._moment.state.html
         return encoded(self._shown(html, THUMBNAIL)) if html else None
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from iad_policy.env_defaults import defaults_of
 from iad_policy.hashing import digest, seed_of
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.prompts.rendering import shown
+from iad_policy.read_only import read_only
 from iad_policy.simulators import Simulator, load_simulator
 from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
 from iad_policy.simulators.outcome_types import is_failure, type_of
@@ -153,14 +154,14 @@ class _Replay:
         observation, info = self._env.reset(seed=self._seed % 2**31, options=options)
         self._world.begin(observation)
         public = PublicInfo(info, self._world.gold_keys)
-        state = State(observation, public, steps_left=self._world.max_steps, id=digest(self._seed, 0))
+        state = State(read_only(observation), public, steps_left=self._world.max_steps, id=digest(self._seed, 0))
         while not state.done:
             yield state
             action = proposals[len(state.history)][0]
             observation, _, terminated, truncated, info = self._env.step(action)
             self._world.committed(action)
             state = State(
-                observation,
+                read_only(observation),
                 PublicInfo(info, self._world.gold_keys),
                 history=(*state.history, Turn(state.observation, action, state.info)),
                 steps_left=state.steps_left - 1,
@@ -173,7 +174,8 @@ class _Replay:
         rng = Random(seed_of(self._seed, len(state.history)))
         actions = []
         for place in range(N_PROPOSALS):
-            with use_call(Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))):
+            call = Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))
+            with self._world.deciding(), self._world.guard(), use_call(call):
                 own = Random(rng.getrandbits(64))
                 actions.append(agent.propose(state, feedback=None, temperature=None, rng=own).action)
         usable = {self._world.key(action): action for action in actions if not self._world.complaint(action)}

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from iad_policy.analysis.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.analysis.metrics import Difference, StrategySummary
 from iad_policy.evaluation.config import RunConfig
+from iad_policy.information import verifier_text
+from iad_policy.verifiers import is_own
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,11 @@ class Heading:
     data: Mapping[str, str]
     oracle_agents: tuple[str, ...] = ()
     success_rule: str = ""
+
+    @property
+    def verifier_text(self) -> str:
+        """What is said of the verifier: what it reads, or that its label is its author's word."""
+        return verifier_text(self.information, is_own=is_own(self.config.verifier))
 
     def named(self, metric: str) -> str:
         """Return the name of a metric, for success with its rule: `success (layout >= 0.75)`."""

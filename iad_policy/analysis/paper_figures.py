@@ -18,7 +18,6 @@ from iad_policy.analysis.statistics import bootstrap_mean
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.hashing import digest
-from iad_policy.information import VERIFIER_TEXTS
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.strategies.building_blocks.feedback import FORMS
@@ -166,6 +165,7 @@ def figure_14(sweep: Sweep) -> list[Panel]:
             by_level["none"].heading.named(sweep.metric),
             {f"sparsity {level}": _line(results, strategy, sweep.metric) for level, results in by_level.items()},
             by_level["none"].heading.information,
+            by_level["none"].heading.verifier_text,
         )
         for strategy in ("bon", "iad")
     ]
@@ -176,7 +176,8 @@ def feedback_forms(sweep: Sweep) -> list[Panel]:
     by_form = {form: sweep.run(["iad"], feedback=form) for form in FORMS}
     lines = {form: _line(results, "iad", sweep.metric) for form, results in by_form.items()}
     heading = by_form["none"].heading
-    return [Panel("iad by form of feedback", "n", heading.named(sweep.metric), lines, heading.information)]
+    name, known = heading.named(sweep.metric), (heading.information, heading.verifier_text)
+    return [Panel("iad by form of feedback", "n", name, lines, *known)]
 
 
 FIGURES: Mapping[str, Draw] = {
@@ -221,10 +222,10 @@ def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
 
 
 def _by_n(sweep: Sweep, results: Results, metric: str, title: str = "", *, x: str = "n") -> Panel:
-    config = results.heading.config
+    heading, config = results.heading, results.heading.config
     title = title or f"verifier {config.verifier or 'none'}"
     lines = {name: _line(results, name, metric) for name in config.strategies}
-    return Panel(title, x, results.heading.named(metric), lines, results.heading.information)
+    return Panel(title, x, heading.named(metric), lines, heading.information, heading.verifier_text)
 
 
 def _by_setting(
@@ -237,25 +238,26 @@ def _by_setting(
             if mark is not None:
                 lines.setdefault(label, []).append(mark)
     heading = next(iter(runs.values())).heading
-    return Panel(title, x, heading.named(sweep.metric), lines, heading.information, ticks or {})
+    name, known = heading.named(sweep.metric), (heading.information, heading.verifier_text)
+    return Panel(title, x, name, lines, *known, ticks or {})
 
 
 def _by_spending(results: Results, metric: str) -> Panel:
-    config, lines = results.heading.config, dict[str, list[Mark]]()
+    heading, config, lines = results.heading, results.heading.config, dict[str, list[Mark]]()
     for arm in config.arms:
         own = results.records[config.label(arm)]
         scored = [spent_on(record, "proposals") for record in own if record.is_scored]
         mark = _mark(sum(scored) / len(scored), own, metric) if scored else None
         if mark is not None:
             lines.setdefault(arm.strategy, []).append(mark)
-    name = results.heading.named(metric)
-    return Panel(f"{name} by proposals spent", "proposals per episode", name, lines, results.heading.information)
+    name, known = heading.named(metric), (heading.information, heading.verifier_text)
+    return Panel(f"{name} by proposals spent", "proposals per episode", name, lines, *known)
 
 
 def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:
     """Write a figure as PNG, SVG and JSON, and return the files."""
     stem = f"figure-{name}"
-    labels = dict.fromkeys(VERIFIER_TEXTS[panel.information] for panel in panels)
+    labels = dict.fromkeys(panel.verifier_text for panel in panels)
     title = f"{sweep.env}, {sweep.tasks} tasks at most; {'; '.join(labels)}"
     written = [sweep.out / f"{stem}.json", *draw(panels, title, sweep.out / stem)]
     points = [

@@ -34,6 +34,7 @@ class Panel:
         y: Name of the metric.
         lines: Name of a line -> its points.
         information: The verifier's information label, or "" without a verifier.
+        verifier_text: What is said of the verifier.
         ticks: Position on the horizontal axis -> its name, for settings that are not numbers.
     """
 
@@ -42,6 +43,7 @@ class Panel:
     y: str
     lines: Mapping[str, Sequence[Mark]]
     information: str = ""
+    verifier_text: str = ""
     ticks: Mapping[float, str] = field(default_factory=dict)
 
 

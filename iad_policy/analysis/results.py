@@ -12,7 +12,7 @@ from iad_policy.analysis.metrics import Difference, differences, summarise
 from iad_policy.analysis.statistics import N_RESAMPLES
 from iad_policy.errors import IADError, MissingExtra, UnknownName
 from iad_policy.evaluation.config import RunConfig, one_or_all
-from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS
+from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
 from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.run_folder import CONFIG, read_config
@@ -143,7 +143,7 @@ class Results:
             "roles": dict(config.roles),
             "simulator": config.simulator,
             "information": self.heading.information,
-            "label": VERIFIER_TEXTS[self.heading.information],
+            "label": self.heading.verifier_text,
             "success_rule": self.heading.success_rule,
             "equal_on": config.equal_on(),
             "baseline": config.compared_with,

@@ -14,7 +14,7 @@ from iad_policy.analysis.figures import Figures, Heading
 from iad_policy.analysis.metrics import Difference, StrategySummary
 from iad_policy.analysis.statistics import Interval
 from iad_policy.evaluation.config import RunConfig
-from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS
+from iad_policy.information import ORACLE_AGENT_TEXT
 
 NOTHING = "-"
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def _heading(heading: Heading) -> RenderableType:
         ),
         Text(f"{_named('Agent', config.agent)}; verifier {config.verifier or 'none'}{_others(config)}"),
         *(_alarm(f"{agent} is an {ORACLE_AGENT_TEXT}") for agent in heading.oracle_agents),
-        _label(heading.information),
+        _label(heading),
         Text(f"Budget: {config.equal_on()}"),
         *map(Text, config.notes),
     ]
@@ -97,10 +97,9 @@ def _others(config: RunConfig) -> str:
     return f"{roles}; simulator {config.simulator}"
 
 
-def _label(information: str) -> Text:
-    if information == "oracle":
-        return _alarm(VERIFIER_TEXTS[information])
-    return Text(VERIFIER_TEXTS[information][:1].upper() + VERIFIER_TEXTS[information][1:])
+def _label(heading: Heading) -> Text:
+    text = heading.verifier_text
+    return _alarm(text) if heading.information == "oracle" else Text(text[:1].upper() + text[1:])
 
 
 def _alarm(label: str) -> Text:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from iad_policy.read_only import read_only
 from iad_policy.requests import All, Ask, Asking
 from iad_policy.types import PublicInfo, State, Turn
 
@@ -135,7 +136,8 @@ def _changed(value: Any, changes: Changes) -> Any:
         # In one pass, as the new words may contain the old ones.
         return re.sub("|".join(map(re.escape, changes)), lambda match: changes[match[0]], value)
     if isinstance(value, Mapping):
-        return {key: _changed(part, changes) if isinstance(part, str) else part for key, part in value.items()}
+        parts = {key: _changed(part, changes) if isinstance(part, str) else part for key, part in value.items()}
+        return read_only(parts)
     return value
 
 

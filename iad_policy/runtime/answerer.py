@@ -17,6 +17,7 @@ from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelErr
 from iad_policy.hashing import digest
 from iad_policy.information import may_read_gold
 from iad_policy.prompts.rendering import leaves
+from iad_policy.read_only import ReadOnlyList, read_only
 from iad_policy.recording.codec import (
     candidate_of,
     candidate_record,
@@ -106,7 +107,17 @@ class Answerer:
             # Asked again for a recorded candidate, as the log holds the action and not what it risks.
             ends, lasts = self._risks(made.action, made.error)
             candidate = replace(
-                made, usage=usage, feedback=feedback, id=item, at=at.id, is_terminal=ends, is_irreversible=lasts
+                made,
+                action=read_only(made.action),
+                usage=usage,
+                logprobs=read_only(made.logprobs),
+                parts=read_only(made.parts),
+                feedback=feedback,
+                id=item,
+                at=at.id,
+                is_terminal=ends,
+                is_irreversible=lasts,
+                exchanges=read_only(made.exchanges),
             )
             self.candidates[candidate.id] = candidate
             if not at.path:
@@ -186,7 +197,14 @@ class Answerer:
             return candidate
         key = candidate.key if candidate.key or candidate.error else self._world.key(candidate.action)
         ends, lasts = self._risks(candidate.action, candidate.error)
-        return replace(candidate, key=key, id=candidate.id or name, is_terminal=ends, is_irreversible=lasts)
+        return replace(
+            candidate,
+            action=read_only(candidate.action),
+            key=key,
+            id=candidate.id or name,
+            is_terminal=ends,
+            is_irreversible=lasts,
+        )
 
     def _verified(
         self, request: Verify, usable: list[Candidate], *, name: str
@@ -218,7 +236,8 @@ class Answerer:
         is_cut = False
         for place, answer in zip(places, answers, strict=True):
             if not isinstance(answer, Cut):
-                usable[place] = replace(usable[place], verdict=answer.value)
+                verdict = replace(answer.value, details=read_only(answer.value.details))
+                usable[place] = replace(usable[place], verdict=verdict)
                 continue
             is_cut = True
             if usable[place].verdict is None:
@@ -245,7 +264,7 @@ class Answerer:
             if may_read_gold(verifier):
                 asked = self._with_gold(asked)
             with self._world.guard():
-                verdicts = _verdicts_of(verifier, at, asked, self._event_loop)
+                verdicts = _verdicts_of(verifier, at, ReadOnlyList(asked), self._event_loop)
             return [verdicts[place] for place in missing] if verifier.compares else verdicts
 
         items = [
@@ -275,7 +294,9 @@ class Answerer:
 
     def _golden(self, state: State) -> State:
         """Return a state with gold, only for components that are labelled `oracle`."""
-        return replace(state, gold=self._world.oracle(self._episode.token(state)))
+        token = self._episode.token(state)
+        with self._world.driving():
+            return replace(state, gold=read_only(self._world.oracle(token)))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)
@@ -338,7 +359,8 @@ class Answerer:
 
         def work(known: Mapping[int, Any]) -> list[str]:
             with self._world.guard():
-                text = self._event_loop.result_of(roles.answer(request.role, request.at, request.subject))
+                subject = read_only(request.subject)
+                text = self._event_loop.result_of(roles.answer(request.role, request.at, subject))
             if not isinstance(text, str):
                 raise ContractError(f"expected the {request.role}'s answer to be a text, got {text!r:.200}")
             return [text]

@@ -141,6 +141,10 @@ class Driver:
 
     def _run(self, main: _Branch, answerer: Answerer, spending: Spending) -> Any:
         """Return the candidate that the generator commits, or its result as `_Returned`."""
+        with self._episode.world.deciding():
+            return self._ran(main, answerer, spending)
+
+    def _ran(self, main: _Branch, answerer: Answerer, spending: Spending) -> Any:
         performer = BatchExecutor(spending, self._episode.log, self._executor)
         waiting = [main]
         while True:

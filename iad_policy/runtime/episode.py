@@ -9,6 +9,7 @@ from iad_policy.budget import Meter
 from iad_policy.errors import ContractError, ReplayError
 from iad_policy.hashing import digest, seed_of
 from iad_policy.models.call_context import Call
+from iad_policy.read_only import read_only
 from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
 from iad_policy.recording.codec import put_observation
 from iad_policy.simulators import Simulator
@@ -84,7 +85,7 @@ class Episode:
         committed: Candidate | None,
         done: bool,
     ) -> State:
-        public = PublicInfo(info, self.world.gold_keys)
+        observation, public = read_only(observation), PublicInfo(info, self.world.gold_keys)
         step = self.n_committed if parent is None else self.n_committed + 1
         self.n_committed = step
         self.state = State(
@@ -117,7 +118,7 @@ class Episode:
         """Return the state of a simulated outcome."""
         steps_left = at.steps_left - 1
         state = State(
-            outcome.observation,
+            read_only(outcome.observation),
             PublicInfo(outcome.info, self.world.gold_keys),
             path=(*at.path, Move(candidate.action, draw)),
             history=(*at.history, _turn(at, candidate)),

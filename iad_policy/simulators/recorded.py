@@ -14,6 +14,7 @@ from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import SimulationError
 from iad_policy.hashing import decode, dumps, encode, seed_of
 from iad_policy.models.call_context import Call, use_call
+from iad_policy.read_only import read_only
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.jsonl import read_lines
 from iad_policy.simulators.typos import with_typos
@@ -81,9 +82,10 @@ def record(
             rng = Random(seed_of("recording", str(task), episode, seed))
             observation, info = env.reset(seed=rng.getrandbits(31), options={"task_id": task} if known else None)
             world.begin(observation)
-            state = State(observation, PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
+            state = State(read_only(observation), PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
             while not state.done:
-                actions = [_proposed(proposer, state, place, rng) for place in range(n_proposals)]
+                with world.deciding(), world.guard():
+                    actions = [_proposed(proposer, state, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
                 failing = (wrong for action in actions[:1] for wrong in with_typos(action))
                 for action in (*actions, *defaults_of(env).stand_ins, *failing):
@@ -108,7 +110,7 @@ def _proposed(proposer: Agent, state: State, place: int, rng: Random) -> Any:
 def _stepped(env: gym.Env[Any, Any], state: State, action: Any, *, gold: frozenset[str]) -> State:
     observation, _, terminated, truncated, info = env.step(action)
     return State(
-        observation,
+        read_only(observation),
         PublicInfo(info, gold),
         history=(*state.history, Turn(state.observation, action, state.info)),
         steps_left=state.steps_left - 1,

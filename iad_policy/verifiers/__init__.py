@@ -27,8 +27,19 @@ VERIFIERS: Mapping[str, str] = {
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 
+WORDS_BEFORE_INNER = {"noisy": 1, "alone": 0, "sparse": 1}
+"""Name of a verifier that changes another one's verdicts -> number of words between it and the other one's name."""
+
 NO_VERIFIER = "none"
 """Stands for no verifier. Strategies that ask for verdicts then refuse to run."""
+
+
+def is_own(name: str) -> bool:
+    """Return whether a name stands for a verifier of this project, also where it is one inside another."""
+    kind, *words = name.split(":")
+    if kind in WORDS_BEFORE_INNER:
+        return is_own(":".join(words[WORDS_BEFORE_INNER[kind] :]) or "proxy")
+    return kind in VERIFIERS
 
 
 def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVerifier:

@@ -7,7 +7,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -32,6 +32,17 @@ GARBAGE: Sequence[Any] = (
     ["dig"],
 )
 ASYNC = {"shared_memory": False}
+
+
+def spoil(value: Any) -> None:
+    """Change everything that can be changed in place, innermost first."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value[...] = 0
+    if isinstance(value, Mapping | list | tuple):
+        for part in list(value.values() if isinstance(value, Mapping) else value):
+            spoil(part)
+    if isinstance(value, dict | list | set):
+        value.clear()
 
 
 @dataclass(frozen=True)
@@ -158,9 +169,34 @@ class EnvironmentContract:
         _, info = env.reset(seed=3)
         token, action = env.snapshot(), subject.walk(info)
         first = env.simulate(token, action)
-        assert env.simulate(token, action) is first
+        again = env.simulate(token, action)
+        assert again.token == first.token  # the same moment: nothing was run twice
+        assert same(again[1:], first[1:])
         env.step(action)
         assert same(env.simulate(token, action)[1:], first[1:])
+
+    def test_a_token_shows_nothing_but_where_the_episode_stands(self, subject: Subject) -> None:
+        env = subject.make()
+        _, info = env.reset(seed=3)
+        for token in (env.snapshot(), env.simulate(env.snapshot(), subject.walk(info)).token):
+            shown = {name: getattr(token, name) for name in dir(token) if not name.startswith("_")}
+            assert set(shown) == {"step", "terminated", "done", "is_awaiting"}
+            assert all(isinstance(value, int) for value in shown.values())
+            assert repr(token) == str(token) == f"Token(step={token.step}, done={token.done})"
+            assert not hasattr(token, "__dict__")
+            assert not is_dataclass(token)
+
+    def test_what_a_simulation_returns_is_the_callers_own(self, subject: Subject) -> None:
+        if (env := subject.make()).STOCHASTIC:
+            pytest.skip("random: its steps adopt no simulation")
+        still = subject.make()
+        still.reset(seed=3)
+        _, info = env.reset(seed=3)
+        token, action = env.snapshot(), subject.walk(info)
+        spoil([env.simulate(token, action)[1:3], info])
+        assert same(env.simulate(token, action)[1:], still.simulate(still.snapshot(), action)[1:])
+        spoil(env.simulate(token, action)[1:3])
+        assert same(env.step(action), still.step(action))
 
     def test_a_simulated_step_is_the_step_unless_it_is_random(self, subject: Subject) -> None:
         env = subject.make()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.core import IADEnv
+from iad_envs.core import IADEnv, Token
 from iad_envs.errors import UnknownTask
 from tests.contract.environments import EnvironmentContract, Subject
 from tests.contract.shopping import gold_purchase
@@ -54,7 +54,7 @@ def test_the_suite_notices_a_simulation_that_moves_the_environment() -> None:
     class Leaky(Digger):
         def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
             outcome = super().simulate(token, action, draw)
-            self._arrive(outcome.token)
+            self._arrive(outcome.token._moment)
             return outcome
 
     class LeakySubject(Subject):
@@ -70,11 +70,11 @@ def test_the_suite_notices_a_clairvoyant_simulation() -> None:
     class Clairvoyant(SlipperyDigger):
         def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
             before = self.np_random.bit_generator.state
-            after = self._move(token, action, self.np_random)
+            after = self._move(token._moment, action, self.np_random)
             self.np_random.bit_generator.state = before
             view = self._view(after.state, after.complaint)
             outcome = super().simulate(token, action, draw)
-            return outcome._replace(token=after, observation=view.observation, key=view.observation)
+            return outcome._replace(token=Token(after), observation=view.observation, key=view.observation)
 
     class ClairvoyantSubject(Subject):
         def make(self, **options: Any) -> IADEnv[Any, Any]:
@@ -106,7 +106,7 @@ class _Indiscreet(Cafe):
         outcome = super().simulate(token, action, draw)
         if not outcome.token.is_awaiting:
             return outcome
-        told = self._committed(outcome.token)
+        told = self._committed(outcome.token._moment)
         return outcome._replace(observation=self._view(told.state, "").observation)
 
 

@@ -12,8 +12,9 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Propose, State, evaluate, per_step
 from iad_policy.analysis.results import read_results
 from iad_policy.errors import UnknownName
-from iad_policy.information import ORACLE_AGENT_TEXT
+from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
 from iad_policy.recording.run_folder import RunFolderError
+from iad_policy.verifiers import is_own
 from tests.iad_policy.evaluation_toy import DialsEnv, EasyDials, Guesser, Liker
 
 SHOP = "IAD/WebShop-v0"
@@ -67,6 +68,48 @@ def test_instruments_are_labelled_where_there_are_any(tmp_path: Path) -> None:
 
     assert label(Guesser()) == ([], "")
     assert label(Knower()) == (["Knower"], ORACLE_AGENT_TEXT)
+
+
+def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> None:
+    def told(verifier: Any) -> list[str]:
+        results = evaluate(DialsEnv, "bon", 1, agent=Guesser(), verifier=verifier, out=tmp_path, is_fresh=True)
+        return [results.table(), read_results(tmp_path).table(), (tmp_path / "summary.json").read_text()]
+
+    labels: tuple[Information, ...] = ("proxy", "self", "learned")
+    for label in labels:
+        liker = Liker()
+        liker.information = label
+        for text in told(liker):
+            assert f"erifier labelled {label} by its author" in text
+            assert VERIFIER_TEXTS[label] not in text
+    for own in ("tests.iad_policy.evaluation_toy:Liker", "alone:tests.iad_policy.evaluation_toy:Liker"):
+        assert all("erifier labelled proxy by its author" in text for text in told(own))
+    liker.information = "oracle"
+    assert all(VERIFIER_TEXTS["oracle"] in text for text in told(liker))
+    liker.name = "proxy"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="expected a verifier with a name of its own, got proxy"):
+        told(liker)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("proxy", True),
+        ("oracle", True),
+        ("judge:gpt-4o-mini", True),
+        ("alone:proxy", True),
+        ("noisy:0.2:judge:module:name", True),
+        ("sparse:low:alone:noisy:1:proxy", True),
+        ("", False),
+        ("Liker", False),
+        ("module:Verifier", False),
+        ("alone:module:Verifier", False),
+        ("noisy:0.2:module:Verifier", False),
+        ("sparse:low:alone:module:Verifier", False),
+    ],
+)
+def test_a_name_tells_whose_a_verifier_is(name: str, expected: bool) -> None:
+    assert is_own(name) is expected
 
 
 def test_results_become_a_data_frame(tmp_path: Path) -> None:

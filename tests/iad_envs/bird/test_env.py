@@ -285,7 +285,7 @@ def test_a_large_result_is_not_kept_whole_and_still_scores_right(tmp_path: Path)
     env = BirdEnv(data_dir=make_folder(tmp_path, [{**QUESTIONS[0], "SQL": many}]))
     env.reset(seed=0)
     info = env.step(f"execute[{many} ORDER BY 6]")[4]
-    assert len(env.snapshot().state.last.result.rows) == 20
+    assert len(env.snapshot()._moment.state.last.result.rows) == 20
     assert info["page"]["n_rows"] == 4096
     assert env.step(f"{many} ORDER BY 5")[1] == 1.0
     env.close()

@@ -133,7 +133,7 @@ def test_other_observations_are_the_same_simulated_and_real(mode: Any) -> None:
 def test_a_page_that_differs_from_the_engine_is_noticed(env: WebShopBrowserEnv) -> None:
     env.reset(seed=0)
     visit = env.visit
-    shown = visit._shop.act(env.snapshot().state, "search[red shoe]").state
+    shown = visit._shop.act(env.snapshot()._moment.state, "search[red shoe]").state
     with pytest.raises(PageMismatch, match="address"):
         visit.act("search[red shoe]", shown._replace(query="blue shoe"))
     with pytest.raises(PageMismatch, match="offer"):

@@ -1,0 +1,328 @@
+"""What agents, verifiers, roles and simulators are given can't be changed, at any depth. The user's own info can."""
+
+import copy
+import json
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from iad_policy import Candidate, IADPolicyWrapper, State, Verdict, per_step
+from iad_policy.errors import ContractError, ReadOnlyError
+from iad_policy.hashing import digest, encode
+from iad_policy.read_only import read_only, writable
+from iad_policy.requests import Ask, Propose, Simulate, Verify
+from iad_policy.types import Exchange, Outcome, Part
+from tests.contract.toy import Digger
+
+
+def info_of(step: int) -> dict[str, Any]:
+    """Return an info with a container of every kind, nested."""
+    return {
+        "step": step,
+        "instruction": "Find the way out.",
+        "available_actions": ["go", {"move": [1, 2]}, ("a", ["b"])],
+        "facts": {"seen": {"rooms": [{"name": "hall"}]}, "tags": {"dark"}},
+        "page": {"rows": [[1, 2], [3, 4]], "image": np.zeros((2, 2)), "pair": ([1], {"x": 1})},
+        "success": False,
+    }
+
+
+class Rooms(gym.Env[Any, Any]):
+    """An environment of a user: plain dicts and lists everywhere, in actions and observations too."""
+
+    observation_space: gym.Space[Any] = gym.spaces.Dict({"map": gym.spaces.Box(0, 9, (2, 2))})
+    action_space: gym.Space[Any] = gym.spaces.Dict(
+        {"force": gym.spaces.Box(-9, 9, (2,)), "way": gym.spaces.Dict({"to": gym.spaces.Box(-9, 9, (2,))})}
+    )
+    GOLD_INFO: ClassVar[frozenset[str]] = frozenset({"success"})
+
+    def __init__(self) -> None:
+        self.given: list[tuple[Any, Any]] = []
+        self._n_steps = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._n_steps = 0
+        return self._seen()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        action["way"]["to"] *= 2  # it may, as the action is its own
+        self._n_steps += 1
+        return *self._seen()[:1], 0.0, False, False, self._seen()[1]
+
+    def _seen(self) -> tuple[Any, dict[str, Any]]:
+        seen = {"map": np.full((2, 2), self._n_steps, dtype=np.float32)}, info_of(self._n_steps)
+        self.given.append(seen)
+        return seen
+
+    def __deepcopy__(self, memo: Any) -> "Rooms":
+        other = Rooms()
+        other._n_steps = self._n_steps
+        return other
+
+
+def action_of(number: float) -> dict[str, Any]:
+    """Return an action of `Rooms`."""
+    force = np.full(2, number, dtype=np.float32)
+    return {"force": force, "way": {"to": force + 1}}
+
+
+def containers(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield everything that a value holds and that may be changed in place, with the way to it."""
+    if isinstance(value, dict | list | set | np.ndarray):
+        yield place, value
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from containers(part, f"{place}[{key!r}]")
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from containers(part, f"{place}[{number}]")
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from containers(getattr(value, one.name), f"{place}.{one.name}")
+
+
+DICT_CHANGES: dict[str, Callable[[dict[Any, Any]], Any]] = {
+    "set": lambda value: value.__setitem__("new", 1),
+    "replace": lambda value: value.__setitem__(next(iter(value), "new"), 1),
+    "delete": lambda value: value.__delitem__(next(iter(value), "new")),
+    "clear": lambda value: value.clear(),
+    "pop": lambda value: value.pop(next(iter(value), "new"), None),
+    "popitem": lambda value: value.popitem(),
+    "setdefault": lambda value: value.setdefault("new", 1),
+    "update": lambda value: value.update(new=1),
+    "or": lambda value: value.__ior__({"new": 1}),
+    "attribute": lambda value: setattr(value, "new", 1),
+}
+LIST_CHANGES: dict[str, Callable[[list[Any]], Any]] = {
+    "set": lambda value: value.__setitem__(slice(None), [1]),
+    "delete": lambda value: value.__delitem__(slice(None)),
+    "append": lambda value: value.append(1),
+    "clear": lambda value: value.clear(),
+    "extend": lambda value: value.extend([1]),
+    "insert": lambda value: value.insert(0, 1),
+    "pop": lambda value: value.pop(),
+    "remove": lambda value: value.remove(value[0]),
+    "reverse": lambda value: value.reverse(),
+    "sort": lambda value: value.sort(key=str),
+    "add": lambda value: value.__iadd__([1]),
+    "multiply": lambda value: value.__imul__(2),
+    "attribute": lambda value: setattr(value, "new", 1),
+}
+ARRAY_CHANGES: dict[str, Callable[[Any], Any]] = {
+    "set": lambda value: value.__setitem__(..., 7),
+    "fill": lambda value: value.fill(7),
+    "add": lambda value: value.__iadd__(1),
+    "sort": lambda value: value.sort(),
+}
+
+
+def changes_of(value: Any) -> Mapping[str, Callable[[Any], Any]]:
+    if isinstance(value, set):
+        return {"add": lambda value: value.add("new")}
+    return DICT_CHANGES if isinstance(value, dict) else LIST_CHANGES if isinstance(value, list) else ARRAY_CHANGES
+
+
+def changed_by_force(*given: Any) -> list[str]:
+    """Try every change of everything that is given, and return those that worked."""
+    worked = []
+    for place, container in containers(given, "given"):
+        for name, change in changes_of(container).items():
+            try:
+                change(container)
+            except (ReadOnlyError, AttributeError, ValueError):  # in this order: containers, attributes, arrays
+                continue
+            worked.append(f"{name} {place}")
+    return worked
+
+
+@dataclass
+class Vandal:
+    """Every component of a policy at once. Each tries to change all that it is given."""
+
+    information: str = "proxy"
+    needs_preview: bool = True
+    compares: bool = True
+    source: str = "vandal"
+    identity: str = "vandal"
+    is_perfect: bool = True
+    worked: list[str] = field(default_factory=list)
+    seen: list[Any] = field(default_factory=list)
+
+    def propose(self, state: State, *, feedback: Any, **_: Any) -> Candidate:
+        self._try("agent", state, feedback)
+        exchange = Exchange([{"role": "user", "content": [{"text": "Where?"}]}], "there", sampling={"stop": ["."]})
+        return Candidate(action_of(1), parts=(Part("plan", "go"),), exchanges=(exchange,))
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+        self._try("verifier", state, candidates)
+        return [Verdict(0.5, details={"why": ["so"]}) for _ in candidates]
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        self._try("roles", state, subject)
+        return "a text"
+
+    def begin(self, world: Any, state: State) -> Any:
+        return world.snapshot()
+
+    def simulate(self, world: Any, token: Any, action: Any, draw: int) -> Outcome:
+        self._try("simulator", action)
+        return world.simulate(token, action, draw)
+
+    def _try(self, who: str, *given: Any) -> None:
+        self.seen += given
+        before = digest(*map(named, given))
+        self.worked += [f"{who}: {way}" for way in changed_by_force(*given)]
+        assert digest(*map(named, given)) == before
+
+
+def named(value: Any) -> str:
+    """Return all that a value holds, as text."""
+    return "".join(f"{place} {container!r}" for place, container in containers(value, ""))
+
+
+@per_step
+def everything(here: State) -> Any:
+    """Ask each component, about simulated states, own candidates and lists too."""
+    tried = yield from Propose(here, 2)
+    tried = yield from Verify(here, [*tried, Candidate(action_of(0))])
+    there = yield from Simulate(here, tried[0])
+    further = yield from Propose(there, 1)
+    yield from Verify(there, further)
+    yield from Ask("critic", there, tried)
+    yield from Ask("critic", there, {"states": [here, there]})
+    return tried[0]
+
+
+@pytest.mark.parametrize("information", ["proxy", "oracle"])
+def test_nothing_that_a_component_is_given_can_be_changed(information: str) -> None:
+    env, vandal = Rooms(), Vandal(information)
+    own_infos = []
+    with IADPolicyWrapper(vandal, env, strategy=everything, verifier=vandal, roles=vandal, simulator=vandal) as policy:
+        observation, info = env.reset(seed=0)
+        for _ in range(3):
+            own_infos.append((info, copy.deepcopy(info)))
+            action = policy.act(observation, info)
+            assert type(action) is dict
+            observation, *_, info = env.step(action)
+    assert vandal.worked == []
+    kinds = {type(container).__mro__[-2] for _, container in containers(vandal.seen, "")}
+    assert kinds == {dict, list, np.ndarray}
+    assert any(state.history for state in vandal.seen if isinstance(state, State))
+    for info, before in own_infos:
+        assert encode(info) == encode(before)
+        assert type(info) is dict
+        assert type(info["page"]["rows"]) is list
+        info["page"]["rows"].append("mine")  # the user's own stays the user's
+
+
+def test_the_attempt_is_an_error_of_the_component_that_says_what_to_do() -> None:
+    class Careless(Vandal):
+        def propose(self, state: State, **_: Any) -> Candidate:
+            return Candidate(state.info["page"]["rows"].pop())
+
+        def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+            state.info["instruction"] = "buy something else"  # type: ignore[index]
+            return []
+
+    for agent, verifier in ((Careless(), Vandal()), (Vandal(), Careless())):
+        env = Rooms()
+        seen = env.reset(seed=0)
+        policy = IADPolicyWrapper(agent, env, strategy="bon", verifier=verifier)
+        with policy, pytest.raises(ContractError, match=r"got an attempt to change .* a copy of it: copy.deepcopy"):
+            policy.act(*seen)
+
+
+def test_a_candidate_that_fails_at_a_change_leaves_the_others_as_they_were() -> None:
+    env, pages = Rooms(), []
+
+    def function(observation: Any, info: Mapping[str, Any]) -> Any:
+        pages.append(encode(info["page"]))
+        mine = copy.deepcopy(info)
+        mine["page"]["rows"].clear()
+        mine["page"]["image"] += 1
+        mine["facts"]["tags"] = mine["facts"]["tags"] | {"mine"}
+        mine["new"] = observation["map"].copy()
+        mine["new"] += 1
+        return action_of(len(pages))
+
+    with IADPolicyWrapper(function, env, strategy="bon", n=3, verifier=Vandal()) as policy:
+        policy.act(*env.reset(seed=0))
+    assert len(pages) == 3
+    assert pages[0] == pages[1] == pages[2]
+
+
+def test_what_can_be_done_with_info_goes_on() -> None:
+    given = {key: value for key, value in info_of(0).items() if key not in ("facts", "page", "success")}
+    given["page"] = {"rows": [[1, 2], {"x": None}], "title": "hall"}
+    infos: list[Any] = []
+
+    class Plain(Digger):
+        def _public(self, *arguments: Any) -> dict[str, Any]:
+            return super()._public(*arguments) | {"page": given["page"]}
+
+    def function(observation: Any, info: Mapping[str, Any]) -> str:
+        infos.append(info)
+        return "go west"
+
+    env = Plain()
+    with IADPolicyWrapper(function, env, strategy="single") as policy:
+        observation, own = env.reset(seed=0)
+        policy.act(observation, own)
+    (info,) = infos
+    public = {key: value for key, value in own.items() if key not in Digger.GOLD_INFO}
+    page = info["page"]
+    assert info == public
+    assert page == given["page"]
+    assert page["rows"] == [[1, 2], {"x": None}]
+    assert json.loads(json.dumps(info)) == json.loads(json.dumps(public))
+    assert json.dumps(page, indent=1, sort_keys=True) == json.dumps(given["page"], indent=1, sort_keys=True)
+    assert pickle.loads(pickle.dumps(info)) == public
+    assert repr(info) == repr(public)
+    for value, kind in ((info, dict), (page, dict), (page["rows"], list)):
+        assert isinstance(value, kind)
+        assert isinstance(value, Mapping if kind is dict else Sequence)
+        for copied in (copy.copy(value), value.copy(), kind(value), copy.deepcopy(value)):
+            assert type(copied) is kind
+            assert copied == value
+    assert type(copy.deepcopy(info)["page"]["rows"][0]) is list
+    assert type(page | {"more": 1}) is dict
+    assert page["rows"] + [3] == [[1, 2], {"x": None}, 3]
+    assert sorted(page) == ["rows", "title"]
+
+
+def test_read_only_values_equal_and_hash_as_the_given_ones_do() -> None:
+    value = {**info_of(3), "nothing": None, "bytes": b"x", "object": Ellipsis, "frozen": frozenset({1})}
+    once = read_only(value)
+    assert encode(once) == encode(value)
+    assert digest(once) == digest(value)
+    assert read_only(once) is once
+    assert not once["page"]["image"].flags.writeable
+    assert value["page"]["image"].flags.writeable
+    assert np.shares_memory(once["page"]["image"], value["page"]["image"])
+    back = writable(once)
+    assert encode(back) == encode(value)
+    assert type(back["page"]["rows"][0]) is list
+    back["page"]["image"] += 1
+    assert not once["page"]["image"].any()
+
+
+def test_a_named_tuple_keeps_its_type() -> None:
+    turn = Part("plan", "go")
+    assert read_only(turn) is turn
+    exchange = read_only(Exchange([{"role": "user"}], "go"))
+    assert type(exchange) is Exchange
+    assert exchange.prompt == [{"role": "user"}]
+    with pytest.raises(ReadOnlyError):
+        exchange.prompt.append({})
+
+
+def test_read_only_values_can_be_pickled_and_stay_read_only() -> None:
+    once = pickle.loads(pickle.dumps(read_only({"rows": [[1], {"x": 1}]})))
+    assert once == {"rows": [[1], {"x": 1}]}
+    assert changed_by_force(once) == []

@@ -1,0 +1,152 @@
+"""A query has one result: time and chance are the same in every execution. Functions that only read are allowed."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iad_envs.bird.database import EXPLORING, SCORING, DatabaseClient, QueryLimits
+from iad_envs.bird.scoring import QueryScorer
+from iad_envs.bird.worker import CURRENT, NOW
+from tests.iad_envs.bird.small_bird import make_database
+
+DAY, TIME = NOW.split()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_database(tmp_path_factory.mktemp("towns") / "towns.sqlite")
+
+
+@pytest.fixture(params=[EXPLORING, SCORING], ids=["exploring", "scoring"])
+def database(path: Path, request: pytest.FixtureRequest) -> Iterator[DatabaseClient]:
+    limits: QueryLimits = request.param
+    with DatabaseClient(path, limits) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT value FROM json_each('[1, 2]')", ((1,), (2,))),
+        ("SELECT key, value FROM json_each('{\"a\": 1}')", (("a", 1),)),
+        ("SELECT fullkey FROM json_tree('[[7]]') WHERE atom = 7", (("$[0][0]",),)),
+        ("SELECT count(*) FROM city, json_each('[1, 2]') WHERE city.id = 1", ((2,),)),
+        ("WITH one AS (SELECT value FROM json_each('[3]')) SELECT * FROM one", ((3,),)),
+    ],
+)
+def test_tables_of_json_can_be_read(sql: str, rows: tuple[tuple[object, ...], ...], database: DatabaseClient) -> None:
+    for fresh in (False, True):
+        result = database.run(sql, fresh=fresh)
+        assert (result.status, result.rows) == ("ok", rows), result.message
+
+
+def test_an_answer_with_a_table_of_json_is_scored_as_any_other(path: Path) -> None:
+    with QueryScorer(path) as scorer:
+        score = scorer.score("SELECT value FROM json_each('[1]')", "SELECT 1")
+        assert (score.ex, score.sound, score.verdict) == (1.0, 1.0, "right")
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM pragma_table_info('city')", "SELECT * FROM pragma_database_list"])
+def test_other_functions_that_return_tables_are_refused_in_words(sql: str, database: DatabaseClient) -> None:
+    result = database.run(sql)
+    assert result.status == "rejected"
+    assert result.message == "not allowed: a table-valued function other than json_each and json_tree"
+
+
+def test_json_opens_no_way_to_write(database: DatabaseClient) -> None:
+    for sql in (
+        "INSERT INTO city SELECT value, 'x', 1 FROM json_each('[99]')",
+        "UPDATE city SET name = (SELECT value FROM json_each('[1]'))",
+        "CREATE TABLE more AS SELECT value FROM json_each('[1]')",
+        "UPDATE sqlite_master SET sql = ''",
+        "CREATE VIRTUAL TABLE more USING json_each",
+    ):
+        assert database.run(sql).status in ("rejected", "error")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT random(), random()",
+        "SELECT name FROM city ORDER BY random()",
+        "SELECT name FROM city ORDER BY RANDOM() LIMIT 1",
+        "SELECT abs(random()) % 7 FROM city",
+        "SELECT julianday('now'), random() FROM city",
+    ],
+)
+def test_chance_falls_the_same_in_every_execution(sql: str, path: Path, database: DatabaseClient) -> None:
+    first = database.run(sql)
+    assert first.status == "ok"
+    database.run("SELECT random() FROM city")
+    with DatabaseClient(path) as other:
+        for again in (database.run(sql), database.run(sql, fresh=True), other.run(sql)):
+            assert again.rows == first.rows
+
+
+def test_random_numbers_are_spread_as_sqlites_are(database: DatabaseClient) -> None:
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) SELECT random() FROM n"
+    drawn = [row[0] for row in database.run(many).rows]
+    assert len(set(drawn)) == 4000
+    assert 1850 < sum(number < 0 for number in drawn) < 2150
+    assert min(drawn) < -(2**62) < 2**62 < max(drawn) < 2**63
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("CURRENT_DATE", DAY),
+        ("current_time", TIME),
+        ("CURRENT_TIMESTAMP", NOW),
+        ("date()", DAY),
+        ("date('now')", DAY),
+        ("time('NOW')", TIME),
+        ("datetime('now', '-1 day')", "2024-06-26 12:00:00"),
+        ("date(lower('NOW'))", DAY),
+        ("date('no' || 'w')", DAY),
+        ("strftime('%Y')", "2024"),
+        ("strftime('%Y-%m', 'now', 'start of year')", "2024-01"),
+        ("strftime('%Y', CURRENT_TIMESTAMP) - strftime('%Y', '2000-05-01')", 24),
+        ("julianday('now') - julianday(CURRENT_DATE)", 0.5),
+        ("(SELECT date(word) FROM (SELECT 'now' AS word))", DAY),
+    ],
+)
+def test_it_is_always_the_same_time(sql: str, expected: object, database: DatabaseClient) -> None:
+    result = database.run(f"SELECT {sql}")
+    assert (result.status, result.rows) == ("ok", ((expected,),)), result.message
+
+
+def test_gold_and_prediction_have_the_same_time(path: Path) -> None:
+    with QueryScorer(path) as scorer:
+        assert scorer.score("SELECT date('now')", "SELECT CURRENT_DATE").verdict == "right"
+        replicated = scorer.score("UPDATE city SET name = CURRENT_DATE", "SELECT 1 WHERE CURRENT_DATE <> date('now')")
+        assert (replicated.ex, replicated.verdict) == (1.0, "rejected")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "date('2020-01-31', '+1 month')",
+        "date('nonsense')",
+        "date(NULL)",
+        "date('now ', '+1 day')",
+        "datetime(1092941466, 'unixepoch')",
+        "date(2459580.5)",
+        "strftime('%W %j', '2021-07-04')",
+        "strftime(NULL, '2021-07-04')",
+        "julianday('2021-07-04 10:11')",
+        "time(x'313a32')",
+        "time('25:00')",
+        "date('2021-07-04', 'bad modifier')",
+    ],
+)
+def test_dates_that_are_given_are_what_sqlite_makes_of_them(arguments: str, database: DatabaseClient) -> None:
+    (plain,) = sqlite3.connect(":memory:").execute(f"SELECT {arguments}")
+    for also in ("", ", random()", ", CURRENT_DATE"):  # with the functions of time and chance, and without
+        assert database.run(f"SELECT {arguments}{also}").rows[0][0] == plain[0]
+    assert database.run(f"SELECT {arguments}").rows == (plain,)
+
+
+def test_the_time_is_one() -> None:
+    assert CURRENT["current_timestamp"] == f"{CURRENT['current_date']} {CURRENT['current_time']}" == NOW
