@@ -14,7 +14,7 @@ def starts_of(spelled: Sequence[bytes], text: str) -> tuple[int, ...] | None:
         spelled: The bytes of each token.
         text: The answer's text.
     """
-    if not spelled or not b"".join(spelled).startswith(text.encode()):
+    if not spelled or not b"".join(spelled).startswith(text.encode(errors="surrogatepass")):
         return None
     decoder = getincrementaldecoder("utf-8")("replace")
     starts = accumulate((len(decoder.decode(one)) for one in spelled[:-1]), initial=0)

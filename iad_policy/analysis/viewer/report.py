@@ -12,6 +12,7 @@ from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.run_folder import REPORT
 from iad_policy.recording.trace import RunTraces
+from iad_policy.texts import well_formed
 
 MAX_EPISODES = 2000
 """Episodes whose steps are in the page; `iad view` shows those of any run."""
@@ -74,4 +75,4 @@ def _chunks(run: RunTraces, keys: list[str]) -> Iterator[dict[str, Any]]:
 def _packed(value: Any) -> str:
     """Return JSON, deflated, in base 64: what a browser unpacks by itself."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return base64.b64encode(zlib.compress(well_formed(text).encode(), 9)).decode()
