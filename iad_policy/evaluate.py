@@ -133,7 +133,7 @@ def execute(
 ) -> Finished:
     """Run the missing episodes of a run, and write its summary and report.
 
-    `evaluate` and the commands share this loop.
+    `evaluate` and the commands share this loop. A report that can't be written is a warning, and the results stay.
 
     Args:
         runner: The runner.
@@ -152,7 +152,6 @@ def execute(
     """
     from iad_policy.analysis.figures import heading_of
     from iad_policy.analysis.results import Results
-    from iad_policy.analysis.viewer.report import write_report
     from iad_policy.errors import StorageError
     from iad_policy.evaluation.config import FREE
     from iad_policy.evaluation.journal import RunStopped
@@ -183,10 +182,24 @@ def execute(
                 folder.write_summary(summary := results.as_json(finished.figures))
                 tracking.on_summary(summary)
                 if writes_report and results.n_episodes and not finished.is_failure:
-                    finished = finished._replace(report=write_report(folder.path))
+                    finished = finished._replace(report=_reported(folder.path, warn))
             except OSError as unwritten:
                 finished = finished._replace(stopped=stopped if finished.is_failure else unwritten)
     return finished
+
+
+def _reported(folder: Path, warn: Callable[[str], Any]) -> Path | None:
+    """Write the report and return its path, or None if that fails: the results don't depend on it."""
+    from iad_policy.analysis.viewer.report import write_report
+
+    try:
+        return write_report(folder)
+    except Exception as error:
+        warn(
+            f"expected to write the report of {folder}, got {type(error).__name__}: {error!s:.300}; the results are "
+            f"kept, so repair the folder and write it with `iad report {folder}`"
+        )
+        return None
 
 
 def _nothing(record: "EpisodeRecord", is_new: bool) -> None:

@@ -56,4 +56,7 @@ class ModelComponent:
             )
         )
         text = well_formed(answer.text)
-        return answer if text is answer.text else replace(answer, text=text, starts=None)
+        if text is answer.text:
+            return answer
+        # A pair of surrogates is one character, so what comes after it has another place.
+        return replace(answer, text=text, starts=answer.starts if len(text) == len(answer.text) else None)

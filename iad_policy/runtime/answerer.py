@@ -232,9 +232,7 @@ class Answerer:
         for place, answer in zip(places, answers, strict=True):
             if not isinstance(answer, Cut):
                 verdict = answer.value
-                usable[place] = replace(
-                    usable[place], verdict=replace(verdict, critique=well_formed(verdict.critique))
-                )
+                usable[place] = replace(usable[place], verdict=replace(verdict, critique=well_formed(verdict.critique)))
                 continue
             is_cut = True
             if usable[place].verdict is None:
