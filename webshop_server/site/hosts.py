@@ -4,12 +4,14 @@ A web site can let its own name point to this machine (DNS rebinding). To the br
 is then a part of that site. The header Host gives it away: it has the name that the browser was told.
 """
 
+import re
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, TypeAlias
 
+_HOST = re.compile(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<name>[^\[\]:]+))(?::[0-9]*)?")
 Wsgi: TypeAlias = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -29,7 +31,7 @@ class OwnHosts:
         self._app = app
         address = _address(bound)
         self._is_open = bound == "" or (address is not None and address.is_unspecified)
-        self._names = {"localhost", bound.lower()}
+        self._names = {"localhost", bound.lower()} - {""}
         if self._is_open or not (bound == "localhost" or (address is not None and address.is_loopback)):
             self._names.add(socket.gethostname().lower())
 
@@ -56,14 +58,8 @@ class OwnHosts:
 
 def _name(given: str) -> str:
     """Return the host of a header without its port; "" if it is no host."""
-    if given.startswith("["):
-        name, _, port = given[1:].partition("]")
-        port = port or ":"
-    else:
-        name, separator, port = given.partition(":")
-        port = separator + port or ":"
-    is_host = port[0] == ":" and (port[1:].isdecimal() or not port[1:])
-    return name.lower().removesuffix(".") if is_host else ""
+    found = _HOST.fullmatch(given)
+    return "" if found is None else (found["six"] or found["name"]).lower().removesuffix(".")
 
 
 def _address(name: str) -> IPv4Address | IPv6Address | None:
