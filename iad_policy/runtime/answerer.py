@@ -143,8 +143,8 @@ class Answerer:
                     f"{candidate!r:.200}; a plain function may return an action"
                 )
             call.report(candidate.usage)
-            for name in ("thought", "error"):
-                _require_text(self._components.agent, "a Candidate", name, getattr(candidate, name))
+            _require_text(self._components.agent, "a Candidate", "thought", candidate.thought)
+            _require_text(self._components.agent, "a Candidate", "error", candidate.error)
             action = well_formed(candidate.action)
             if is_first and not candidate.error:
                 self._world.require_type(action)
@@ -231,8 +231,10 @@ class Answerer:
         is_cut = False
         for place, answer in zip(places, answers, strict=True):
             if not isinstance(answer, Cut):
-                verdict = answer.value
-                usable[place] = replace(usable[place], verdict=replace(verdict, critique=well_formed(verdict.critique)))
+                verdict, critique = answer.value, well_formed(answer.value.critique)
+                if critique is not verdict.critique:
+                    verdict = replace(verdict, critique=critique)
+                usable[place] = replace(usable[place], verdict=verdict)
                 continue
             is_cut = True
             if usable[place].verdict is None:

@@ -9,7 +9,7 @@ RESERVED = 16
 """Connections below the server's own limit, at which it would stop listening. Its own sockets count there, too."""
 
 
-class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
+class BoundedChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     """A connection. One too many takes the place of the one that has been silent for longest."""
 
     def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:

@@ -64,7 +64,7 @@ class Server:
     ) -> None:
         from waitress.server import create_server
 
-        from webshop_server.site.connections import RESERVED, Channel, connection_limit
+        from webshop_server.site.connections import RESERVED, BoundedChannel, connection_limit
 
         # A busy server queues requests and should not log a warning for each.
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -80,7 +80,7 @@ class Server:
             asyncore_use_poll=True,
             ident="webshop",
         )
-        self._server.channel_class = Channel  # before the loop runs, so before the first connection
+        self._server.channel_class = BoundedChannel  # before the loop runs, so before the first connection
         self._is_closed = False
         self._thread = threading.Thread(target=self._server.run, name="webshop-server", daemon=True)
         self._thread.start()
