@@ -181,10 +181,11 @@ def test_what_changes_the_direction_of_writing_changes_its_own_text_only(driver:
         const [selector, start, n] = arguments;
         const found = [...document.querySelectorAll(selector)].find((one) => one.textContent.startsWith(start));
         const node = found.lastChild;
-        return [...Array(n).keys()].map((place) => {
+        const letters = [...Array(n).keys()].map((place) => node.length - n + place).filter((place) => node.data[place] !== " ");
+        return letters.map((place) => {
           const range = document.createRange();
-          range.setStart(node, node.length - n + place);
-          range.setEnd(node, node.length - n + place + 1);
+          range.setStart(node, place);
+          range.setEnd(node, place + 1);
           const box = range.getBoundingClientRect();
           return [Math.round(box.top), box.left];
         });
