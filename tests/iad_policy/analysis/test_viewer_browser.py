@@ -181,8 +181,8 @@ def test_what_changes_the_direction_of_writing_changes_its_own_text_only(driver:
         const [selector, start, n] = arguments;
         const found = [...document.querySelectorAll(selector)].find((one) => one.textContent.startsWith(start));
         const node = found.lastChild;
-        const letters = [...Array(n).keys()].map((place) => node.length - n + place).filter((place) => node.data[place] !== " ");
-        return letters.map((place) => {
+        const letters = [...Array(n).keys()].map((place) => node.length - n + place);
+        return letters.filter((place) => node.data[place] !== " ").map((place) => {
           const range = document.createRange();
           range.setStart(node, place);
           range.setEnd(node, place + 1);
