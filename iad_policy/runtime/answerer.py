@@ -440,7 +440,7 @@ def _checked(verifier: LoadedVerifier, verdict: Any) -> Verdict:
             "Verdict(score, critique)"
         )
     _require_text(verifier, "a Verdict", "critique", verdict.critique)
-    if not isinstance(verdict.details, Mapping):
+    if type(verdict.details) is not dict and not isinstance(verdict.details, Mapping):  # the first is much faster
         raise ContractError(
             f"expected the details of a Verdict of {type(verifier).__name__} to be a mapping, got "
             f"{verdict.details!r:.200}; leave them out, or name each"
