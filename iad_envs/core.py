@@ -413,11 +413,11 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         return replace(after, stop_reason="" if after.is_awaiting else after.stop_reason, is_answered=True)
 
     def _move(self, before: Snapshot, action: Any, rng: np.random.Generator | None) -> Snapshot:
-        if isinstance(action, str):
-            state, complaint, terminated, awaiting = self._transition(before.state, action, rng)
-        else:
+        complaint = _unusable(action)
+        if complaint:
             state, terminated, awaiting = before.state, False, False
-            complaint = f"expected an action that is a text, got {type(action).__name__}"
+        else:
+            state, complaint, terminated, awaiting = self._transition(before.state, action, rng)
         step = before.step + 1
         is_last = step >= self.max_steps
         stop_reason = "done" if terminated else "max_steps" if is_last else AWAITING if awaiting else ""
@@ -477,6 +477,15 @@ def _own(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.flags.writeable:
         return value.copy()
     return value
+
+
+def _unusable(action: Any) -> str:
+    """Return the reason why no environment takes an action, or ""."""
+    if not isinstance(action, str):
+        return f"expected an action that is a text, got {type(action).__name__}"
+    if "\x00" in action:
+        return "expected an action without NUL characters, got one that has some; write it without them"
+    return ""
 
 
 def _memo_key(action: Any) -> Hashable:

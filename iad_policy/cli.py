@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -211,6 +212,8 @@ def _anywhere(
     ] = False,
 ) -> None:
     """Run agent environments, and policies that propose, verify and refine before they commit."""
+    if isinstance(sys.stdout, TextIOWrapper):  # what it can't encode is escaped, as on stderr, and no traceback
+        sys.stdout.reconfigure(errors="backslashreplace")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # module:object finds files in the working folder, as with python -m
 

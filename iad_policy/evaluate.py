@@ -136,7 +136,7 @@ def execute(
 ) -> Finished:
     """Run the missing episodes of a run, and write its summary and report.
 
-    `evaluate` and the commands share this loop.
+    `evaluate` and the commands share this loop. A report that can't be written is a warning, and the results stay.
 
     Args:
         runner: The runner.
@@ -155,14 +155,12 @@ def execute(
     """
     from iad_policy.analysis.figures import heading_of
     from iad_policy.analysis.results import Results
-    from iad_policy.analysis.viewer.report import write_report
     from iad_policy.errors import StorageError
     from iad_policy.evaluation.config import FREE
     from iad_policy.evaluation.journal import RunStopped
     from iad_policy.evaluation.trackers import Tracking
     from iad_policy.recording.answer_log import ANSWERS
     from iad_policy.recording.run_folder import RunFolder
-    from iad_policy.recording.trace import RunTraces
 
     recorded = runner.recorded_config()
 
@@ -187,8 +185,8 @@ def execute(
                 folder.write_summary(summary := results.as_json(finished.figures))
                 tracking.on_summary(summary)
                 if writes_report and results.n_episodes and not finished.is_failure:
-                    run = RunTraces(folder.path)
-                    finished = finished._replace(report=write_report(run), damaged=tuple(run.damaged))
+                    report, damaged = _reported(folder.path, warn)
+                    finished = finished._replace(report=report, damaged=damaged)
             except OSError as unwritten:
                 finished = finished._replace(stopped=stopped if finished.is_failure else unwritten)
         return finished
@@ -210,6 +208,25 @@ def execute(
 
 def _ignored(record: "EpisodeRecord") -> None:
     pass
+
+
+def _reported(folder: Path, warn: Callable[[str], Any]) -> tuple[Path | None, tuple[str, ...]]:
+    """Write the report. Return its path, and the keys of the episodes with damaged answers.
+
+    The path is None if that fails: the results don't depend on it.
+    """
+    from iad_policy.analysis.viewer.report import write_report
+    from iad_policy.recording.trace import RunTraces
+
+    try:
+        run = RunTraces(folder)
+        return write_report(run), tuple(run.damaged)
+    except Exception as error:
+        warn(
+            f"expected to write the report of {folder}, got {type(error).__name__}: {error!s:.300}; the results are "
+            f"kept, so repair the folder and write it with `iad report {folder}`"
+        )
+        return None, ()
 
 
 def _nothing(record: "EpisodeRecord", is_new: bool) -> None:

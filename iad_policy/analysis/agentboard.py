@@ -18,6 +18,7 @@ from iad_policy.analysis.metrics import StrategySummary, summarise
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.trace import RecordedStep, RunTraces, Trace
+from iad_policy.texts import well_formed
 
 TASKS = {
     "IAD/WebShop-v0": ("webshop", "web"),
@@ -95,7 +96,7 @@ def _write_strategy(folder: Path, tasks: Mapping[str, Sequence[_Episode]]) -> li
         files[folder / "dimension.txt"] = [_json(_abilities(weighted))]
     for path, lines in files.items():
         with write_atomically(path) as part:
-            part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            part.write_text("".join(f"{well_formed(line)}\n" for line in lines), encoding="utf-8")
     return list(files)
 
 

@@ -15,6 +15,7 @@ from iad_policy.analysis.metrics import Difference, StrategySummary
 from iad_policy.analysis.statistics import Interval
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.information import ORACLE_AGENT_TEXT
+from iad_policy.texts import isolated
 
 NOTHING = "-"
 T = TypeVar("T")
@@ -76,7 +77,7 @@ def _width(table: Table, console: Console) -> int:
 
 def _heading(heading: Heading) -> RenderableType:
     config = heading.config
-    data = f", {heading.data['name']} data {heading.data['digest']}" if heading.data else ""
+    data = f", {isolated(heading.data['name'])} data {heading.data['digest']}" if heading.data else ""
     split = f", split {config.split}" if config.split else ""
     lines = [
         Text.assemble(
@@ -117,7 +118,7 @@ def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Column
         columns.append(("unreadable\nanswers", lambda one: _figure(one.unreadable, 3)))
     levels = list(dict.fromkeys(level for one in summaries for level in one.by_difficulty))
     if levels:
-        columns.append((f"{success}\n{'/'.join(levels)}", lambda one: "/".join(_at_levels(one, levels))))
+        columns.append((f"{success}\n{'/'.join(map(isolated, levels))}", lambda one: "/".join(_at_levels(one, levels))))
     if any(one.evaluation_pass_rate is not None for one in summaries):
         columns.append(("evaluations\npassed", lambda one: _figure(one.evaluation_pass_rate, 3)))
     columns.append(("n", lambda one: str(one.n_episodes)))
@@ -167,7 +168,7 @@ DIFFERENCE: Columns[Difference] = [
 def _table(title: str, columns: Columns[T], rows: Mapping[str, T]) -> Table:
     table = _empty(title, [name for name, _ in columns])
     for name, one in rows.items():
-        table.add_row(name, *(cell(one) for _, cell in columns))
+        table.add_row(Text(name), *(cell(one) for _, cell in columns))
     return table
 
 
@@ -254,7 +255,7 @@ def _empty(title: str, columns: Sequence[str]) -> Table:
     )
     table.add_column("strategy", overflow="fold", style="bold", vertical="bottom")
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
+        table.add_column(Text(name), justify="right", no_wrap=True, vertical="bottom")
     return table
 
 

@@ -10,6 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from iad_policy.texts import isolated
+
 QUIT = ("q", "quit", "exit")
 PATTERN = "[...]"
 
@@ -27,7 +29,8 @@ def play(
         seed: Seed of the environment.
     """
     observation, info = env.reset(seed=seed, options={"task_id": task} if task is not None else None)
-    console.print(f"Task {info.get('task_id', seed)}: {info.get('instruction', '')}", style="bold", markup=False)
+    heading = f"Task {isolated(str(info.get('task_id', seed)))}: {_lines(info.get('instruction', ''))}"
+    console.print(heading, style="bold", markup=False)
     console.print("Type a number, a button's name or a whole action. Type q to quit.", style="dim")
     total, done = 0.0, False
     while not done:
@@ -40,14 +43,19 @@ def play(
         observation, reward, terminated, truncated, info = env.step(_as_action(env, action))
         total += float(reward)
         done = terminated or truncated
-    console.print(Text(str(observation)))
+    console.print(Text(_lines(observation)))
     _score(console, total, info, str(getattr(env.unwrapped, "success_rule", "")))
 
 
 def _show(console: Console, observation: Any, info: Any, actions: Sequence[str]) -> None:
-    console.print(Panel(Text(str(observation)), title=f"step {info.get('step', '')}", title_align="left"))
-    numbered = [Text.assemble((f"{place:>3} ", "cyan"), action) for place, action in enumerate(actions, 1)]
+    console.print(Panel(Text(_lines(observation)), title=f"step {info.get('step', '')}", title_align="left"))
+    numbered = [Text.assemble((f"{place:>3} ", "cyan"), isolated(action)) for place, action in enumerate(actions, 1)]
     console.print(Columns(numbered, padding=(0, 3), equal=False, expand=False))
+
+
+def _lines(seen: Any) -> str:
+    """Return a text for the terminal, line by line."""
+    return "\n".join(map(isolated, str(seen).split("\n")))
 
 
 def _action(read: Callable[[str], str], actions: Sequence[str]) -> str | None:

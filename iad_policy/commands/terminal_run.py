@@ -19,6 +19,7 @@ from iad_policy.evaluate import Finished, Watch, execute
 from iad_policy.evaluation.runner import Runner
 from iad_policy.evaluation.trackers import MakeTracker
 from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.texts import isolated
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000
@@ -58,7 +59,7 @@ def run_session(
         out,
         is_fresh=is_fresh,
         trackers=trackers,
-        warn=console.print,
+        warn=partial(console.print, highlight=False, markup=False, soft_wrap=True),
         watching=lambda results: _watching(runner, results, console),
         finishing=_second_ctrl_c_ignored,
     )
@@ -88,7 +89,9 @@ def _print_episode(console: Console, results: Results, record: EpisodeRecord, is
     if not is_new:
         return
     place = f"{results.n_episodes:>{len(str(results.n_expected))}}/{results.n_expected}"
-    task = record.task_id if len(results.heading.config.seed) == 1 else f"{record.task_id}, seed {record.seed}"
+    task = isolated(record.task_id)
+    if len(results.heading.config.seed) > 1:
+        task += f", seed {record.seed}"
     outcome = _outcome(record, results.heading.named("success"))
     parts = [f"{place} {task}, {results.label(record)}: {outcome}", f"{record.wall_s:.2f} s", *_spent(record)]
     console.print(", ".join(parts), highlight=False, markup=False, soft_wrap=True)
@@ -121,7 +124,7 @@ def _print_end(console: Console, finished: Finished) -> None:
     _print_errors(console, results)
     if stopped is not None:
         is_interrupted = isinstance(stopped, KeyboardInterrupt)
-        reason = "interrupted; repeat the command to continue" if is_interrupted else str(stopped)
+        reason = "interrupted; repeat the command to continue" if is_interrupted else isolated(str(stopped))
         text = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {reason}"
         console.print(Text(text, style="bold yellow"))
 
@@ -131,8 +134,10 @@ def _print_errors(console: Console, results: Results) -> None:
     failed = (record for own in results.records.values() for record in own if record.error_kind)
     firsts = {record.error_kind: record for record in sorted(failed, key=lambda one: one.task_id, reverse=True)}
     for kind, first in firsts.items():
-        said = " ".join(f"{kind}, first in {first.task_id}: {first.error}".split())
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        error = isolated(" ".join(first.error.split()))
+        console.print(
+            f"{kind}, first in {isolated(first.task_id)}: {error}", highlight=False, markup=False, soft_wrap=True
+        )
 
 
 def _print_paths(console: Console, folder: Path, report: Path | None) -> None:

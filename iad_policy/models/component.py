@@ -1,9 +1,11 @@
 """The base class of components that ask a language model: agents, judges, roles and simulators."""
 
+from dataclasses import replace
 from typing import Any
 
 from iad_policy.models import Completion, LanguageModel, Messages, load_model, settings_of
 from iad_policy.models.call_context import current_call
+from iad_policy.texts import well_formed
 from iad_policy.types import Exchange
 
 
@@ -32,15 +34,19 @@ class ModelComponent:
     def complete(self, messages: Messages, temperature: float | None = None) -> Completion:
         """Return the model's answer. Without a temperature the component's own applies.
 
+        This is the border to models: the question and the answer have no lone surrogates. The answer's exchange has
+        them as the model sent them.
+
         Raises:
             ModelError: The model could not answer.
         """
         temperature = self._temperature if temperature is None else temperature
+        messages = well_formed(tuple(messages))
         answer = self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)
         sampling = {"temperature": temperature, "max_tokens": self._max_tokens, **settings_of(self.model)}
         current_call().exchanges.append(
             Exchange(
-                tuple(messages),
+                messages,
                 answer.text,
                 answer.finish_reason,
                 {"model": self.model.name}
@@ -49,4 +55,8 @@ class ModelComponent:
                 answer.cached_tokens,
             )
         )
-        return answer
+        text = well_formed(answer.text)
+        if text is answer.text:
+            return answer
+        # A pair of surrogates is one character, so what comes after it has another place.
+        return replace(answer, text=text, starts=answer.starts if len(text) == len(answer.text) else None)

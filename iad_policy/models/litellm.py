@@ -22,7 +22,7 @@ from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
 from iad_policy.models.call_context import current_call, pause
 from iad_policy.models.rate_limit import RateLimit
-from iad_policy.models.streaming import BrokenStream, Limits, collected, heard
+from iad_policy.models.streaming import BrokenStream, Limits, answered, collected, heard
 from iad_policy.models.token_starts import starts_of
 from iad_policy.types import Usage
 
@@ -33,6 +33,10 @@ STREAMED = "openai"
 """The provider whose stream litellm leaves as the server sent it."""
 FIRST_S, SILENCE_S = 300.0, 60.0
 """Default limits of a server's silence: until its first words, and after them."""
+N_LIMITS = 10
+"""A streamed answer may take this many times the limit of the silence before it."""
+MOST_TOKENS = 10**8
+"""More tokens than any model reads or writes in one call. A server that counts more has miscounted."""
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 60.0
 ENDPOINT_VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
@@ -50,6 +54,8 @@ class LiteLLMModel:
         timeout_s: Longest silence of a server that streams, and the time limit of one try otherwise. By default a
             server may be silent for five minutes until its first words, and for one minute after them; a try without
             streaming may take five minutes.
+        deadline_s: Time limit of one try of a server that streams, however often it says something. By default it is
+            ten times the limit until the first words.
         max_retries: Number of tries after the first, for temporary errors.
         max_parallel: Maximum number of requests at once. It shrinks while the server complains, and threads wait.
         price_usd: Dollars per million prompt and completion tokens. The default is litellm's table. Your own endpoint
@@ -70,6 +76,7 @@ class LiteLLMModel:
         api_base: str | None = None,
         api_key: str | None = None,
         timeout_s: float | None = None,
+        deadline_s: float | None = None,
         max_retries: int = 4,
         max_parallel: int = 8,
         price_usd: tuple[float, float] | None = None,
@@ -87,7 +94,9 @@ class LiteLLMModel:
         self.name = name
         self._api_base = api_base
         self._api_key = api_key
-        self._limits = Limits(timeout_s or FIRST_S, timeout_s or SILENCE_S)
+        first_s = timeout_s or FIRST_S
+        self._limits = Limits(first_s, timeout_s or SILENCE_S, deadline_s or N_LIMITS * first_s)
+        self._has_miscounted = False
         self._streams = True
         self._has_streamed = False
         self._max_retries = max_retries
@@ -175,15 +184,18 @@ class LiteLLMModel:
         return response
 
     def _in_one_piece(self, asked: Mapping[str, Any]) -> Any:
-        response = _litellm().completion(**asked)
+        response = answered(lambda: _litellm().completion(**asked), self._limits.first_s)
         if getattr(response, "choices", None):
             self._streams = self._has_streamed  # an endpoint that has sent an empty stream and this does not stream
         return response
 
     def _usage(self, response: Any) -> Usage:
         counts = getattr(response, "usage", None)
-        n_prompt = int(getattr(counts, "prompt_tokens", 0) or 0)
-        n_completion = int(getattr(counts, "completion_tokens", 0) or 0)
+        given = [getattr(counts, name, None) or 0 for name in ("prompt_tokens", "completion_tokens")]
+        n_prompt, n_completion = map(_count, given)
+        if n_prompt is None or n_completion is None:
+            self._warn_of_counts(given)
+            n_prompt = n_completion = 0
         usd: float | None = None
         is_counted = n_prompt + n_completion > 0  # a missing usage looks like no tokens at all
         if is_counted and self._price_usd is not None:
@@ -192,6 +204,18 @@ class LiteLLMModel:
             usd = listed_usd(response, self.name)
         return Usage(
             prompt_tokens=n_prompt, completion_tokens=n_completion, usd=usd or 0.0, n_unpriced=1 if usd is None else 0
+        )
+
+    def _warn_of_counts(self, given: Sequence[Any]) -> None:
+        if self._has_miscounted:
+            return
+        self._has_miscounted = True
+        got = " and ".join(f"{count!r:.40}" for count in given)
+        warnings.warn(
+            f"expected numbers of prompt and completion tokens from {self._where()}, got {got}; such calls count as no "
+            "tokens and unpriced, so limit a budget by proposals or seconds, not by tokens",
+            RuntimeWarning,
+            stacklevel=2,
         )
 
     def _endpoint(self) -> str | None:
@@ -373,6 +397,12 @@ def _headers(error: Exception) -> Mapping[str, str]:
     return getattr(error, "litellm_response_headers", None) or own or {}
 
 
+def _count(given: Any) -> int | None:
+    """Return a number of tokens, or None if it can't be one."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return int(given) if is_number and 0 <= given <= MOST_TOKENS else None
+
+
 def _completion(response: Any, usage: Usage) -> Completion:
     choices = getattr(response, "choices", None)
     if not choices:
@@ -388,13 +418,14 @@ def _completion(response: Any, usage: Usage) -> Completion:
     text = str(text or "")
     logprobs = None if not tokens else tuple(float(token.logprob) for token in tokens)
     details = getattr(getattr(response, "usage", None), "prompt_tokens_details", None)
-    cached = getattr(details, "cached_tokens", None)
+    cached = _count(getattr(details, "cached_tokens", None))
     starts = _starts(tokens or (), text)
     return Completion(text, usage, logprobs, str(choice.finish_reason), starts, cached_tokens=cached)
 
 
 def _starts(tokens: Sequence[Any], text: str) -> tuple[int, ...] | None:
     """Return where tokens begin. They are joined as bytes, which servers return with the text."""
-    return starts_of(
-        [str(token.token).encode() if token.bytes is None else bytes(token.bytes) for token in tokens], text
-    )
+    spelled = [
+        str(token.token).encode(errors="replace") if token.bytes is None else bytes(token.bytes) for token in tokens
+    ]
+    return starts_of(spelled, text)

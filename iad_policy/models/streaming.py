@@ -1,22 +1,32 @@
-"""Streamed answers: they are put together again, and only silence is a timeout, not a long answer or a slow machine."""
+"""Streamed answers: they are put together again, and only silence is a timeout, not a long answer or a slow machine.
+
+What says nothing is silence, too: a server or a proxy may send blanks, comments or empty parts for ever. And no answer
+takes longer than its deadline, whatever arrives.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
+from time import monotonic
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Limits(NamedTuple):
-    """How long a server may be silent.
+    """How long a server may be silent, and how long it may talk.
 
     Attributes:
         first_s: Seconds until the first words, in which it reads the prompt.
         silence_s: Seconds between two parts after them.
+        whole_s: Seconds until the answer's end.
     """
 
     first_s: float
     silence_s: float
+    whole_s: float
 
 
 class BrokenStream(Exception):
@@ -71,18 +81,23 @@ def heard(start: Callable[[], Iterable[Any]], limits: Limits) -> Iterator[Any]:
     """Yield the chunks of a stream, which is read in a thread of its own.
 
     Args:
-        start: Function that asks the server and returns the chunks.
-        limits: How long the server may be silent.
+        start: Function that asks the server and returns the chunks. They are closed at the end, if they can be.
+        limits: How long the server may be silent, and how long the answer may take.
 
     Raises:
-        TimeoutError: It was silent for longer. The thread ends with the next chunk, or with the client's own timeout.
+        TimeoutError: It took longer. The thread ends with the next byte, or with the client's own timeout.
     """
     parts: SimpleQueue[Any] = SimpleQueue()
     gone, end = Event(), object()
+    opened: list[Iterable[Any]] = []
 
     def read() -> None:
         try:
-            for chunk in told_apart(start()):
+            opened.append(start())
+            if gone.is_set():
+                _close(opened)
+                return
+            for chunk in told_apart(opened[0]):
                 parts.put(chunk)
                 if gone.is_set():
                     return
@@ -91,20 +106,65 @@ def heard(start: Callable[[], Iterable[Any]], limits: Limits) -> Iterator[Any]:
             parts.put(error)
 
     Thread(target=read, name="iad-stream", daemon=True).start()
-    limit_s, has_begun = limits.first_s, False
+    begun_at = said_at = monotonic()
+    limit_s, what = limits.first_s, "sign of the first words of an answer"
     try:
         while True:
+            until = min(said_at + limit_s, begun_at + limits.whole_s)
             try:
-                part = parts.get(timeout=limit_s)
+                part = parts.get(timeout=max(0.0, until - monotonic()))
             except Empty:
-                what = "another part" if has_begun else "the first words"
-                raise TimeoutError(f"no sign of {what} of an answer within {limit_s:g} s") from None
+                is_silent = said_at + limit_s <= begun_at + limits.whole_s
+                missed, within_s = (what, limit_s) if is_silent else ("end of the answer", limits.whole_s)
+                raise TimeoutError(f"no {missed} within {within_s:g} s") from None
             if part is end:
                 return
             if isinstance(part, BaseException):
                 raise part
-            if not has_begun and any(choice.delta.content for choice in part.choices):
-                limit_s, has_begun = limits.silence_s, True
+            if _says_something(part):
+                said_at = monotonic()
+            if any(choice.delta.content for choice in part.choices):
+                limit_s, what = limits.silence_s, "sign of another part of an answer"
             yield part
     finally:
         gone.set()
+        _close(opened)
+
+
+def answered(ask: Callable[[], T], limit_s: float) -> T:
+    """Return what a function returns, which asks a server in a thread of its own.
+
+    Raises:
+        TimeoutError: It took longer. The thread ends with the answer, or with the client's own timeout.
+    """
+    answers: SimpleQueue[Any] = SimpleQueue()
+
+    def call() -> None:
+        try:
+            answers.put((ask(), None))
+        except BaseException as error:  # raised again by who waits
+            answers.put((None, error))
+
+    Thread(target=call, name="iad-answer", daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=limit_s)
+    except Empty:
+        raise TimeoutError(f"no end of the answer within {limit_s:g} s") from None
+    if error is not None:
+        raise error
+    return answer  # type: ignore[no-any-return]
+
+
+def _says_something(chunk: Any) -> bool:
+    """Return whether a chunk has a part of an answer, of a reasoning or of a call, or what comes after them."""
+    return bool(chunk.usage) or any(
+        choice.finish_reason or any(value for name, value in choice.delta if name != "role") for choice in chunk.choices
+    )
+
+
+def _close(opened: Iterable[Any]) -> None:
+    for chunks in opened:
+        close = getattr(chunks, "close", None)
+        if close is not None:
+            with suppress(Exception):  # a connection that can't be closed changes nothing about the answer
+                close()

@@ -11,10 +11,10 @@ def starts_of(spelled: Sequence[bytes], text: str) -> tuple[int, ...] | None:
     A token after the text, such as an end mark, begins at its end. A token may hold only a part of a character.
 
     Args:
-        spelled: The bytes of each token.
+        spelled: The bytes of each token; "?" for a lone surrogate.
         text: The answer's text.
     """
-    if not spelled or not b"".join(spelled).startswith(text.encode()):
+    if not spelled or not b"".join(spelled).startswith(text.encode(errors="replace")):
         return None
     decoder = getincrementaldecoder("utf-8")("replace")
     starts = accumulate((len(decoder.decode(one)) for one in spelled[:-1]), initial=0)

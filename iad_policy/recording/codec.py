@@ -46,8 +46,8 @@ def candidate_of(
     logprobs, feedback = record.get("logprobs"), record.get("feedback")
     return Candidate(
         action if type(action) is str else decode(action),
-        record.get("thought", ""),
-        record.get("error", ""),
+        _text(record, "thought"),
+        _text(record, "error"),
         record["key"],
         _proposing(usage) if usage else ONE_PROPOSAL,
         None if logprobs is None else tuple(decode(logprobs)),
@@ -59,6 +59,12 @@ def candidate_of(
         at=record.get("about", ""),
         exchanges=tuple([exchange_of(one, value) for one in record["exchanges"]]) if "exchanges" in record else (),
     )
+
+
+def _text(record: Mapping[str, Any], name: str) -> str:
+    """Return a text of a record; version 0.1 took what was no text, too."""
+    given = record.get(name, "")
+    return given if type(given) is str else str(given)
 
 
 def exchange_record(exchange: Exchange, log: EpisodeLog) -> dict[str, Any]:
@@ -165,7 +171,7 @@ def verdict_of(record: Mapping[str, Any]) -> Verdict:
     """Return the verdict of a record."""
     return Verdict(
         decode(record["score"]),
-        record.get("critique", ""),
+        _text(record, "critique"),
         record.get("passed"),
         decode(record["details"]) if "details" in record else {},
     )

@@ -35,6 +35,7 @@ from iad_policy.runtime.episode import Episode, next_id
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback import fingerprint
+from iad_policy.texts import well_formed
 from iad_policy.types import FALLBACK, Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
@@ -109,6 +110,9 @@ class Answerer:
             candidate = replace(
                 made,
                 action=read_only(made.action),
+                # The log has them as the agent gave them.
+                thought=well_formed(made.thought),
+                error=well_formed(made.error),
                 usage=usage,
                 logprobs=read_only(made.logprobs),
                 parts=read_only(made.parts),
@@ -144,14 +148,17 @@ class Answerer:
                     f"{candidate!r:.200}; a plain function may return an action"
                 )
             call.report(candidate.usage)
+            _require_text(self._components.agent, "a Candidate", "thought", candidate.thought)
+            _require_text(self._components.agent, "a Candidate", "error", candidate.error)
+            action = well_formed(candidate.action)
             if is_first and not candidate.error:
-                self._world.require_type(candidate.action)
-            error = candidate.error or self._world.complaint(candidate.action)
-            key = "" if error else self._world.key(candidate.action)
+                self._world.require_type(action)
+            error = candidate.error or self._world.complaint(action)
+            key = "" if error else self._world.key(action)
             return [
                 Candidate(
-                    candidate.action,
-                    thought=candidate.thought,
+                    action,
+                    thought=candidate.thought or "",
                     error=error,
                     key=key,
                     logprobs=candidate.logprobs,
@@ -236,7 +243,8 @@ class Answerer:
         is_cut = False
         for place, answer in zip(places, answers, strict=True):
             if not isinstance(answer, Cut):
-                verdict = replace(answer.value, details=read_only(answer.value.details))
+                critique, details = well_formed(answer.value.critique), read_only(answer.value.details)
+                verdict = replace(answer.value, critique=critique, details=details)
                 usable[place] = replace(usable[place], verdict=verdict)
                 continue
             is_cut = True
@@ -375,8 +383,9 @@ class Answerer:
         if isinstance(answer, Cut):
             self._spending.refund(request.role, "asks", limit=answer.axis)
             raise BudgetExhausted(answer.axis)
-        self.role_answers.append(RoleAnswer(request.role, answer.value, roles.source, request.at.id))
-        return usable_answer(request, answer.value, self.notes)
+        said = well_formed(answer.value)
+        self.role_answers.append(RoleAnswer(request.role, said, roles.source, request.at.id))
+        return usable_answer(request, said, self.notes)
 
     def _question(self, *parts: Any) -> str:
         """Return the digest of a question, or "" without a log, which alone needs it."""
@@ -423,7 +432,7 @@ def _verdicts_of(
             f"expected {len(candidates)} verdicts from {type(verifier).__name__}, one per candidate, got "
             f"{len(verdicts)}; return a Verdict for each, in order"
         )
-    return [_without_nan(verdict) for verdict in verdicts]
+    return [_checked(verifier, verdict) for verdict in verdicts]
 
 
 def _is_raised(error: Exception) -> bool:
@@ -433,7 +442,40 @@ def _is_raised(error: Exception) -> bool:
     return isinstance(error, IADError) or getattr(error, "breaks_contract", False)
 
 
-def _without_nan(verdict: Verdict) -> Verdict:
-    if not math.isnan(verdict.score):
-        return verdict
-    return replace(verdict, score=-math.inf, critique=f"the score was not a number. {verdict.critique}".strip())
+def _checked(verifier: LoadedVerifier, verdict: Any) -> Verdict:
+    """Return a verdict with a score to compare and a text. Without a score it failed, and is counted so.
+
+    Raises:
+        ContractError: It is no verdict with a number and a text.
+    """
+    if not isinstance(verdict, Verdict):
+        raise ContractError(
+            f"expected a Verdict from {type(verifier).__name__} for each candidate, got {verdict!r:.200}; return "
+            "Verdict(score, critique)"
+        )
+    _require_text(verifier, "a Verdict", "critique", verdict.critique)
+    if type(verdict.details) is not dict and not isinstance(verdict.details, Mapping):  # the first is much faster
+        raise ContractError(
+            f"expected the details of a Verdict of {type(verifier).__name__} to be a mapping, got "
+            f"{verdict.details!r:.200}; leave them out, or name each"
+        )
+    try:
+        is_number = not math.isnan(verdict.score)
+    except (TypeError, ValueError, OverflowError):
+        raise ContractError(
+            f"expected the score of a Verdict of {type(verifier).__name__} to be a number, got {verdict.score!r:.200}; "
+            "return a float"
+        ) from None
+    if is_number:
+        return verdict if verdict.critique is not None else replace(verdict, critique="")
+    said = f"the score was not a number. {verdict.critique or ''}".strip()
+    return replace(verdict, score=-math.inf, critique=said, details={**verdict.details, "error_kind": "malformed"})
+
+
+def _require_text(author: object, kind: str, name: str, given: object) -> None:
+    """Check a text of somebody else's component. None stands for no text."""
+    if given is not None and not isinstance(given, str):
+        raise ContractError(
+            f"expected the {name} of {kind} of {type(author).__name__} to be a text, got {type(given).__name__} "
+            f"{given!r:.200}; write str(...), or leave it out"
+        )

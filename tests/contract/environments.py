@@ -328,6 +328,15 @@ class EnvironmentContract:
         assert info["step"] == 1
         assert len(json.dumps(encode(observation))) < 100_000
 
+    def test_an_action_with_a_nul_is_invalid_whatever_else_it_says(self, subject: Subject) -> None:
+        env = subject.make()
+        _, info = env.reset(seed=1)
+        action = subject.walk(info)
+        for one in (f"{action}\0", f"\0{action}", f"{action[:3]}\0{action[3:]}"):
+            observation, reward, terminated, _, info = env.step(one)
+            assert (reward, terminated, info["invalid_action"]) == (0.0, False, True)
+            assert "without NUL characters" in json.dumps(encode(observation))
+
     def test_nothing_works_before_reset_and_the_error_says_so(self, subject: Subject) -> None:
         env = subject.make()
         for call in (env.snapshot, lambda: env.step("x")):

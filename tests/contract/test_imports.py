@@ -71,13 +71,20 @@ PROMISES = (
 KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     "iad_policy.errors": (),
     "iad_policy.hashing": (),
+    "iad_policy.texts": (),
     "iad_policy.information": ("iad_policy.errors",),
     "iad_policy.read_only": ("iad_policy.errors",),
     "iad_policy.types": ("iad_policy.errors", "iad_policy.information", "iad_policy.read_only"),
     "iad_policy.requests": ("iad_policy.types",),
     "iad_policy.former": ("iad_policy.types",),
     "iad_policy.registry": ("iad_policy.errors", "iad_policy.hashing"),
-    "iad_policy.models": ("iad_policy.errors", "iad_policy.hashing", "iad_policy.types", "iad_policy.models"),
+    "iad_policy.models": (
+        "iad_policy.errors",
+        "iad_policy.hashing",
+        "iad_policy.texts",
+        "iad_policy.types",
+        "iad_policy.models",
+    ),
     "iad_policy.strategies": (
         "iad_policy.errors",
         "iad_policy.former",

@@ -1,6 +1,7 @@
 """`evaluate`: what the command does, from Python, and with things of one's own."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,46 @@ def test_changed_code_is_another_run(tmp_path: Path) -> None:
     changed.__name__ = "agent"
     with pytest.raises(RunFolderError, match="identity"):
         evaluate(DialsEnv, "single", 1, agent=changed, verifier="none", out=tmp_path)
+
+
+def no_config(folder: Path) -> None:
+    (folder / "config.json").write_text("{")
+
+
+def no_log(folder: Path) -> None:
+    (folder / "answers.jsonl").unlink()
+    (folder / "answers.jsonl").mkdir()
+
+
+def no_place(folder: Path) -> None:
+    (folder / "report.html" / "in the way").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("spoil", [no_config, no_log, no_place])
+def test_a_report_that_fails_is_a_warning_and_takes_no_results_with_it(
+    spoil: Callable[[Path], None], tmp_path: Path
+) -> None:
+    class Spoiler:
+        """A tracker that damages the folder before the report is written."""
+
+        def __init__(self, folder: Path, recorded: Any) -> None:
+            self._folder = folder
+
+        def on_episode(self, record: Any, means: Any, n_episodes: int) -> None:
+            pass
+
+        def on_summary(self, summary: Any) -> None:
+            spoil(self._folder)
+
+        def close(self) -> None:
+            pass
+
+    asked: dict[str, Any] = {"agent": Guesser(), "verifier": Liker(), "track": Spoiler}
+    with pytest.warns(UserWarning, match=r"expected to write the report of .*the results are kept"):
+        results = evaluate(DialsEnv, ["single", "bon"], 2, out=tmp_path, **asked)
+    assert results.n_episodes == 4
+    assert "95 % intervals" in results.table()
+    assert not (tmp_path / "report.html").is_file()
 
 
 def test_bad_arguments_are_refused() -> None:

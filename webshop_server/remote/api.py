@@ -26,6 +26,7 @@ from webshop_server.remote.wire import (
 from webshop_server.storefront import PROGRESS_MODES, LocalStorefront
 
 MIN_TOKEN_LENGTH = 16
+TOO_DEEP = "expected a JSON object of a few levels, got one that is nested too deeply; use the client of this version"
 Question = Mapping[str, Any]
 
 
@@ -48,6 +49,7 @@ def create_api(front: LocalStorefront, *, token: str, data: Mapping[str, str]) -
     api = Blueprint("api", __name__, url_prefix="/api")
     api.before_request(endpoints.require_token)
     api.register_error_handler(WireError, lambda error: _error(str(error), 400))
+    api.register_error_handler(RecursionError, lambda error: _error(TOO_DEEP, 400))
     api.register_error_handler(HTTPException, lambda error: _error(error.description or "", error.code or 500))
     api.add_url_rule("/shop", view_func=endpoints.shop, methods=["GET"])
     for name, answer in (

@@ -18,13 +18,13 @@ from flask import Flask
 from webshop_server.remote.api import create_api
 from webshop_server.remote.hosted import TOKEN_VARIABLE
 from webshop_server.site.app import Site, create_app
+from webshop_server.site.hosts import OwnHosts
 from webshop_server.storefront import LocalStorefront
 
 LOOPBACK = "127.0.0.1"
 PORT = 3000
 PORTS_TRIED = 50
 THREADS = 8
-MAX_CONNECTIONS = 1000
 MAX_BODY_BYTES = 1 << 22
 FINISH_S = 3.0
 CLOSE_S = 10.0
@@ -34,11 +34,16 @@ POLL_S = 0.005
 class Server:
     """A running server. It serves from construction until `close`.
 
+    It refuses requests that were sent to another host (status 403; see `OwnHosts`). One connection too many takes the
+    place of the one that has been silent for longest.
+
     Args:
         app: The WSGI application to serve.
         host: The address to bind to.
         port: The port. 0 takes any free port. If the port is in use, the next free one is taken.
         threads: Number of requests answered in parallel.
+        connections: Number of connections that are kept. By default 1000, or half of the files that this process may
+            open if that is less.
 
     Attributes:
         port: The port in use.
@@ -48,8 +53,18 @@ class Server:
         OSError: No port is free, or the host is not an address of this machine.
     """
 
-    def __init__(self, app: Flask, *, host: str = LOOPBACK, port: int = 0, threads: int = THREADS) -> None:
+    def __init__(
+        self,
+        app: Flask,
+        *,
+        host: str = LOOPBACK,
+        port: int = 0,
+        threads: int = THREADS,
+        connections: int | None = None,
+    ) -> None:
         from waitress.server import create_server
+
+        from webshop_server.site.connections import RESERVED, BoundedChannel, connection_limit
 
         # A busy server queues requests and should not log a warning for each.
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -57,14 +72,15 @@ class Server:
         self.port: int = listening.getsockname()[1]
         self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
         self._server: Any = create_server(
-            app,
+            OwnHosts(app, host),
             sockets=[listening],
             threads=threads,
-            connection_limit=MAX_CONNECTIONS,
+            connection_limit=(connections or connection_limit()) + RESERVED,
             max_request_body_size=MAX_BODY_BYTES,
             asyncore_use_poll=True,
             ident="webshop",
         )
+        self._server.channel_class = BoundedChannel  # before the loop runs, so before the first connection
         self._is_closed = False
         self._thread = threading.Thread(target=self._server.run, name="webshop-server", daemon=True)
         self._thread.start()

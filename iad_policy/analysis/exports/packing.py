@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from iad_policy.analysis.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.errors import MissingExtra
 from iad_policy.recording.gc_pause import without_collector
+from iad_policy.texts import well_formed
 
 N_EPISODES = 200
 """Episodes whose rows are packed together."""
@@ -112,7 +113,7 @@ def _pack(table: ExportTable, chunk: Chunk, *, is_parquet: bool, sources: Sequen
 
 def _lines(rows: Sequence[Row]) -> bytes:
     lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) for row in rows)
-    return b"".join(f"{line}\n".encode(errors="replace") for line in lines)  # readers refuse lone surrogates
+    return b"".join(f"{well_formed(line)}\n".encode() for line in lines)
 
 
 def _arrow(rows: Sequence[Row], kinds: Mapping[str, Kind]) -> bytes:
@@ -123,7 +124,7 @@ def _arrow(rows: Sequence[Row], kinds: Mapping[str, Kind]) -> bytes:
     try:
         table = pyarrow.Table.from_pylist(rows, schema)
     except UnicodeEncodeError:
-        table = pyarrow.Table.from_pylist([_encodable(row) for row in rows], schema)
+        table = pyarrow.Table.from_pylist(well_formed(list(rows)), schema)
     sink = pyarrow.BufferOutputStream()
     # The same page stands in many rows: packed it is a tenth, on its way to another process.
     with ipc.new_stream(sink, schema, options=ipc.IpcWriteOptions(compression="lz4")) as stream:
@@ -138,14 +139,3 @@ def _type(kind: Kind) -> Any:
     if isinstance(kind, dict):
         return pyarrow.struct([(name, _type(part)) for name, part in kind.items()])
     return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}[kind]
-
-
-def _encodable(value: Any) -> Any:
-    """Return a value whose texts have no lone surrogates."""
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    if isinstance(value, list):
-        return [_encodable(part) for part in value]
-    if isinstance(value, dict):
-        return {name: _encodable(part) for name, part in value.items()}
-    return value

@@ -13,6 +13,7 @@ from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.run_folder import REPORT
 from iad_policy.recording.trace import RunTraces, Trace
+from iad_policy.texts import well_formed
 
 MAX_EPISODES = 2000
 """Episodes whose steps are in the page; `iad view` shows those of any run."""
@@ -84,4 +85,4 @@ def _packed_alone(episodes: Mapping[str, Any], trace: Trace) -> str:
 def _packed(value: Any) -> str:
     """Return JSON, deflated, in base 64: what a browser unpacks by itself."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return base64.b64encode(zlib.compress(well_formed(text).encode(), 9)).decode()

@@ -63,7 +63,21 @@ const fixed = (value, digits = 3) => (typeof value === "number" ? value.toFixed(
 const signed = (value) => (typeof value === "number" ? `${value >= 0 ? "+" : ""}${value.toFixed(3)}` : "-");
 const count = (value) => (typeof value === "number" ? Number(value.toFixed(1)).toLocaleString("en", { maximumFractionDigits: 1 }) : "-");
 const interval = (two, digits = 2) => (two ? h("span", { className: "interval" }, ` [${two[0].toFixed(digits)}, ${two[1].toFixed(digits)}]`) : "");
-const several = (value) => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
+const several = (value) => (Array.isArray(value) ? value.map(String).map(apart).join(", ") : apart(String(value ?? "")));
+
+/* Text from outside before words of ours: an isolate keeps its bidi marks from changing their direction. What would end
+   the isolate early is left out, and what the text leaves open is closed: iad_policy/texts.py does the same. */
+function apart(said) {
+  if (!/[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]|[\ud802-\ud803\ud83a-\ud83b]/.test(said)) return said;
+  let kept = "";
+  let open = 0;
+  for (const one of said.replace(/[\n\r\x1c-\x1e\x85\u2028\u2029]/g, " ")) {
+    if (one === "\u2069" && !open) continue;
+    open += "\u2066\u2067\u2068".includes(one) ? 1 : one === "\u2069" ? -1 : 0;
+    kept += one;
+  }
+  return `\u2068${kept}${"\u2069".repeat(open + 1)}`;
+}
 
 function usd(spent) {
   if (spent.n_unpriced) return spent.usd ? `$${spent.usd.toFixed(4)} and ${count(spent.n_unpriced)} calls unpriced` : "unpriced";
@@ -125,7 +139,7 @@ function byRole(run) {
 }
 
 function differences(run) {
-  const tasksOf = (names) => (names.length ? h("details", {}, h("summary", {}, count(names.length)), h("p", { className: "quiet" }, names.join(", "))) : "0");
+  const tasksOf = (names) => (names.length ? h("details", {}, h("summary", {}, count(names.length)), h("p", { className: "quiet" }, names.map(apart).join(", "))) : "0");
   return table("Differences", ["strategy − baseline", "baseline", named(run, "success"), "won", "lost", "p (Holm)", "MDE", "progress", "reward", "pairs"],
     Object.entries(run.differences).map(([name, one]) => [
       name, one.baseline, [signed(one.success), interval(one.success_95)], tasksOf(one.won), tasksOf(one.lost),
@@ -143,7 +157,7 @@ function failures(run) {
   return [
     missing.length ? h("p", { className: "warn" }, `Verdicts are missing because the verifier failed: ${missing.join(", ")}. Each candidate shows the reason.`) : null,
     kinds.size ? table("Errors", ["error kind", "episodes", "calls", "tokens", "first error"], [...kinds].map(([kind, { n, calls, tokens, first }]) =>
-      [kind, count(n), count(calls), count(tokens), h("div", { className: "said" }, `${first.task}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
+      [kind, count(n), count(calls), count(tokens), h("div", { className: "said" }, `${apart(first.task)}: ${first.error.slice(0, 500)}`)])) : h("p", { className: "quiet" }, "No episode failed."),
   ];
 }
 
@@ -193,10 +207,10 @@ function charts(run) {
 const part = (title, ...inside) => h("div", {}, h("h2", {}, title), inside);
 
 function head(run) {
-  const dataName = run.data?.name ? `, ${run.data.name} data ${run.data.digest}` : "";
+  const dataName = run.data?.name ? `, ${apart(run.data.name)} data ${run.data.digest}` : "";
   return h("section", { "aria-label": run.name },
-    h("h1", {}, runs.length > 1 ? `${run.name}: ${run.env}` : run.env),
-    h("p", {}, `${run.split ? `Split ${run.split}, ` : ""}${run.n_tasks} ${run.n_tasks === 1 ? "task" : "tasks"}, seed ${several(run.seed)}${dataName}. Agent ${several(run.agent)}; verifier ${run.verifier || "none"}.`),
+    h("h1", {}, runs.length > 1 ? `${apart(run.name)}: ${run.env}` : run.env),
+    h("p", {}, `${run.split ? `Split ${apart(run.split)}, ` : ""}${run.n_tasks} ${run.n_tasks === 1 ? "task" : "tasks"}, seed ${several(run.seed)}${dataName}. Agent ${several(run.agent)}; verifier ${run.verifier || "none"}.`),
     h("p", {}, `Budget: ${run.equal_on}.`),
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
@@ -315,7 +329,7 @@ function exchangeView(exchange, texts) {
   return [
     folded("prompt, as sent", exchange.prompt.map((message) => [h("p", { className: "quiet" }, message.role), h("pre", {}, text(message.text, texts))])),
     folded(`answer, as sampled${exchange.finish === "stop" ? "" : `, ended by ${exchange.finish}`}`,
-      [h("pre", {}, text(exchange.answer, texts)), h("p", { className: "quiet" }, exchange.sampling + cached)])];
+      [h("pre", {}, text(exchange.answer, texts)), h("p", { className: "quiet" }, apart(exchange.sampling) + cached)])];
 }
 
 function card(one, place, step, texts, bounds) {
@@ -345,8 +359,8 @@ function stepView(step, texts) {
     step.cut ? h("p", { className: "warn" }, `Stopped early by ${step.cut}.`) : null,
     h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Action from an earlier plan, without a new proposal"),
     h("div", { className: "candidates" }, step.candidates.map((one, place) => card(one, place, step, texts, bounds))),
-    step.asked.map((one) => folded(`${one.role} (${one.source})`, h("pre", {}, text(one.text, texts)))),
-    h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, text(step.action, texts).slice(0, 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
+    step.asked.map((one) => folded(`${one.role} (${apart(one.source)})`, h("pre", {}, text(one.text, texts)))),
+    h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, apart(text(step.action, texts).slice(0, 300))), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
     step.after ? folded("next state", seen(step.after, texts, "After")) : null,
   ];
 }
@@ -355,16 +369,16 @@ function stepView(step, texts) {
 function labelOf(said) {
   if (!/^\s*</.test(said)) return said.slice(0, 60);
   const title = new DOMParser().parseFromString(said, "text/html").title.trim();
-  return `${title ? `${title.slice(0, 40)}, ` : ""}HTML, ${count(said.length)} characters`;
+  return `${title ? `${apart(title.slice(0, 40))}, ` : ""}HTML, ${count(said.length)} characters`;
 }
 
 function side(place, loaded, view) {
   const { run, line, episode } = loaded;
-  const title = `${line.task}${runs.length > 1 ? `, ${runs[run].name}` : ""}: ${runs[run].labels[line.row]}`;
+  const title = `${apart(line.task)}${runs.length > 1 ? `, ${apart(runs[run].name)}` : ""}: ${runs[run].labels[line.row]}`;
   const [sign, style, said] = mark(line);
   const box = h("section", { "aria-label": title },
     h("h2", {}, title),
-    h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} ${line.n_steps === 1 ? "step" : "steps"}${line.difficulty ? ` · ${line.difficulty}` : ""} · ended: ${line.stop || "not yet"}${line.cut ? ` (${line.cut})` : ""}`),
+    h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} ${line.n_steps === 1 ? "step" : "steps"}${line.difficulty ? ` · ${apart(line.difficulty)}` : ""} · ended: ${apart(line.stop || "not yet")}${line.cut ? ` (${apart(line.cut)})` : ""}`),
     line.error ? h("p", { className: "warn" }, line.error) : null);
   if (!episode) {
     box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
@@ -449,7 +463,7 @@ async function draw() {
   }
   if (turn !== drawing) return;
   page.replaceChildren(...content);
-  document.title = `${place.episodes ? "Episode, " : ""}${runs.map((run) => run.name).join(", ")} · iad`;
+  document.title = `${place.episodes ? "Episode, " : ""}${runs.map((run) => apart(run.name)).join(", ")} · iad`;
 }
 
 document.addEventListener("keydown", (event) => {

@@ -6,6 +6,8 @@ Line breaks inside texts, single quotes, a comma too many and backslashes before
 import re
 from typing import Any, NamedTuple
 
+from iad_policy.texts import well_formed
+
 MAX_DEPTH = 40
 """Depth of nested lists and objects, beyond which nothing is read."""
 _SPACE = re.compile(r"\s*+")
@@ -19,7 +21,6 @@ _NUMBER = re.compile(r"[-+]?\d{1,30}+(?:\.\d{1,30}+)?(?![\w.])")
 _NAMED = re.compile(r"([^\W\d]\w*+)\s*+=(?!=)")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\", "/": "/", "\n": ""}
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONSTANTS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -124,7 +125,7 @@ def _after_space(text: str, start: int) -> int:
 def _unescaped(match: "re.Match[str]") -> str:
     text = _ESCAPE.sub(_escaped, match[match.lastgroup or 0])
     # JSON writes characters beyond the first plane as two escapes.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _SURROGATE.search(text) else text
+    return well_formed(text)
 
 
 def _escaped(match: "re.Match[str]") -> str:

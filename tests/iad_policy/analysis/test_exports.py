@@ -262,7 +262,7 @@ def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> 
 
     path = kept(runner(Odd(), strategies=("bon",)), tmp_path / "run")
     thoughts = {one["thought"] for row in exported(path, "jsonl") for one in row["candidates"]}
-    assert thoughts == {"half ? of it"}
+    assert thoughts == {"half \ufffd of it"}
     if find_spec("pyarrow"):
         from pyarrow.parquet import read_table
 

@@ -8,13 +8,14 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.selenium import SeleniumBrowser
+from iad_envs.core import Score, Snapshot, Transition
 from iad_policy import Candidate, evaluate
 from iad_policy.analysis.results import read_results
 from iad_policy.analysis.viewer.report import write_report
 from iad_policy.analysis.viewer.server import create_app
 from iad_policy.recording.trace import RunTraces
 from tests.iad_envs.browser.browsers import missing
-from tests.iad_policy.evaluation_toy import EasyDials, Guesser, Liker
+from tests.iad_policy.evaluation_toy import Dials, DialsEnv, EasyDials, Guesser, Liker
 from webshop_server.site.serving import Server
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
@@ -150,6 +151,50 @@ def test_what_an_agent_wrote_stays_text(driver: Any, tmp_path: Path) -> None:
     assert texts(driver, ".card pre.action") == [NASTY]
     assert driver.title.endswith("iad")
     assert driver.execute_script("return document.querySelectorAll('#page script, #page img').length") == 0
+
+
+MARKED = ("\u202ereversed 1", "\u2069\u2069\u202eclosed early 2", "\u2067\u2067left open 3", "\u05d0\u05d1\u05d2 4")
+
+
+class AnyWord(DialsEnv):
+    """Gives a reward for any text. Its tasks are named by texts that change the direction of writing."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self._tasks = {name: Dials(name) for name in MARKED}
+        self._task_ids = list(MARKED)
+
+    def _transition(self, state: str, action: str, rng: Any) -> Transition:
+        return Transition(action, "", True)
+
+    def _score(self, task: Dials, now: Snapshot, memory: Any) -> Score:
+        return Score(1.0, 1.0, True, {}, None)
+
+
+def test_what_changes_the_direction_of_writing_changes_its_own_text_only(driver: Any, tmp_path: Path) -> None:
+    def named(observation: Any, info: Any) -> str:
+        return str(info["task_id"])
+
+    evaluate(AnyWord, ["single"], len(MARKED), agent=named, verifier="none", out=tmp_path)
+    write_report(tmp_path)
+    places = """
+        const [selector, start, n] = arguments;
+        const found = [...document.querySelectorAll(selector)].find((one) => one.textContent.startsWith(start));
+        const node = found.lastChild;
+        const letters = [...Array(n).keys()].map((place) => node.length - n + place);
+        return letters.filter((place) => node.data[place] !== " ").map((place) => {
+          const range = document.createRange();
+          range.setStart(node, place);
+          range.setEnd(node, place + 1);
+          const box = range.getBoundingClientRect();
+          return [Math.round(box.top), box.left];
+        });
+    """
+    for record in read_results(tmp_path).records["single"]:
+        opened(driver, tmp_path, f"#episode=0.{record.key}&step=0")
+        for selector, start, after in (("#main p", "Committed: ", "reward 1.000"), ("#main h2", "", ": single")):
+            found = driver.execute_script(places, selector, start, len(after))
+            assert sorted(found) == found, (record.task_id, after)  # each letter after the one before
 
 
 def test_a_fallback_a_single_step_and_a_page_as_action_are_said_in_words(driver: Any, tmp_path: Path) -> None:

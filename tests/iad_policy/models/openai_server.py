@@ -2,8 +2,8 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -28,9 +28,12 @@ class Reply:
 
 @dataclass
 class Slowly:
-    """A body that is sent in parts, with pauses between them; one that is endless goes on until it is shut down."""
+    """A body that is sent in parts, with pauses between them; one that is endless goes on until it is shut down.
 
-    parts: Sequence[bytes]
+    Parts that have no end, such as `itertools.repeat`, end when the client goes or the server is shut down.
+    """
+
+    parts: Iterable[bytes]
     pause_s: float = 0.0
     is_endless: bool = False
 
@@ -143,9 +146,11 @@ def serving() -> Iterator[OpenAIServer]:
             if not isinstance(body, Slowly):
                 self.wfile.write(raw)
                 return
-            for part in body.parts:
-                self.wfile.write(part)
-                released.wait(body.pause_s)
+            with suppress(ConnectionError):  # the client has given up
+                for part in body.parts:
+                    self.wfile.write(part)
+                    if released.wait(body.pause_s):
+                        break
             if body.is_endless:
                 released.wait()
 

@@ -3,8 +3,10 @@
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
@@ -240,10 +242,105 @@ def test_a_server_that_falls_silent_in_an_answer_is_a_timeout(server: OpenAIServ
     assert "no sign of another part of an answer within 0.3 s" in str(error)
 
 
+def part(**delta: str) -> bytes:
+    """An event with one part of an answer."""
+    (first, *_) = chunks(completion("x"))
+    return event({**first, "choices": [{"index": 0, "finish_reason": None, "delta": delta}]})
+
+
+@pytest.mark.parametrize(
+    ("first", "drip", "streams", "said"),
+    [
+        ([], b": still here\n\n", True, "no sign of the first words of an answer within 0.4 s"),
+        ([], b" ", True, "no sign of the first words of an answer within 0.4 s"),
+        ([], part(role="assistant", content=""), True, "no sign of the first words of an answer within 0.4 s"),
+        ([part(content="one")], b": still here\n\n", True, "no sign of another part of an answer within 0.4 s"),
+        ([part(content="one")], part(content=""), True, "no sign of another part of an answer within 0.4 s"),
+        ([], part(content=" one more"), True, "no end of the answer within 0.8 s"),
+        ([], part(reasoning_content="Hm."), True, "no end of the answer within 0.8 s"),
+        ([], b" ", False, "no end of the answer within 0.4 s"),
+        ([b'{"choices": ['], b"\n", False, "no end of the answer within 0.4 s"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else None,
+)
+def test_no_server_buys_time_by_dripping(
+    server: OpenAIServer, first: list[bytes], drip: bytes, streams: bool, said: str
+) -> None:
+    server.streams = streams
+    server.script(Reply(Slowly(chain(first, repeat(drip)), pause_s=0.02)))
+    model = client(server, timeout_s=0.4, deadline_s=0.8, max_retries=0)
+    model._streams = streams
+    begun_at = time.monotonic()
+    with pytest.raises(ModelError) as caught:
+        model.complete(HELLO)
+    assert (caught.value.kind, said in str(caught.value)) == ("timeout", True), caught.value
+    assert time.monotonic() - begun_at < 10  # of a machine that is busy; the drip has no end
+
+
+def test_reasoning_is_a_sign_of_an_answer_to_come(server: OpenAIServer) -> None:
+    whole = [event(one) for one in chunks(completion("done"))]
+    server.script(Reply(Slowly([*[part(reasoning_content="Hm.")] * 6, *whole, event("[DONE]")], pause_s=0.2)))
+    assert client(server, timeout_s=0.8, max_retries=0).complete(HELLO).text == "done"
+
+
+@pytest.mark.parametrize(
+    ("counts", "streams"),
+    [
+        ({"prompt_tokens": -5}, True),
+        ({"prompt_tokens": -5}, False),
+        ({"completion_tokens": -(10**12)}, True),
+        ({"completion_tokens": 10**30}, True),
+        ({"completion_tokens": 10**30}, False),
+        # In an answer in one piece litellm itself refuses what is no whole number.
+        ({"prompt_tokens": 1e300}, True),
+        ({"prompt_tokens": True, "completion_tokens": float("inf")}, True),
+        ({"completion_tokens": "many"}, True),
+        ({"prompt_tokens": [11]}, True),
+        ({"prompt_tokens": float("nan")}, True),
+    ],
+    ids=str,
+)
+def test_a_count_that_no_call_can_have_is_not_counted_and_said_once(
+    server: OpenAIServer, counts: dict[str, Any], streams: bool
+) -> None:
+    server.streams = streams
+    server.script(Reply(completion("hi", usage={"prompt_tokens": 11, "completion_tokens": 7, **counts})))
+    model = client(server, price_usd=(1.0, 2.0))
+    with use_call(Call()) as call, pytest.warns(RuntimeWarning, match="expected numbers of prompt and completion"):
+        answer = model.complete(HELLO)
+    assert (answer.text, answer.usage, call.usage) == ("hi", Usage(n_unpriced=1), Usage(n_unpriced=1))
+    assert model.complete(HELLO).usage == Usage(n_unpriced=1)  # a second warning would be an error
+
+
+@pytest.mark.parametrize("cached", [-1, 10**30, "some"])
+def test_a_count_of_cached_tokens_that_is_none_is_left_out(server: OpenAIServer, cached: Any) -> None:
+    counts = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": cached}}
+    server.script(Reply(completion("hi", usage=counts)))
+    answer = client(server).complete(HELLO)
+    assert (answer.text, answer.cached_tokens, answer.usage.tokens) == ("hi", None, 18)
+
+
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("text", ["a \ud83d", "\ude00 b", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**6])
+def test_any_text_is_an_answer_as_it_was_sent(server: OpenAIServer, text: str, streams: bool) -> None:
+    server.streams = streams
+    choice = completion(text)["choices"][0]
+    tokens = [{"token": text, "logprob": -0.5, "bytes": None, "top_logprobs": []}]
+    server.script(Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}])))
+    answer = client(server, logprobs=True, max_retries=0).complete(HELLO)
+    assert (answer.text, answer.logprobs, answer.starts) == (text, (-0.5,), (0,))
+
+
+def test_an_error_in_any_text_is_said(server: OpenAIServer) -> None:
+    server.script(Reply({"error": {"message": "half \ud83d of \u202e it"}}, 500))
+    assert "half" in str(failing(server, max_retries=0))
+
+
 def test_a_prompt_may_take_longer_to_read_than_a_pause_in_an_answer() -> None:
     limits = LiteLLMModel("openai/toy")._limits
-    assert limits.first_s == 300.0 > limits.silence_s == 60.0
-    assert LiteLLMModel("openai/toy", timeout_s=7.0)._limits == (7.0, 7.0)
+    assert limits.whole_s == 3000.0 > limits.first_s == 300.0 > limits.silence_s == 60.0
+    assert LiteLLMModel("openai/toy", timeout_s=7.0)._limits == (7.0, 7.0, 70.0)
+    assert LiteLLMModel("openai/toy", timeout_s=7.0, deadline_s=9.0)._limits.whole_s == 9.0
 
 
 def test_an_error_in_the_middle_of_an_answer_is_tried_again(server: OpenAIServer) -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from webshop_server.engine import Shop
 from webshop_server.site.app import Site, create_app
@@ -55,6 +56,92 @@ def test_a_host_that_is_not_this_machines_is_an_error(site: Site) -> None:
 def test_many_clients_are_served_without_an_error(site: Site) -> None:
     with Server(create_app(site)) as server, ThreadPoolExecutor(32) as pool:
         assert list(pool.map(lambda _: health(server), range(300))) == ["ok"] * 300
+
+
+def status(server: Server, *lines: str) -> int:
+    """Return the status of an answer to a request with these header lines."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall("\r\n".join(["GET /health HTTP/1.1", *lines, "Connection: close", "", ""]).encode("latin-1"))
+        return int(connection.makefile("rb").readline().split()[1])
+
+
+OWN = ["127.0.0.1", "127.0.0.1:80", "localhost", "LOCALHOST:3000", "localhost.", "[::1]", "[::1]:3000", "127.8.9.1:1"]
+FOREIGN = [
+    *("evil.example", "evil.example:3000", "localhost.evil.example", "127.0.0.1.evil.example", "evil.localhost"),
+    *("192.0.2.1", "[2001:db8::1]:3000", "0.0.0.0", "localhost:evil.example", "[::1]evil.example", "[::1", ":3000"),
+    *("127.0.0.1, evil.example", "evil.example@127.0.0.1", "127.0.0.1\xe9", "::1", "127.1", "x" * 5000),
+]
+
+
+@pytest.mark.parametrize("host", [*OWN, *FOREIGN], ids=lambda host: host[:40])
+def test_a_request_to_another_host_is_refused(site: Site, host: str) -> None:
+    """A web site whose name points here must not read what is served here: DNS rebinding."""
+    with Server(create_app(site)) as server:
+        assert status(server, f"Host: {host}") == (200 if host in OWN else 403)
+        assert status(server, "Host: evil.example", f"Host: {host}") in (400, 403)
+
+
+def test_a_server_is_reached_by_what_it_was_bound_to(site: Site) -> None:
+    for bound, own, foreign in (
+        ("localhost", ["localhost", "127.0.0.1"], ["evil.example", socket.gethostname(), "192.0.2.1"]),
+        ("0.0.0.0", ["192.0.2.1", "[2001:db8::1]", "0.0.0.0", socket.gethostname()], ["evil.example", "", "1.2.3"]),
+    ):
+        with Server(create_app(site), host=bound) as server:
+            assert [status(server, f"Host: {host}:{server.port}") for host in own] == [200] * len(own)
+            assert [status(server, f"Host: {host}:{server.port}") for host in foreign] == [403] * len(foreign)
+
+
+def test_who_is_refused_is_told_how_to_get_in(site: Site) -> None:
+    with Server(create_app(site)) as server:
+        request = urllib.request.Request(f"{server.address}/health", headers={"Host": "evil.example"})
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(request, timeout=10)
+        with caught.value as refused:
+            said = refused.read().decode()
+    assert "got 'evil.example'" in said
+    assert "--host" in said
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nX-Slow: "], ids=["silent", "half a request"])
+def test_connections_that_say_nothing_keep_nobody_out(site: Site, sent: bytes) -> None:
+    n = 6
+    with Server(create_app(site), connections=n) as server:
+        idle = []
+        try:
+            for _ in range(5 * n):
+                idle.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+                idle[-1].sendall(sent)
+            assert [health(server) for _ in range(3)] == ["ok"] * 3
+            assert len(server._server.active_channels) <= n
+        finally:
+            for one in idle:
+                one.close()
+
+
+def test_a_connection_whose_request_is_being_answered_is_kept() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    app = Flask(__name__)
+
+    @app.get("/slow")
+    def slow() -> str:
+        begun.set()
+        go_on.wait(30)
+        return "done"
+
+    @app.get("/fast")
+    def fast() -> str:
+        return "done"
+
+    def read(server: Server, path: str) -> bytes:
+        with urllib.request.urlopen(f"{server.address}/{path}", timeout=30) as answer:
+            return bytes(answer.read())
+
+    with Server(app, connections=2) as server, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(read, server, "slow")
+        assert begun.wait(30)
+        assert [read(server, "fast") for _ in range(5)] == [b"done"] * 5
+        go_on.set()
+        assert answer.result(30) == b"done"
 
 
 def test_it_closes_under_load(site: Site) -> None:

@@ -1,0 +1,334 @@
+"""Hostile texts in every place of a run where text comes from outside, through all that shows, writes or asks it.
+
+Agents, models, verifiers, roles and data say them. They go through the comparison with its table and a second run from
+the log, the next prompts, the report, the viewer, and every format of an export.
+"""
+
+import base64
+import io
+import json
+import math
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from iad_envs.core import View
+from iad_envs.spaces import UnicodeText
+from iad_policy import cli
+from iad_policy.agents.language import LanguageAgent
+from iad_policy.analysis.agentboard import write_agentboard
+from iad_policy.analysis.exports import FORMATS, export_runs
+from iad_policy.analysis.viewer.report import write_report
+from iad_policy.analysis.viewer.server import create_app
+from iad_policy.commands.terminal_run import run_session
+from iad_policy.evaluation.runner import Runner
+from iad_policy.models import Completion, Messages
+from iad_policy.recording.trace import RunTraces
+from iad_policy.runtime.components import Components
+from iad_policy.texts import well_formed
+from iad_policy.types import Candidate, Part, State, Verdict
+from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config, runner
+
+TEXTS = {
+    "half a character": "a \ud83d",
+    "the other half": "\ude00 b",
+    "halves the wrong way round": "\ude00\ud83d",
+    "two halves": "\ud83d\ude00",
+    "bytes of a file name": os.fsdecode(b"\xff\xfe"),
+    "NUL": "a\0b",
+    "a terminal's commands": "\x1b[2J\x1b]0;x\x07\r\x9b2J",
+    "right to left": "\u202enwod edispu\u202b\u05d0",
+    "an isolate closed early": "a\u2069\u2069\u202e\u2067b",
+    "ends of lines": "a\u2028b\u2029c\x85d\ve\fg",
+    "no characters": "\uffff\ufeff\U0010ffff",
+    "markup": "</script><!--[/bold]{{data}}$x ${y}",
+    "a long line": "x" * 10**6,
+    "a long line of halves": "\ud83d" * 10**5,
+}
+SHORT = 60
+"""Characters of a text in a name."""
+
+
+class Task(NamedTuple):
+    """A task whose data has a hostile text."""
+
+    task_id: str
+    said: str
+
+    @property
+    def instruction(self) -> str:
+        return f"Open {self.said}"
+
+    @property
+    def difficulty(self) -> str:
+        return self.said[:SHORT]
+
+
+class OddDials(DialsEnv):
+    """Dials whose data have a hostile text in all their parts."""
+
+    def __init__(self, said: str) -> None:
+        n_tasks, n_steps = (1, 1) if len(said) > SHORT else (2, 3)  # a long text makes a large log
+        super().__init__(n_tasks, max_steps=n_steps)
+        self._said = said
+        tasks = [Task(f"{said[:SHORT]} {place}", said) for place in range(n_tasks)]
+        self._tasks = {task.task_id: task for task in tasks}
+        self._task_ids = list(self._tasks)
+        self.action_space = self.observation_space = UnicodeText(10**6)
+
+    def _view(self, state: str, complaint: str) -> View:
+        view = super()._view(state, complaint)
+        said = self._said
+        return view._replace(observation=f"{view.observation} {said}", facts={said: said}, page={said: said})
+
+
+class Talker:
+    """A model that says a text around its action, and takes only what a request can hold."""
+
+    name = "talker"
+
+    def __init__(self, said: str) -> None:
+        self._answers = cycle([f"Thought: {said}\nAction: turn[{digit}]" for digit in DIGITS] + [said])
+        self.sent: list[str] = []
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        json.dumps(list(messages), ensure_ascii=False).encode()
+        self.sent.append(next(self._answers))
+        return Completion(self.sent[-1])
+
+
+class Speaker:
+    """An agent without a model that says a text in all parts of a candidate."""
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+        self.actions: list[str] = []
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        said = self._said
+        kind = rng.randrange(3)
+        if kind == 2:
+            return Candidate(None, thought=said, error=said or "none")
+        self.actions.append(f"turn[{rng.choice(DIGITS)}]{said if kind else ''}")
+        return Candidate(self.actions[-1], thought=said, parts=(Part("thought", said),))
+
+
+class Crasher:
+    """An agent that fails with a text."""
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        raise RuntimeError(self._said)
+
+
+class Critic:
+    """A verifier and roles that say a text."""
+
+    information = "proxy"
+    needs_preview = True
+    source = "critic"
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        said = self._said
+        return [Verdict(len(one.key) % 7 / 7, said, details={said[:SHORT]: said}) for one in candidates]
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        return "0" if role == "ranker" else self._said
+
+
+AGENTS: Mapping[str, Callable[[str], Any]] = {
+    "model": lambda said: LanguageAgent(Talker(said)),
+    "agent": Speaker,
+    "crash": Crasher,
+}
+
+
+def compared(agent: Any, said: str, folder: Path) -> str:
+    """Run a comparison at a terminal that takes UTF-8 and nothing else; returns what it printed."""
+    critic = Critic(said)
+    here = Components(agent, critic, critic)
+    strategies = ("iad",) if len(said) > SHORT else ("iad", "bon", "self-refine")
+    asked = config(strategies=strategies, tasks=2, n=(2,), feedback="best-worst-judge")
+    printed = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    made = Runner(asked, lambda: OddDials(said), lambda *_: here)
+    try:
+        assert run_session(made, folder, Console(file=printed, width=100)) == 0
+    finally:
+        made.close()
+    printed.flush()
+    return printed.buffer.getvalue().decode()  # type: ignore[attr-defined]
+
+
+def rows(path: Path) -> list[Any]:
+    """Return the rows of a file of JSON lines, which is UTF-8 throughout."""
+    return [json.loads(line.decode()) for line in path.read_bytes().split(b"\n") if line]
+
+
+def kept(said: str) -> str:
+    """Return a text as JSON keeps it: two halves are a character."""
+    return str(json.loads(json.dumps(said)))
+
+
+def unpacked(page: str) -> Iterator[Any]:
+    """Yield what a report holds."""
+    (data,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page)
+    held = json.loads(data)
+    for packed in (held["run"], held["places"], *held["chunks"]):
+        yield json.loads(zlib.decompress(base64.b64decode(packed)).decode())
+
+
+@pytest.mark.parametrize("who", AGENTS)
+@pytest.mark.parametrize("said", TEXTS.values(), ids=TEXTS)
+def test_no_text_stops_what_shows_writes_or_asks_it(said: str, who: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    agent = AGENTS[who](said)
+    printed = compared(agent, said, folder)
+    assert "95 % intervals" in printed
+    assert "\x1b" not in printed
+
+    run = RunTraces(folder)
+    assert len(run.records) == (1 if len(said) > SHORT else 6)
+    assert {one.error_kind for one in run.records.values()} == ({"crash"} if who == "crash" else {""})
+    for record in run.records.values():
+        assert well_formed(record.actions) == record.actions
+    candidates = [one for key in run.records for step in run.trace(key).steps for one in step.decision.candidates]
+    if who == "model":  # the log has what was sent
+        assert {one.exchanges[-1].text for one in candidates} == set(map(kept, agent.model.sent))
+        n_sent = len(agent.model.sent)
+        compared(agent, said, folder)
+        assert len(agent.model.sent) == n_sent
+    if who == "agent":
+        assert {one.thought for one in candidates} == {kept(said)}
+        assert {one.action for one in candidates if not one.error} <= set(map(well_formed, agent.actions))
+
+    page = (folder / "report.html").read_bytes().decode()
+    assert len(list(unpacked(page))) >= 3
+    viewer = create_app([folder]).test_client()
+    for address in ("/", "/api/runs", "/api/version", *(f"/api/episode/0/{key}" for key in run.records)):
+        assert viewer.get(address).status_code == 200
+    write_agentboard([run], tmp_path / "board")
+    for path in (tmp_path / "board").rglob("*.jsonl"):
+        rows(path)
+    if who == "crash":
+        return
+    for form in FORMATS if len(said) <= SHORT else ("jsonl",):  # a single step has nothing to prefer
+        if form == "parquet" and find_spec("pyarrow") is None:
+            continue
+        for path in export_runs([run], form, tmp_path / f"x.{'parquet' if form == 'parquet' else 'jsonl'}"):
+            assert form == "parquet" or rows(path)
+
+
+def test_a_folder_whose_name_is_no_unicode_is_reported_at_a_terminal(tmp_path: Path) -> None:
+    compared(Speaker("x"), "x", tmp_path / "run")
+    folder = (tmp_path / "run").rename(tmp_path / os.fsdecode(b"run \xff"))
+    shown = CliRunner().invoke(cli.app, ["report", str(folder)])
+    assert (shown.exit_code, "Report: " in shown.output) == (0, True), shown.output
+
+
+@pytest.mark.parametrize("given", [42, b"bytes", ["a", "list"], ValueError("an error"), 1.5, True])
+@pytest.mark.parametrize("field", ["thought", "error", "critique"])
+def test_what_is_no_text_is_refused_in_words(field: str, given: Any, tmp_path: Path) -> None:
+    class Wrong:
+        information = "proxy"
+        needs_preview = False
+
+        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+            return Candidate("turn[0]", **({} if field == "critique" else {field: given}))
+
+        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+            return [Verdict(0.5, given) for _ in candidates]
+
+    wrong: Any = Wrong()
+    made = runner(wrong, wrong if field == "critique" else None, strategies=("bon",), tasks=1)
+    assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 2
+    (record,) = RunTraces(tmp_path).records.values()
+    owner = "Verdict" if field == "critique" else "Candidate"
+    expected = f"expected the {field} of a {owner} of Wrong to be a text, got {type(given).__name__}"
+    assert (record.error_kind, expected in record.error) == ("contract", True), record.error
+    assert write_report(tmp_path).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (0.5, "expected a Verdict from Wrong for each candidate, got 0.5"),
+        (None, "expected a Verdict from Wrong for each candidate, got None"),
+        (Verdict("high"), "expected the score of a Verdict of Wrong to be a number, got 'high'"),  # type: ignore[arg-type]
+        (Verdict(None), "expected the score of a Verdict of Wrong to be a number, got None"),  # type: ignore[arg-type]
+        (Verdict(1.0, details=None), "expected the details of a Verdict of Wrong to be a mapping, got None"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_verdict_is_refused_in_words(given: Any, expected: str, tmp_path: Path) -> None:
+    class Wrong(Liker):
+        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+            return [given for _ in candidates]
+
+    made = runner(None, Wrong(), strategies=("bon",), tasks=1)
+    assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 2
+    (record,) = RunTraces(tmp_path).records.values()
+    assert (record.error_kind, expected in record.error) == ("contract", True), record.error
+
+
+def test_none_stands_for_no_text(tmp_path: Path) -> None:
+    class Terse(Liker):
+        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+            return Candidate("turn[0]", thought=None)  # type: ignore[arg-type]
+
+        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+            return [Verdict(0.5, None) for _ in candidates]  # type: ignore[arg-type]
+
+    made = runner(Terse(), Terse(), strategies=("iad",), tasks=1)
+    assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 0
+    run = RunTraces(tmp_path)
+    (record,) = run.records.values()
+    assert record.error_kind == ""
+    candidates = [one for step in run.trace(record.key).steps for one in step.decision.candidates]
+    assert {(one.thought, one.verdict.critique) for one in candidates if one.verdict} == {("", "")}
+
+
+def test_a_verifier_without_a_single_score_is_counted_and_said(tmp_path: Path) -> None:
+    class Unsure(Liker):
+        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+            return [Verdict(math.nan, "I can't tell") for _ in candidates]
+
+    printed = io.StringIO()
+    assert run_session(runner(None, Unsure(), strategies=("bon",), n=(3,)), tmp_path, Console(file=printed)) == 0
+    run = RunTraces(tmp_path)
+    steps = [step for key in run.records for step in run.trace(key).steps]
+    verdicts = [one.verdict for step in steps for one in step.decision.candidates if one.verdict is not None]
+    assert verdicts
+    assert sum(one.n_failed_verdicts for one in run.records.values()) == len(verdicts)
+    assert {one.critique for one in verdicts} == {"the score was not a number. I can't tell"}
+    assert "VERDICTS ARE MISSING" in printed.getvalue()
+
+
+def test_a_thought_that_an_older_version_took_is_shown_as_text(tmp_path: Path) -> None:
+    made = runner(strategies=("bon",), tasks=1)
+    assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 0
+    log = tmp_path / "answers.jsonl"
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line.update({"candidate": {"thought": 42}, "verdict": {"critique": [1]}}.get(line["kind"], {}))
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    write_report(tmp_path)
+    run = RunTraces(tmp_path)
+    for form in ("jsonl", "sft"):
+        export_runs([run], form, tmp_path / f"{form}.jsonl")
+    assert "42" in {one["thought"] for row in rows(tmp_path / "jsonl.jsonl") for one in row["candidates"]}
