@@ -104,7 +104,7 @@ class EmbeddedSandbox:
         stdin: bytes = b"", output_bytes: int = 0,
     ) -> tuple[dict[str, Any], bytes]:  # fmt: skip
         limits = self._supervisor.limits
-        time_s = limits.time_s if timeout_s is None else timeout_s
+        time_s = limits.seconds(timeout_s)
         argv = [command] if isinstance(command, str) else list(command)
         if not argv or any("\0" in word or len(word) >= LARGEST_COMMAND for word in argv):
             text = f"sandbox: expected a command of under {LARGEST_COMMAND} characters and no zero bytes\n"
@@ -156,17 +156,18 @@ class EmbeddedSandbox:
         child.close()
         return state
 
-    def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
+    def diff(self, since: FrozenState | None = None, *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return the differences from a frozen state."""
-        number = self._supervisor.own(self._start if since is None else since)
-        with self._busy:
-            answer = self._supervisor.ask({"do": "diff", "root": self._root, "since": number})
-        return tuple(Change(*row) for row in answer["rows"])
+        return self._listed({"do": "diff", "since": self._supervisor.own(since or self._start)}, timeout_s)
 
-    def tree(self, path: str = "/") -> tuple[Change, ...]:
+    def tree(self, path: str = "/", *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return all entries at and under a path."""
+        return self._listed({"do": "tree", "path": os.path.normpath(path)}, timeout_s)
+
+    def _listed(self, request: dict[str, Any], timeout_s: float | None) -> tuple[Change, ...]:
+        seconds = self._supervisor.limits.seconds(timeout_s)
         with self._busy:
-            answer = self._supervisor.ask({"do": "tree", "root": self._root, "path": os.path.normpath(path)})
+            answer = self._supervisor.ask(request | {"root": self._root, "seconds": seconds}, timeout_s=seconds)
         return tuple(Change(*row) for row in answer["rows"])
 
     def read(self, path: str) -> bytes:
@@ -234,9 +235,18 @@ class SupervisorClient:
         self.first_root: int = answer["root"]
         self.capabilities = capabilities(host.n_ids, opened["cgroups"])
 
-    def ask(self, header: dict[str, Any], *, send: Sequence[socket.socket] = ()) -> dict[str, Any]:
-        """Send a request to the supervisor and return the answer."""
-        return self._channel.ask(header | self.released.take(), send=send).header
+    def ask(
+        self, header: dict[str, Any], *, send: Sequence[socket.socket] = (), timeout_s: float = 0.0
+    ) -> dict[str, Any]:
+        """Send a request to the supervisor and return the answer.
+
+        Args:
+            header: JSON data of the request.
+            send: Sockets to pass to the supervisor.
+            timeout_s: Time that the request may take in seconds, in addition to that of any answer.
+        """
+        given = header | self.released.take()
+        return self._channel.ask(given, send=send, timeout_s=timeout_s + ANSWER_GRACE_S).header
 
     def token(self, number: int, ended: int) -> FrozenState:
         """Return a token for a state. When the token is garbage-collected, the supervisor releases the state."""

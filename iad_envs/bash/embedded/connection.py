@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_envs.bash.embedded import wire
-from iad_envs.bash.sandbox import SandboxError, SandboxUnavailable
+from iad_envs.bash.sandbox import SandboxError, SandboxUnavailable, TooManyChanges
 
 PACKAGE = Path(__file__).resolve().parents[2]
 BOOT = """
@@ -79,6 +79,7 @@ class Channel:
 
         Raises:
             SandboxError: The other side has ended, is too slow, or answers with an error.
+            TooManyChanges: The other side could not list the changes within the limits.
         """
         if os.getpid() != self._process:
             raise SandboxError("expected the process that opened the sandbox, got one forked from it; open one here")
@@ -96,6 +97,10 @@ class Channel:
         if answer is None:
             self._stream.close()
             raise SandboxError("expected an answer of the sandbox, but it has ended; open another one")
+        if "too_much" in answer.header:
+            raise TooManyChanges(
+                f"expected changes that can be listed, got {answer.header['too_much']}; change fewer and smaller files"
+            )
         if "error" in answer.header:
             raise SandboxError(f"the sandbox could not do that: {answer.header['error']}")
         return answer

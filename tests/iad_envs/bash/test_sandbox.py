@@ -8,7 +8,10 @@ import sys
 import tarfile
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +74,22 @@ def test_what_can_not_be_a_command_is_a_result_all_the_same(sandbox: Sandbox, co
     result = sandbox.run(command)
     assert result.exit_code == 126
     assert "expected a command" in result.output
+
+
+@pytest.mark.parametrize("timeout_s", [float("inf"), float("nan"), -1.0, 0, 1e300])
+def test_a_time_limit_that_is_none_is_refused_and_ends_nothing(sandbox: Sandbox, timeout_s: float) -> None:
+    for call in (partial(sandbox.run, "true"), sandbox.diff, sandbox.tree):
+        with pytest.raises(ValueError, match="above 0 and of at most 86,400 as timeout_s"):
+            call(timeout_s=timeout_s)
+    assert sandbox.run("echo alive", timeout_s=86_400).output == "alive\n"
+    sandbox.reset()
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1, 0, 10**300, "1"])
+@pytest.mark.parametrize("name", [each.name for each in fields(SandboxLimits)])
+def test_a_limit_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"above 0 and of at most .* as {name}, got"):
+        SandboxLimits(**{name: value})
 
 
 def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
