@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, NoReturn
 from iad_envs.bash.embedded import rootfs, syscalls, wire
 from iad_envs.bash.embedded.differ import Effort, Stack, TooMuch, diff, tree
 from iad_envs.bash.embedded.layers import OWN, Layers, Root, State, uppers
-from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, RootRunner
+from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, RootRunner, limit_objects
 from iad_envs.bash.embedded.syscalls import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID
+
+ROOTS_AT_ONCE = 8
 
 
 class Process(NamedTuple):
@@ -64,6 +66,7 @@ class Supervisor:
         syscalls.mount("own", OWN, fstype="tmpfs", flags=MS_NOSUID | MS_NODEV, options="mode=700,size=1m")
         syscalls.mount("proc", "/proc", fstype="proc", flags=MS_NOSUID | MS_NODEV | MS_NOEXEC)
         syscalls.unmount("/host-proc")
+        limit_objects(ROOTS_AT_ONCE)
         self._namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._hidden = rootfs.mount_points()
         first = self._open(self._states[0], descriptor, top=template)
