@@ -224,6 +224,8 @@ class SupervisorClient:
         except SandboxError as error:
             self._channel.close()
             self.first_runner.close()
+            if not host.usable:
+                raise
             raise unavailable(str(error)) from error
         self._number: int = opened["sandbox"]
         self._killed = 0

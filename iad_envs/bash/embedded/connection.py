@@ -152,6 +152,11 @@ class LauncherClient(Channel):
         self.templates_lock = threading.Lock()
         self._templates_tried = 0
 
+    @property
+    def usable(self) -> bool:
+        """Whether this process opened the channel and has not closed it, and the launcher is alive."""
+        return super().usable and self._child.poll() is None
+
     def new_template(self) -> str:
         """Return a folder for a layer that outlives its sandbox."""
         self._templates_tried += 1
@@ -203,7 +208,9 @@ def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> Launcher
     """Return this process's launcher for these paths. It is started on first use."""
     key = (os.getpid(), masked, command or (sys.executable,))
     with _lock:
-        if key not in _launchers or not _launchers[key].usable:
+        if key in _launchers and not _launchers[key].usable:  # it was killed, for example for memory
+            _launchers.pop(key).close()
+        if key not in _launchers:
             _launchers[key] = LauncherClient(masked, key[2])
         return _launchers[key]
 

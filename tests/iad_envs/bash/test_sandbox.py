@@ -279,6 +279,32 @@ def test_folders_in_folders_without_end_poison_nothing(sandbox: Sandbox) -> None
         assert sandbox.diff() == ()
 
 
+@pytest.mark.timeout(400)  # hundreds of states, on a loaded machine too
+def test_a_state_on_too_many_others_is_an_error_that_harms_nothing(sandbox: Sandbox) -> None:
+    first = sandbox.snapshot()
+    # Too deep to be merged, so every state is one more layer. Their names must fit into a page of memory.
+    sandbox.run('perl -e \'for (1..3000) { mkdir "ab"; chdir "ab" }\'', cwd="/desk")
+    kept = []
+
+    def stack_many() -> None:
+        for number in range(1000):
+            sandbox.run(["touch", f"/desk/{number}"])
+            kept.append(sandbox.snapshot())
+
+    with pytest.raises(SandboxError, match=r"on top of \d+ others"):
+        stack_many()
+    last = len(kept)
+    assert sandbox.run(f"ls /desk/{last}; echo more >/desk/more; cat /desk/more").output == f"/desk/{last}\nmore\n"
+    with pytest.raises(SandboxError, match=r"on top of \d+ others"):
+        sandbox.snapshot()
+    sandbox.restore(kept[100])
+    assert sandbox.run("cd /desk; ls 100; ls 101 || echo none").output.splitlines()[::2] == ["100", "none"]
+    sandbox.restore(first)
+    assert sandbox.diff() == ()
+    sandbox.reset()
+    assert sandbox.run("cat /desk/a").output == "one\n"
+
+
 def test_a_state_is_dropped_with_its_last_holder(sandbox: Sandbox) -> None:
     with open_sandbox(limits=SandboxLimits(disk_mb=8)) as small:
         for _ in range(60):  # kept, they would be far more than the limit on kept states
