@@ -19,7 +19,8 @@ LARGEST_FILE = 64 << 20
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
     """Return the capabilities for a number of user ids and a set of control groups."""
-    total = f" and {cgroups['memory']}" if "memory" in cgroups else ", summed up every 0.1 s"
+    summed = ", processes and sockets summed up every 0.1 s, pipes and other kernel objects not counted"
+    total = f" and {cgroups['memory']}" if "memory" in cgroups else summed
     pids = f" and {cgroups['pids']}" if "pids" in cgroups else ""
     users = "65,536 shifted users" if n_ids > 1 else "one user"
     return Capabilities(
@@ -37,7 +38,7 @@ def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
             "inodes": "tmpfs inodes",
             "output": "read to a limit, then ended",
             "time": "clock, then ended",
-            "cpu": "rlimit",
+            "cpu": "rlimit; the background summed up every 0.2 s",
         },
     )
 

@@ -1,6 +1,7 @@
 """Channels from this process to the launcher, and to the supervisor and the runners of each sandbox."""
 
 import atexit
+import contextlib
 import os
 import socket
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from iad_envs.bash.embedded import wire
+from iad_envs.bash.embedded import cgroups, wire
 from iad_envs.bash.sandbox import SandboxError, SandboxUnavailable, TooManyChanges
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -137,7 +138,7 @@ class LauncherClient(Channel):
             argv = [*command, "-I", "-S", "-X", "utf8", "-c", BOOT, str(theirs.fileno()), str(PACKAGE)]
             self._child = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()], start_new_session=True, env={"PATH": os.environ.get("PATH", os.defpath)},
+                pass_fds=[theirs.fileno()], start_new_session=True, env=_environment(),
             )  # fmt: skip
         super().__init__(mine)
         try:
@@ -211,8 +212,22 @@ def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> Launcher
         if key in _launchers and not _launchers[key].usable:  # it was killed, for example for memory
             _launchers.pop(key).close()
         if key not in _launchers:
-            _launchers[key] = LauncherClient(masked, key[2])
+            _launchers[key] = _start(masked, key[2])
         return _launchers[key]
+
+
+def _start(masked: tuple[str, ...], command: tuple[str, ...]) -> LauncherClient:
+    """Start a launcher, with control groups where systemd offers them."""
+    scope = cgroups.scope(os.environ)
+    if scope:
+        with contextlib.suppress(SandboxUnavailable):  # without them the reason, if there is one, is told
+            return LauncherClient(masked, (*scope, *command))
+    return LauncherClient(masked, command)
+
+
+def _environment() -> dict[str, str]:
+    known = {name: os.environ[name] for name in cgroups.SCOPE_VARIABLES if name in os.environ}
+    return {"PATH": os.environ.get("PATH", os.defpath), **known}
 
 
 def _end_launchers() -> None:
