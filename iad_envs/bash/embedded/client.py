@@ -19,7 +19,7 @@ LARGEST_FILE = 64 << 20
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
     """Return the capabilities for a number of user ids and a set of control groups."""
-    summed = ", processes and sockets summed up every 0.1 s, pipes and other kernel objects not counted"
+    summed = ", summed up every 0.1 s without pipes and kernel objects"
     total = f" and {cgroups['memory']}" if "memory" in cgroups else summed
     pids = f" and {cgroups['pids']}" if "pids" in cgroups else ""
     users = "65,536 shifted users" if n_ids > 1 else "one user"
