@@ -29,6 +29,7 @@ from iad_envs.bash.sandbox import (
     SandboxLimits,
     SandboxUnavailable,
     Setup,
+    TooManyChanges,
 )
 from iad_envs.bash.setup import unpack
 
@@ -133,7 +134,7 @@ class DockerSandbox:
     ) -> CommandResult:
         """Run a command. See `Sandbox.run`."""
         limits = self._engine.limits
-        time_s = limits.time_s if timeout_s is None else timeout_s
+        time_s = limits.seconds(timeout_s)
         argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
         with self._busy:
             self._put(stdin)
@@ -198,17 +199,26 @@ class DockerSandbox:
         child.close()
         return state
 
-    def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
+    def diff(self, since: FrozenState | None = None, *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return the differences from a frozen state."""
         before = self._own(self._start if since is None else since).tree
-        now = {row.path: row for row in self.tree()}
+        now = {row.path: row for row in self.tree(timeout_s=timeout_s)}
         return tuple(row for path in sorted(before.keys() | now.keys())
                      if (row := _change(before.get(path), now.get(path))))  # fmt: skip
 
-    def tree(self, path: str = "/") -> tuple[Change, ...]:
+    def tree(self, path: str = "/", *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return all entries at and under a path."""
+        seconds = self._engine.limits.seconds(timeout_s)
         with self._busy:
-            return parse_tree(self._exec([*TREE, path]))
+            code, output = self._container.exec_run(
+                ["timeout", "-s", "KILL", f"{seconds:.3f}", *TREE, path], stderr=False
+            )
+        if code == KILLED:
+            raise TooManyChanges(
+                f"expected changes that can be listed, got more than can be read in {seconds:.1f} s; "
+                "change fewer and smaller files"
+            )
+        return parse_tree(output or b"")
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""

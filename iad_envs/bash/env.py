@@ -185,7 +185,9 @@ class BashEnv(IADEnv[str, ShellState]):
         if start is None:
             setup = setup_of(self._folder, file_system)
             sandbox = open_sandbox(self._backend, setup=setup, limits=self._limits, **self._options)
-            start = self._starts[file_system] = StartState(sandbox, published=self._published)
+            start = self._starts[file_system] = StartState(
+                sandbox, published=self._published, time_s=self._limits.time_s
+            )
         return start
 
     def _start(self, task: BashTask) -> ShellState:

@@ -5,7 +5,7 @@ never runs a command without isolation. If isolation is not possible, it raises 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -18,12 +18,19 @@ BACKENDS: Mapping[str, str] = {
     "docker": "iad_envs.bash.docker:open_docker",
 }
 
+LONGEST_S = 86_400
+LARGEST = 1 << 40
+
 Setup = Sequence[str] | Path
 """Setup of a start state: shell scripts to run in order at `/`, or a tar file or folder to unpack at `/`."""
 
 
 class SandboxError(RuntimeError):
     """An operation of a sandbox failed for a reason other than the command."""
+
+
+class TooManyChanges(SandboxError):
+    """The changes of a state can't be listed within the time limit, or in a message. The sandbox can still be used."""
 
 
 class SandboxUnavailable(SandboxError, Unavailable):
@@ -66,8 +73,8 @@ class Change(NamedTuple):
             permissions or owner only.
         mode: Current `st_mode` with the type bits, 0 if deleted.
         size: Size in bytes of a regular file, 0 for other types.
-        digest: BLAKE2b-256 of a regular file's content or a link's target, in hex. Empty for other types. A large file
-            that is mostly holes has a special digest `sparse:...`.
+        digest: BLAKE2b-256 of a regular file's content or a link's target, in hex. Empty for other types. A file of
+            over 64 KB that is mostly holes has a special digest `sparse:...`.
         was_mode: Previous `st_mode`, 0 if added.
     """
 
@@ -83,6 +90,9 @@ class Change(NamedTuple):
 class SandboxLimits:
     """Resource limits of commands. They are always enforced.
 
+    Raises:
+        ValueError: A limit is not a positive number, or a time is longer than a day.
+
     Attributes:
         processes: Number of processes at a time, per sandbox or fork.
         memory_mb: Address space of one process in MB. With cgroups also the total memory of all processes and the files
@@ -92,8 +102,10 @@ class SandboxLimits:
         output_bytes: Number of output bytes kept per command: half from the head, half from the tail.
         flood_bytes: Number of output bytes after which a command is killed.
         time_s: Wall time of a command in seconds, unless `run` specifies another limit.
-        cpu_s: CPU time of one process in seconds.
-        open_files: Number of open files per process.
+        cpu_s: CPU time of one process in seconds, and of all background processes between two commands.
+        open_files: Number of open files per process. The kernel counts descriptors that are being passed between
+            processes per user of the host, and refuses them to a process when there are more than it may have open
+            files (usually 1,024). A sandbox can have this number plus 253 of them, so keep the sum well below.
     """
 
     processes: int = 64
@@ -104,7 +116,30 @@ class SandboxLimits:
     flood_bytes: int = 64 << 20
     time_s: float = 10.0
     cpu_s: int = 60
-    open_files: int = 1024
+    open_files: int = 256
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check_limit(each.name, getattr(self, each.name), type(each.default))
+
+    def seconds(self, timeout_s: float | None) -> float:
+        """Return the time limit of a call: the given one, or that of commands.
+
+        Raises:
+            ValueError: It is not a positive number, or longer than a day.
+        """
+        if timeout_s is None:
+            return self.time_s
+        _check_limit("timeout_s", timeout_s)
+        return timeout_s
+
+
+def _check_limit(name: str, value: float, kind: type = float) -> None:
+    most = LONGEST_S if name.endswith("_s") else LARGEST
+    is_number = isinstance(value, (int, kind))
+    if not (is_number and 0 < value <= most):  # NaN is neither
+        text = "a whole number" if kind is int else "a number"
+        raise ValueError(f"expected {text} above 0 and of at most {most:,} as {name}, got {value!r}; change this limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,15 +240,22 @@ class Sandbox(Protocol):
         """Adopt the state of a fork without running anything again, and close the fork."""
         ...
 
-    def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
+    def diff(self, since: FrozenState | None = None, *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return the differences from a frozen state (by default from `start`), sorted by path.
 
-        `/dev`, `/proc`, `/usr` and links to it can't change and are skipped.
+        `/dev`, `/proc`, `/usr` and links to it can't change and are skipped. The time limit is that of a command.
+
+        Raises:
+            TooManyChanges: The time is over, or the paths have more than 16 million characters together.
         """
         ...
 
-    def tree(self, path: str = "/") -> tuple[Change, ...]:
-        """Return all entries at and under a path, sorted by path, as if they had been added."""
+    def tree(self, path: str = "/", *, timeout_s: float | None = None) -> tuple[Change, ...]:
+        """Return all entries at and under a path, sorted by path, as if they had been added.
+
+        Raises:
+            TooManyChanges: As for `diff`.
+        """
         ...
 
     def read(self, path: str) -> bytes:

@@ -1,15 +1,30 @@
 """The start state of tasks: its sandbox, and the operations that the environment needs."""
 
 import shlex
+import time
 from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
 from iad_envs.bash.intercode_compat import CLEANING, MALFORMED, TIMED_OUT, GitIndex, MalformedCommand, arrives_as
-from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxError
+from iad_envs.bash.sandbox import (
+    Change,
+    CommandResult,
+    FrozenState,
+    Sandbox,
+    SandboxError,
+    SandboxLimits,
+    TooManyChanges,
+)
 
 REPLACED = "\ufffd"
 """Replacement character for bytes that are not UTF-8."""
+
+TIME_S = SandboxLimits().time_s
+GRACE_S = 0.8
+SHORTEST_S = 0.1
+"""A command and the list of its changes have the command's time limit together, plus this grace. At the least the list
+has the shortest time."""
 
 
 class Ran(NamedTuple):
@@ -22,7 +37,7 @@ class Ran(NamedTuple):
         changes: Changes from the state before the command.
         since_start: Changes from the start state.
         ended: Number of background jobs that were killed to freeze the state.
-        complaint: The reason why the command can't be run, else empty.
+        complaint: The reason why the command can't be run or was undone, else empty.
     """
 
     result: CommandResult | None
@@ -41,10 +56,12 @@ class StartState:
         sandbox: A sandbox in its start state. It is closed with this object.
         published: Whether to behave like the original's containers: quoting as there, and without the files that its
             first reset deletes.
+        time_s: Time limit of a command in seconds.
     """
 
-    def __init__(self, sandbox: Sandbox, *, published: bool) -> None:
+    def __init__(self, sandbox: Sandbox, *, published: bool, time_s: float = TIME_S) -> None:
         self.sandbox = sandbox
+        self._time_s = time_s
         self._published = published
         self.token = sandbox.start
         if published:
@@ -69,16 +86,20 @@ class StartState:
             return self.refused(before, str(error))
         # An argument list reports no final folder, so a plain `bash -c` command is run as a text.
         line = arguments[2] if len(arguments) == 3 else arguments
+        deadline = time.monotonic() + self._time_s + GRACE_S
         with self.sandbox.fork(files) as fork:
-            result = fork.run(line, cwd=cwd, oldpwd=oldpwd)
+            result = fork.run(line, cwd=cwd, oldpwd=oldpwd, timeout_s=self._time_s)
             after = fork.snapshot()
-            changes = fork.diff(files)
-            since_start = changes if files is self.token else fork.diff(self.token)
+            try:
+                changes = fork.diff(files, timeout_s=_until(deadline))
+                since_start = changes if files is self.token else fork.diff(self.token, timeout_s=_until(deadline))
+            except TooManyChanges as error:
+                return self.refused(before, f"{error}; the command was undone")
         received = line if isinstance(line, str) else shlex.join(line)
         return Ran(result, received, after, changes, since_start, after.ended)
 
     def refused(self, before: Ran | None, complaint: str) -> Ran:
-        """Return the outcome of a command that can't be run: the previous state with a complaint."""
+        """Return the outcome of a command that can't be run or was undone: the previous state with a complaint."""
         files, since_start = (self.token, ()) if before is None else (before.files, before.since_start)
         return Ran(None, "", files, (), since_start, 0, complaint)
 
@@ -97,6 +118,10 @@ class StartState:
     def close(self) -> None:
         """Close the sandbox and delete all its states."""
         self.sandbox.close()
+
+
+def _until(deadline: float) -> float:
+    return max(deadline - time.monotonic(), SHORTEST_S)
 
 
 def answer_of(ran: Ran) -> str:

@@ -33,6 +33,7 @@ def _sandbox(limit_s: float) -> str:
     try:
         with open_sandbox() as sandbox:
             done = sandbox.run("true", timeout_s=limit_s)
+            memory = sandbox.capabilities.limits["memory"]
     except SandboxUnavailable as error:
         settings = forbidding()
         if settings:
@@ -40,7 +41,7 @@ def _sandbox(limit_s: float) -> str:
         raise
     if done.exit_code or done.timed_out:
         raise RuntimeError(f"`true` ended with status {done.exit_code} in it: {done.output.strip()}")
-    return f"embedded, of Linux namespaces; runs a command in {time.monotonic() - began:.1f} s"
+    return f"embedded, of Linux namespaces; runs a command in {time.monotonic() - began:.1f} s; memory: {memory}"
 
 
 SANDBOX = Requirement("sandbox", _sandbox)

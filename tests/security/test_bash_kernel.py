@@ -39,6 +39,7 @@ HARMLESS: dict[str, Sequence[int]] = {
     "shmget": (0, 4096, 0o600),
     "personality": (0xFFFFFFFF,),
     "kcmp": (0, 0, 0, 0, 0),
+    "io_setup": (0, 0),
 }
 CALL = """perl -e 'my ($n, @a) = map { $_ + 0 } @ARGV; $! = 0; print syscall($n, @a), " ", $! + 0, "\\n"'"""
 
@@ -140,9 +141,9 @@ def test_the_root_of_a_sandbox_is_nobody_on_the_host(user: str) -> None:
         assert sandbox.run("touch /tmp/mine; stat -c %u /tmp/mine /usr/bin/env").output.split() == ["0", "65534"]
 
 
-def verdict(code: bytes, architecture: int, number: int, argument_0: int, argument_1: int) -> int:
+def verdict(code: bytes, architecture: int, number: int, *arguments: int) -> int:
     """What the kernel's machine makes of a call: an interpreter of the few instructions used."""
-    data = struct.pack("=iIQQQQQQQ", number, architecture, 0, argument_0, argument_1, 0, 0, 0, 0)
+    data = struct.pack("=iIQ6Q", number, architecture, 0, *(*arguments, *[0] * 6)[:6])
     accumulator, at = 0, 0
     while True:
         operation, yes, no, operand = struct.unpack_from("=HBBI", code, at * 8)
@@ -180,6 +181,19 @@ def test_the_filter_decides_alike_on_every_processor(machine: str) -> None:
         assert verdict(code, here, seccomp.SOCKET[column], family, 1) == expected
     assert verdict(code, here, seccomp.IOCTL[column], 0, 0x5412) == refuse
     assert verdict(code, here, seccomp.IOCTL[column], 0, 0x5401) == allow
+    for level, option, expected in ((1, 7, refuse), (1, 8, refuse), (1, 2, allow), (6, 7, allow)):
+        assert verdict(code, here, seccomp.SETSOCKOPT[column], 3, level, option) == expected
+    alone = program(machine, shares_memory=False)
+    private, shared, shared_file, huge = 0x22, 0x21, 0x01, 0x40022
+    for flags, on_its_own, counted in (
+        (private, allow, allow),
+        (private | 0x20000, allow, allow),  # a stack
+        (shared, refuse, allow),
+        (shared_file, allow, allow),
+        (huge, refuse, refuse),
+    ):
+        assert verdict(alone, here, seccomp.MMAP[column], 0, 4096, 3, flags) == on_its_own
+        assert verdict(code, here, seccomp.MMAP[column], 0, 4096, 3, flags) == counted
     if machine == "x86_64":
         assert verdict(code, here, 0x40000000 | 101, 0, 0) == kill
 

@@ -106,6 +106,24 @@ def test_a_supervisor_that_dies_takes_its_commands_along_and_is_told() -> None:
         assert keeper.run("echo unharmed").output == "unharmed\n"
 
 
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_a_launcher_that_dies_takes_its_sandboxes_along_and_the_next_one_opens(*, has_ended: bool) -> None:
+    hide = [f"/usr/share/{has_ended}"]  # a launcher of its own
+    before = children(os.getpid())
+    sandbox = open_sandbox(setup=["echo x >/root/x"], hide=hide)
+    made = children(os.getpid()) - before
+    (launcher,) = (pid for pid in made if f"\nPPid:\t{os.getpid()}\n" in Path(f"/proc/{pid}/status").read_text())
+    os.kill(launcher, signal.SIGKILL)
+    if has_ended:
+        assert still_there(made) == set()
+    with open_sandbox(setup=["echo x >/root/x"], hide=hide) as other:
+        assert other.run("cat /root/x").output == "x\n"
+    assert still_there(made) == set()
+    with pytest.raises(SandboxError, match="open another one"):
+        sandbox.run("true")
+    sandbox.close()
+
+
 def test_a_process_forked_from_this_one_can_neither_use_nor_end_its_sandboxes() -> None:
     with open_sandbox() as sandbox:
         pid = os.fork()

@@ -1,12 +1,19 @@
 """Limits on the total of a sandbox's processes, if control groups (version 1 or 2) are available."""
 
+import contextlib
 import os
+import shutil
 import time
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 PREFIX = "iad-sandbox"
 WAIT_S = 0.01
 TRIES = 200
+LEAF = "launcher"
+SCOPE = ("--scope", "--quiet", "--collect", "--property=Delegate=yes", "--")
+SCOPE_VARIABLES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+"""Environment variables by which systemd-run finds the user's systemd."""
 
 
 class Controller(NamedTuple):
@@ -50,6 +57,8 @@ class ControlGroup:
                 else:
                     limit = "memory.max" if controller.version == 2 else "memory.limit_in_bytes"
                     _write(f"{folder}/{limit}", str(memory_bytes))
+                    with contextlib.suppress(OSError):  # version 1 and kernels without swap have no such limit
+                        _write(f"{folder}/memory.swap.max", "0")
                 _write(f"{folder}/cgroup.procs", str(pid))
                 self.in_force[controller.name] = f"cgroup v{controller.version}"
             except OSError:
@@ -74,11 +83,41 @@ class ControlGroup:
         self._folders.clear()
 
 
-def controllers() -> list[Controller]:
-    """Return the controllers that this process can create groups for."""
+def scope(
+    environment: Mapping[str, str],
+    *,
+    user: int | None = None,
+    run: str = "/run",
+    which: Callable[[str], str | None] = shutil.which,
+) -> tuple[str, ...]:
+    """Return the words before a command with which systemd starts it in a group of its own that it may divide.
+
+    Empty where no systemd offers that. An ordinary user has no other group with limits. With version 2, root has none
+    either, because a group that has processes can't be divided.
+
+    Args:
+        environment: Environment variables of the process.
+        user: User id, by default that of this process.
+        run: Folder of the system's sockets.
+        which: Function that finds a program by name.
+    """
+    is_root = (os.geteuid() if user is None else user) == 0
+    place = run if is_root else environment.get("XDG_RUNTIME_DIR", "")
+    program = which("systemd-run")
+    if not program or not place or not os.path.exists(f"{place}/systemd/private"):
+        return ()
+    return (program, *SCOPE) if is_root else (program, "--user", *SCOPE)
+
+
+def controllers(proc: str = "/proc/self") -> list[Controller]:
+    """Return the controllers that this process can create groups for.
+
+    Args:
+        proc: Folder of this process in the process file system.
+    """
     found = []
-    mounts = _mounts()
-    with open("/proc/self/cgroup", encoding="utf-8") as file:
+    mounts = _mounts(proc)
+    with open(f"{proc}/cgroup", encoding="utf-8") as file:
         for line in file:
             _, names, path = line.rstrip("\n").split(":", 2)
             for name in ("pids", "memory"):
@@ -103,10 +142,10 @@ def sweep(available: list[Controller]) -> None:
                 _remove(f"{folder}/{name}", tries=1)
 
 
-def _mounts() -> dict[str, str]:
+def _mounts(proc: str) -> dict[str, str]:
     """Return the mount point of each version 1 controller, and of the version 2 hierarchy under the name ""."""
     found: dict[str, str] = {}
-    with open("/proc/self/mounts", encoding="utf-8") as file:
+    with open(f"{proc}/mounts", encoding="utf-8") as file:
         for line in file:
             _, place, kind, options, *_ = line.split(" ")
             if kind == "cgroup2":
@@ -125,9 +164,24 @@ def _usable(folder: str, name: str, version: int) -> bool:
         with open(f"{folder}/cgroup.controllers", encoding="ascii") as file:
             if name not in file.read().split():
                 return False
+        with contextlib.suppress(OSError):
+            _write(f"{folder}/cgroup.subtree_control", f"+{name}")
+            return True
+        if not _leave(folder):
+            return False
         _write(f"{folder}/cgroup.subtree_control", f"+{name}")
     except OSError:
         return False
+    return True
+
+
+def _leave(folder: str) -> bool:
+    """Move this process to a group below its own, which can then be divided, unless others are in it too."""
+    with open(f"{folder}/cgroup.procs", encoding="ascii") as file:
+        if file.read().split() != [str(os.getpid())]:
+            return False
+    os.mkdir(f"{folder}/{LEAF}")
+    _write(f"{folder}/{LEAF}/cgroup.procs", str(os.getpid()))
     return True
 
 

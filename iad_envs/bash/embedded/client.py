@@ -19,7 +19,8 @@ LARGEST_FILE = 64 << 20
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
     """Return the capabilities for a number of user ids and a set of control groups."""
-    total = f" and {cgroups['memory']}" if "memory" in cgroups else ", summed up every 0.1 s"
+    summed = ", summed up every 0.1 s without pipes and kernel objects"
+    total = f" and {cgroups['memory']}" if "memory" in cgroups else summed
     pids = f" and {cgroups['pids']}" if "pids" in cgroups else ""
     users = "65,536 shifted users" if n_ids > 1 else "one user"
     return Capabilities(
@@ -37,7 +38,7 @@ def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
             "inodes": "tmpfs inodes",
             "output": "read to a limit, then ended",
             "time": "clock, then ended",
-            "cpu": "rlimit",
+            "cpu": "rlimit; the background summed up every 0.2 s",
         },
     )
 
@@ -104,7 +105,7 @@ class EmbeddedSandbox:
         stdin: bytes = b"", output_bytes: int = 0,
     ) -> tuple[dict[str, Any], bytes]:  # fmt: skip
         limits = self._supervisor.limits
-        time_s = limits.time_s if timeout_s is None else timeout_s
+        time_s = limits.seconds(timeout_s)
         argv = [command] if isinstance(command, str) else list(command)
         if not argv or any("\0" in word or len(word) >= LARGEST_COMMAND for word in argv):
             text = f"sandbox: expected a command of under {LARGEST_COMMAND} characters and no zero bytes\n"
@@ -156,17 +157,18 @@ class EmbeddedSandbox:
         child.close()
         return state
 
-    def diff(self, since: FrozenState | None = None) -> tuple[Change, ...]:
+    def diff(self, since: FrozenState | None = None, *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return the differences from a frozen state."""
-        number = self._supervisor.own(self._start if since is None else since)
-        with self._busy:
-            answer = self._supervisor.ask({"do": "diff", "root": self._root, "since": number})
-        return tuple(Change(*row) for row in answer["rows"])
+        return self._listed({"do": "diff", "since": self._supervisor.own(since or self._start)}, timeout_s)
 
-    def tree(self, path: str = "/") -> tuple[Change, ...]:
+    def tree(self, path: str = "/", *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return all entries at and under a path."""
+        return self._listed({"do": "tree", "path": os.path.normpath(path)}, timeout_s)
+
+    def _listed(self, request: dict[str, Any], timeout_s: float | None) -> tuple[Change, ...]:
+        seconds = self._supervisor.limits.seconds(timeout_s)
         with self._busy:
-            answer = self._supervisor.ask({"do": "tree", "root": self._root, "path": os.path.normpath(path)})
+            answer = self._supervisor.ask(request | {"root": self._root, "seconds": seconds}, timeout_s=seconds)
         return tuple(Change(*row) for row in answer["rows"])
 
     def read(self, path: str) -> bytes:
@@ -223,6 +225,8 @@ class SupervisorClient:
         except SandboxError as error:
             self._channel.close()
             self.first_runner.close()
+            if not host.usable:
+                raise
             raise unavailable(str(error)) from error
         self._number: int = opened["sandbox"]
         self._killed = 0
@@ -234,9 +238,18 @@ class SupervisorClient:
         self.first_root: int = answer["root"]
         self.capabilities = capabilities(host.n_ids, opened["cgroups"])
 
-    def ask(self, header: dict[str, Any], *, send: Sequence[socket.socket] = ()) -> dict[str, Any]:
-        """Send a request to the supervisor and return the answer."""
-        return self._channel.ask(header | self.released.take(), send=send).header
+    def ask(
+        self, header: dict[str, Any], *, send: Sequence[socket.socket] = (), timeout_s: float = 0.0
+    ) -> dict[str, Any]:
+        """Send a request to the supervisor and return the answer.
+
+        Args:
+            header: JSON data of the request.
+            send: Sockets to pass to the supervisor.
+            timeout_s: Time that the request may take in seconds, in addition to that of any answer.
+        """
+        given = header | self.released.take()
+        return self._channel.ask(given, send=send, timeout_s=timeout_s + ANSWER_GRACE_S).header
 
     def token(self, number: int, ended: int) -> FrozenState:
         """Return a token for a state. When the token is garbage-collected, the supervisor releases the state."""

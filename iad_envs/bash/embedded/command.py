@@ -1,5 +1,6 @@
 """Starts a command with few privileges, and watches it until it ends or exceeds a limit."""
 
+import fcntl
 import os
 import resource
 import select
@@ -18,10 +19,13 @@ GRACE_S = 0.05
 TICK_S = 0.1
 SETUP_FD, REPORT_FD = 198, 199
 MAX_REPORT = 16_384
+SIGNALS_WAITING = 1024
+CONSTANT_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK
 IGNORED_SO_FAR = (signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXFSZ)
 SHELL = "/bin/bash"
 SHELL_SETUP = (
-    f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD}\' EXIT\nexec {SETUP_FD}<&-\nunset BASH_ENV\n'
+    f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD} 2>/dev/null\' EXIT\n'
+    f"exec {SETUP_FD}<&-\nunset BASH_ENV\n"
 ).encode()
 """Script that bash reads before the command, so that the command needs no quoting and no wrapping."""
 
@@ -72,9 +76,9 @@ def start(command: Command, root: str, limits: dict[str, Any], calls: Filter) ->
     Raises:
         OSError: The limit of processes is reached.
     """
-    stdin, report, setup = (os.memfd_create(name) for name in ("stdin", "report", "setup"))
-    for descriptor, content in ((stdin, command.stdin), (setup, SHELL_SETUP)):
-        _fill(descriptor, content)
+    stdin = _sealed("stdin", command.stdin, fcntl.F_SEAL_WRITE)
+    setup = _sealed("setup", SHELL_SETUP, fcntl.F_SEAL_WRITE)
+    report = _sealed("report", bytes(MAX_REPORT))
     reading, writing = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(reading, False)
     try:
@@ -97,11 +101,15 @@ def start(command: Command, root: str, limits: dict[str, Any], calls: Filter) ->
     return Running(pid, reading, report)
 
 
-def _fill(descriptor: int, content: bytes) -> None:
+def _sealed(name: str, content: bytes, seal: int = 0) -> int:
+    """Return a file in memory that can't grow: no limit counts what a command writes to it."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
     os.lseek(descriptor, 0, os.SEEK_SET)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, CONSTANT_SIZE | seal)
+    return descriptor
 
 
 def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) -> NoReturn:
@@ -153,7 +161,8 @@ def _limit(limits: dict[str, Any], timeout_s: float) -> None:
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_CPU, cpu),
         (resource.RLIMIT_MEMLOCK, 65_536),
-        (resource.RLIMIT_MSGQUEUE, 819_200),
+        (resource.RLIMIT_MSGQUEUE, 0),  # the kernel counts these two per user of the host
+        (resource.RLIMIT_SIGPENDING, SIGNALS_WAITING),
         (resource.RLIMIT_NICE, 0),
         (resource.RLIMIT_RTPRIO, 0),
     ):

@@ -1,6 +1,7 @@
 """Channels from this process to the launcher, and to the supervisor and the runners of each sandbox."""
 
 import atexit
+import contextlib
 import os
 import socket
 import subprocess
@@ -11,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from iad_envs.bash.embedded import wire
-from iad_envs.bash.sandbox import SandboxError, SandboxUnavailable
+from iad_envs.bash.embedded import cgroups, wire
+from iad_envs.bash.sandbox import SandboxError, SandboxUnavailable, TooManyChanges
 
 PACKAGE = Path(__file__).resolve().parents[2]
 BOOT = """
@@ -79,6 +80,7 @@ class Channel:
 
         Raises:
             SandboxError: The other side has ended, is too slow, or answers with an error.
+            TooManyChanges: The other side could not list the changes within the limits.
         """
         if os.getpid() != self._process:
             raise SandboxError("expected the process that opened the sandbox, got one forked from it; open one here")
@@ -96,6 +98,10 @@ class Channel:
         if answer is None:
             self._stream.close()
             raise SandboxError("expected an answer of the sandbox, but it has ended; open another one")
+        if "too_much" in answer.header:
+            raise TooManyChanges(
+                f"expected changes that can be listed, got {answer.header['too_much']}; change fewer and smaller files"
+            )
         if "error" in answer.header:
             raise SandboxError(f"the sandbox could not do that: {answer.header['error']}")
         return answer
@@ -132,7 +138,7 @@ class LauncherClient(Channel):
             argv = [*command, "-I", "-S", "-X", "utf8", "-c", BOOT, str(theirs.fileno()), str(PACKAGE)]
             self._child = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()], start_new_session=True, env={"PATH": os.environ.get("PATH", os.defpath)},
+                pass_fds=[theirs.fileno()], start_new_session=True, env=_environment(),
             )  # fmt: skip
         super().__init__(mine)
         try:
@@ -146,6 +152,11 @@ class LauncherClient(Channel):
         self.templates: dict[str, list[str]] = {}
         self.templates_lock = threading.Lock()
         self._templates_tried = 0
+
+    @property
+    def usable(self) -> bool:
+        """Whether this process opened the channel and has not closed it, and the launcher is alive."""
+        return super().usable and self._child.poll() is None
 
     def new_template(self) -> str:
         """Return a folder for a layer that outlives its sandbox."""
@@ -198,9 +209,25 @@ def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> Launcher
     """Return this process's launcher for these paths. It is started on first use."""
     key = (os.getpid(), masked, command or (sys.executable,))
     with _lock:
-        if key not in _launchers or not _launchers[key].usable:
-            _launchers[key] = LauncherClient(masked, key[2])
+        if key in _launchers and not _launchers[key].usable:  # it was killed, for example for memory
+            _launchers.pop(key).close()
+        if key not in _launchers:
+            _launchers[key] = _start(masked, key[2])
         return _launchers[key]
+
+
+def _start(masked: tuple[str, ...], command: tuple[str, ...]) -> LauncherClient:
+    """Start a launcher, with control groups where systemd offers them."""
+    scope = cgroups.scope(os.environ)
+    if scope:
+        with contextlib.suppress(SandboxUnavailable):  # without them the reason, if there is one, is told
+            return LauncherClient(masked, (*scope, *command))
+    return LauncherClient(masked, command)
+
+
+def _environment() -> dict[str, str]:
+    known = {name: os.environ[name] for name in cgroups.SCOPE_VARIABLES if name in os.environ}
+    return {"PATH": os.environ.get("PATH", os.defpath), **known}
 
 
 def _end_launchers() -> None:

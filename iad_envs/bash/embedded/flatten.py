@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 
 OPAQUE = "user.overlay.opaque"
 
@@ -19,15 +20,22 @@ def is_opaque(folder: str) -> bool:
         return False
 
 
-def flatten(layers: list[str], target: str) -> None:
-    """Copy layers, lowest first, into an empty folder as one equivalent layer."""
+def flatten(layers: list[str], target: str, limit_s: float) -> None:
+    """Copy layers, lowest first, into an empty folder as one equivalent layer.
+
+    Raises:
+        TimeoutError: It takes longer than `limit_s` seconds.
+    """
+    until = time.monotonic() + limit_s
     for layer in layers:
-        _merge(layer, target, {})
+        _merge(layer, target, {}, until)
 
 
-def _merge(source: str, target: str, links: dict[int, str]) -> None:
+def _merge(source: str, target: str, links: dict[int, str], until: float) -> None:
     """Merge a folder of a layer into a target folder. `links` maps each inode of the layer to its copy."""
     for name in os.listdir(source):
+        if time.monotonic() > until:
+            raise TimeoutError("there is too much to merge")
         upper, lower = f"{source}/{name}", f"{target}/{name}"
         found = os.lstat(upper)
         if not stat.S_ISDIR(found.st_mode):
@@ -39,7 +47,7 @@ def _merge(source: str, target: str, links: dict[int, str]) -> None:
         if hides:
             _remove(lower)
             os.mkdir(lower)
-        _merge(upper, lower, links)
+        _merge(upper, lower, links, until)
         if hides and (was_there or is_opaque(upper)):
             os.setxattr(lower, OPAQUE, b"y")
         _copy_metadata(found, upper, lower)

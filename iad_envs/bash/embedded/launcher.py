@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import cgroups, rootfs, syscalls, wire
 from iad_envs.bash.embedded.layers import new_layer
-from iad_envs.bash.embedded.supervisor import Supervisor
+from iad_envs.bash.embedded.supervisor import ROOTS_AT_ONCE, Supervisor
 from iad_envs.bash.embedded.syscalls import (
     CLONE_NEWNS,
     CLONE_NEWPID,
@@ -24,10 +24,11 @@ from iad_envs.bash.embedded.syscalls import (
     PR_SET_DUMPABLE,
     PR_SET_PDEATHSIG,
 )
+from iad_envs.bash.embedded.usage import socket_bytes
 
 SHIFTED_FROM, SHIFTED_COUNT = 100_000, 65_536
 MAX_PROCESSES = 4096
-FORKS_AT_ONCE = 8
+COUNTED, NOT_COUNTED = b"c", b"n"
 
 
 class Child(NamedTuple):
@@ -50,8 +51,13 @@ class Launcher:
         self._controllers = cgroups.controllers()
         self._children: dict[int, Child] = {}
         self._numbers = 0
+        self._socket_bytes = socket_bytes()
         self._maps = ""
         self._namespaces: tuple[int, int] = (-1, -1)
+
+    @property
+    def _counts_memory(self) -> bool:
+        return any(each.name == "memory" for each in self._controllers)
 
     def main(self) -> NoReturn:
         """Serve until the user's process ends or closes the socket."""
@@ -96,7 +102,7 @@ class Launcher:
         pid = os.fork()
         if pid == 0:
             self._user.close()
-            _make_namespaces(theirs, tuple(masked))
+            _make_namespaces(theirs, tuple(masked), counts_memory=self._counts_memory)
         theirs.close()
         with mine:
             self._expect(mine, pid)
@@ -132,7 +138,7 @@ class Launcher:
         number = self._numbers
         go_read, go_write = os.pipe2(os.O_CLOEXEC)
         pid_read, pid_write = os.pipe2(os.O_CLOEXEC)
-        limits = limits | {"count_memory": not any(each.name == "memory" for each in self._controllers)}
+        limits = limits | {"socket_bytes": self._socket_bytes}
         between = os.fork()
         if between == 0:
             try:
@@ -142,7 +148,7 @@ class Launcher:
                 syscalls.unshare(CLONE_NEWPID | CLONE_NEWNS)
                 pid = os.fork()
                 if pid == 0:
-                    os.read(go_read, 1)
+                    limits["count_memory"] = os.read(go_read, 1) != COUNTED
                     syscalls.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
                     self._become_supervisor(control, first, tuple(start), limits=limits, template=template)
                 os.write(pid_write, str(pid).encode())
@@ -161,10 +167,10 @@ class Launcher:
         pid = int(reported)
         memory = (limits["memory_mb"] + 2 * limits["disk_mb"]) << 20
         name = f"{cgroups.PREFIX}-{os.getpid()}-{number}"
-        processes = limits["processes"] * FORKS_AT_ONCE
+        processes = limits["processes"] * ROOTS_AT_ONCE
         group = cgroups.ControlGroup(self._controllers, name, pid, processes=processes, memory_bytes=memory)
         self._children[number] = Child(pid, os.pidfd_open(pid), group)
-        os.write(go_write, b"g")
+        os.write(go_write, COUNTED if "memory" in group.in_force else NOT_COUNTED)
         os.close(go_write)
         return {"sandbox": number, "cgroups": group.in_force}
 
@@ -240,7 +246,7 @@ def _write_maps(pid: int, first: int, count: int) -> None:
             file.write(f"0 {start} {count}")
 
 
-def _make_namespaces(stream: socket.socket, masked: tuple[str, ...]) -> NoReturn:
+def _make_namespaces(stream: socket.socket, masked: tuple[str, ...], *, counts_memory: bool) -> NoReturn:
     try:
         syscalls.unshare(CLONE_NEWUSER)
         syscalls.prctl(PR_SET_DUMPABLE, 1)  # the launcher needs this to write this namespace's maps
@@ -251,7 +257,7 @@ def _make_namespaces(stream: socket.socket, masked: tuple[str, ...]) -> NoReturn
         syscalls.unshare(CLONE_NEWNS)
         flags = os.O_RDONLY | os.O_CLOEXEC
         namespaces = (os.open("/proc/self/ns/user", flags), os.open("/proc/self/ns/mnt", flags))
-        rootfs.build_tree(masked)
+        rootfs.build_tree(masked, maps_zero=counts_memory)
         wire.send(stream, wire.Message({}, descriptors=namespaces))
     except BaseException as error:
         wire.send(stream, wire.Message({"error": str(error) or type(error).__name__}))
@@ -277,6 +283,9 @@ def main(descriptor: int) -> NoReturn:
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     most = MAX_PROCESSES if hard == resource.RLIM_INFINITY else min(MAX_PROCESSES, hard)
     resource.setrlimit(resource.RLIMIT_NPROC, (most, hard))
+    # While commands pass descriptors between them, the kernel refuses to pass any for a process with a lower limit.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     os.umask(0o022)
     sys.setswitchinterval(1.0)
     sys.setrecursionlimit(10_000)  # folders can be nested about 2,000 levels deep

@@ -17,6 +17,7 @@ from iad_envs.bash.embedded.syscalls import MS_NOATIME, MS_NODEV, MS_NOSUID
 BASE = "/base"
 OWN = "/own"
 FLATTEN_AT = 24
+FLATTEN_S = 0.5
 SMALLEST_LAYER = 256 << 10
 KEPT_STATES_FACTOR = 8
 
@@ -84,26 +85,26 @@ class Layers:
         os.chown(upper, look.st_uid, look.st_gid)
         os.chmod(upper, look.st_mode & 0o7777)
         os.utime(upper, ns=(look.st_atime_ns, look.st_mtime_ns))
-        options = f"userxattr,lowerdir={':'.join(reversed(folders))},upperdir={upper},workdir={top}/w"
         try:
-            syscalls.mount("sandbox", root.path, fstype="overlay", flags=MS_NOSUID | MS_NODEV, options=options)
-            furnish(root.path, root.proc)
+            _stack(root, top)
         except OSError:
             self._unmount(top)
             raise
         root.top, root.clean = top, _attributes(upper)
 
     def unmount(self, root: Root) -> None:
-        """Unmount a root. Changes that were not frozen are lost."""
-        syscalls.unmount(root.path)
-        self._unmount(root.top)
-        root.top = ""
+        """Unmount a root, if it is mounted. Changes that were not frozen are lost."""
+        if root.top:  # else its last mount has failed
+            syscalls.unmount(root.path)
+            self._unmount(root.top)
+            root.top = ""
 
     def freeze(self, root: Root) -> State:
         """Freeze a root's changes as a state, and continue from this state.
 
         Raises:
-            OSError: The total size of all states is too large. The root is unchanged.
+            OSError: The total size of all states is too large, or there are too many under this one. The root is
+                unchanged.
         """
         if not os.listdir(f"{root.top}/u") and _attributes(f"{root.top}/u") == root.clean:
             return root.state
@@ -112,10 +113,21 @@ class Layers:
         if sum(self._sizes.values()) + size > self.disk_bytes * KEPT_STATES_FACTOR:
             raise OSError(errno.ENOSPC, "the states kept are too large together")
         syscalls.unmount(root.path)
-        self._sizes[root.top] = size
-        state = (*root.state, root.top)
+        before, top = root.state, root.top
+        self._sizes[top] = size
+        state = (*before, top)
         root.state, root.top = self._flat(state), ""
-        self.mount(root)
+        try:
+            self.mount(root)
+        except OSError as error:
+            after, root.state = root.state, before
+            if after is state:
+                del self._sizes[top]
+                _stack(root, top)
+                root.top = top
+            else:
+                self._unmount(after[-1])
+            raise OSError(error.errno, f"a state on top of {len(before)} others can't be mounted: {error}") from error
         return root.state
 
     def hold(self, state: State) -> None:
@@ -134,13 +146,13 @@ class Layers:
 
     def _flat(self, state: State) -> State:
         """Return an equal state with few layers, so that a long history does not slow down access."""
-        if len(state) - len(self.start) < FLATTEN_AT:
+        if (len(state) - len(self.start)) % FLATTEN_AT:  # if it fails, it is not tried again each time
             return state
         changes = state[len(self.start) :]
         top = self._new(self.disk_bytes * 2, self.inodes * FLATTEN_AT)
         try:
-            flatten([f"{layer}/u" for layer in changes], f"{top}/u")
-        except (OSError, RecursionError):  # folders are nested too deep for path names, so the layers stay as they are
+            flatten([f"{layer}/u" for layer in changes], f"{top}/u", FLATTEN_S)
+        except (OSError, RecursionError):  # too deep for path names, or too many files: the layers stay as they are
             self._unmount(top)
             return state
         used = os.statvfs(top)
@@ -160,6 +172,18 @@ class Layers:
         self._sizes.pop(layer, None)
         syscalls.unmount(layer)
         os.rmdir(layer)
+
+
+def _stack(root: Root, top: str) -> None:
+    """Mount a root's state with a layer on top."""
+    folders = ":".join(reversed(uppers(root.state)))
+    options = f"userxattr,lowerdir={folders},upperdir={top}/u,workdir={top}/w"
+    syscalls.mount("sandbox", root.path, fstype="overlay", flags=MS_NOSUID | MS_NODEV, options=options)
+    try:
+        furnish(root.path, root.proc)
+    except OSError:
+        syscalls.unmount(root.path)
+        raise
 
 
 def _attributes(folder: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iad_envs.bash.embedded.client import EmbeddedSandbox, SupervisorClient
 from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher, require_linux
-from iad_envs.bash.sandbox import FrozenState, SandboxLimits, Setup
+from iad_envs.bash.sandbox import FrozenState, SandboxError, SandboxLimits, Setup
 from iad_envs.bash.setup import digest, unpack
 
 PROGRAMS = {"/usr", "/usr/bin", "/usr/include"}
@@ -53,6 +53,12 @@ def open_embedded(
     require_linux()
     masked = tuple(sorted({*hidden_paths(), *(os.path.realpath(path) for path in hide)}))
     host = launcher(masked, tuple(launch))
+    try:
+        return _open(host, _template(host, setup, limits), limits)
+    except SandboxError:
+        if host.usable:
+            raise
+    host = launcher(masked, tuple(launch))  # the first one was killed meanwhile
     return _open(host, _template(host, setup, limits), limits)
 
 

@@ -46,11 +46,13 @@ WRITTEN = {
 }
 
 
-def build_tree(masked: tuple[str, ...]) -> None:
+def build_tree(masked: tuple[str, ...], *, maps_zero: bool) -> None:
     """Build the tree above as this process's root, and detach the host's root.
 
     Args:
         masked: Absolute host paths that must appear empty, in addition to the default ones.
+        maps_zero: Whether /dev/zero can be mapped into memory. Processes can share such memory, and only a control
+            group can count it.
     """
     syscalls.mount("", "/", flags=MS_REC | MS_PRIVATE)
     syscalls.mount("stage", STAGE, fstype="tmpfs", flags=MS_NOSUID, options="mode=755,size=64m")
@@ -58,7 +60,7 @@ def build_tree(masked: tuple[str, ...]) -> None:
         os.mkdir(f"{STAGE}/{folder}")
     mounts = [name for name in PROGRAM_FOLDERS if _program_folder(name)]
     _mask(masked)
-    _devices(f"{STAGE}/dev")
+    _devices(f"{STAGE}/dev", maps_zero=maps_zero)
     _base(f"{STAGE}/base")
     # A new proc can be mounted only while another is visible. Each supervisor unmounts this one after its own.
     syscalls.mount("/proc", f"{STAGE}/host-proc", flags=MS_BIND | MS_REC)
@@ -106,12 +108,14 @@ def _mask(masked: tuple[str, ...]) -> None:
             syscalls.mount("/dev/null", target, flags=MS_BIND)
 
 
-def _devices(folder: str) -> None:
+def _devices(folder: str, *, maps_zero: bool) -> None:
     syscalls.mount("dev", folder, fstype="tmpfs", flags=MS_NOSUID, options="mode=755,size=64k")
     for name in DEVICES:
         with open(f"{folder}/{name}", "wb"):
             pass
-        syscalls.mount(f"/dev/{name}", f"{folder}/{name}", flags=MS_BIND)
+        # Reading gives zeros from both devices, and the one that is always full can't be mapped.
+        source = "full" if name == "zero" and not maps_zero else name
+        syscalls.mount(f"/dev/{source}", f"{folder}/{name}", flags=MS_BIND)
     for name, target in DEVICE_LINKS.items():
         os.symlink(target, f"{folder}/{name}")
     # Only the folder becomes read-only: the devices in it are separate mounts.

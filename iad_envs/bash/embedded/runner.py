@@ -5,10 +5,10 @@ seven capabilities over files and processes of its own root, no way to gain more
 """
 
 import os
-import resource
 import select
 import signal
 import socket
+import time
 from typing import Any, NoReturn
 
 from iad_envs.bash.embedded import syscalls, wire
@@ -26,11 +26,15 @@ from iad_envs.bash.embedded.syscalls import (
     PR_SET_DUMPABLE,
     PR_SET_NO_NEW_PRIVS,
 )
+from iad_envs.bash.embedded.usage import Usage
 
 KEPT_CAPABILITIES = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7))
 """Bit set of the capabilities chown, dac_override, fowner, fsetid, kill, setgid and setuid."""
 
-TICK_MS = 200
+TICK_S = 0.2
+KERNEL_OBJECTS = {"max_inotify_instances": 8, "max_inotify_watches": 1024}
+"""Settings in /proc/sys/user: how many of each object one user of a root may have. The host has them per user too."""
+
 MASKED_IN_PROC = ("cmdline", "keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug")
 
 
@@ -47,7 +51,8 @@ class RootRunner:
         self._control = control
         self._proc = proc
         self._limits = limits
-        self._filter = Filter()
+        self._filter = Filter(shares_memory=not limits["count_memory"])
+        self._usage = Usage(proc, limits["socket_bytes"])
         self._stragglers: set[int] = set()
         self._has_background = False
 
@@ -62,6 +67,7 @@ class RootRunner:
             if os.path.exists(f"{self._proc}/{name}"):
                 syscalls.bind("/dev/null", f"{self._proc}/{name}")
         syscalls.unshare(CLONE_NEWUSER)
+        limit_objects(1)
         syscalls.prctl(PR_SET_DUMPABLE, 1)  # the supervisor needs this to write this namespace's map
         wire.send(self._control, wire.Message({"ready": True}))
         if wire.receive(self._control) is None:
@@ -79,13 +85,17 @@ class RootRunner:
         self._serve()
 
     def _serve(self) -> NoReturn:
+        tick = 0.0
         while True:
             poll = select.poll()
             for descriptor in (self._control.fileno(), self._user.fileno(), *self._stragglers):
                 poll.register(descriptor, select.POLLIN)
-            ready = {descriptor for descriptor, _ in poll.poll(TICK_MS if self._has_background else None)}
-            if not ready and self._over(0):
-                self._kill_all()
+            ready = {descriptor for descriptor, _ in poll.poll(TICK_S * 1000 if self._has_background else None)}
+            # Not only when nothing is ready: a background process that prints all the time must not go unwatched.
+            if self._has_background and time.monotonic() >= tick:
+                if self._over(0) or self._usage.background_s(self._processes()) > self._limits["cpu_s"]:
+                    self._kill_all()
+                tick = time.monotonic() + TICK_S
             for descriptor in ready & self._stragglers:
                 self._discard(descriptor)
             if self._control.fileno() in ready:
@@ -126,6 +136,7 @@ class RootRunner:
             os.close(descriptor)
         self._stragglers.clear()
         self._has_background = False
+        self._usage.forget()
         return count
 
     def _reap(self, watched: int) -> int:
@@ -148,16 +159,7 @@ class RootRunner:
         self._reap(watched)
         if not self._limits["count_memory"]:
             return False
-        pages = 0
-        for name in self._processes():
-            try:
-                with open(f"{self._proc}/{name}/statm", encoding="ascii") as file:
-                    _, resident, shared = file.read().split()[:3]
-                pages += int(resident) - int(shared)
-            except OSError:
-                continue
-        most: int = self._limits["memory_mb"] << 20
-        return pages * resource.getpagesize() > most
+        return self._usage.exceeds(self._limits["memory_mb"] << 20, self._processes())
 
     def _run(self, message: wire.Message) -> wire.Message:
         command = Command(**message.header, stdin=message.body)
@@ -175,7 +177,22 @@ class RootRunner:
             self._stragglers.add(watch.open_output)
         header["background"] = self._reap(0)
         self._has_background = header["background"] > 0
+        if self._has_background:
+            self._usage.resume(self._processes())
+        else:
+            self._usage.forget()
         return wire.Message(header, watch.kept)
+
+
+def limit_objects(factor: int) -> None:
+    """Limit how many objects of the kernel the users of this process's user namespace may have.
+
+    Args:
+        factor: Number of roots that share the limit.
+    """
+    for name, most in KERNEL_OBJECTS.items():
+        with open(f"/proc/sys/user/{name}", "w", encoding="ascii") as file:
+            file.write(str(most * factor))
 
 
 def _refused(command: Command) -> dict[str, Any]:

@@ -14,10 +14,12 @@ from iad_envs.bash.embedded.syscalls import PR_SET_SECCOMP, prctl
 SECCOMP_MODE_FILTER = 2
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, ARCHITECTURE, ARGUMENT_0, ARGUMENT_1 = 0, 4, 16, 24
+NUMBER, ARCHITECTURE, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2, ARGUMENT_3 = 0, 4, 16, 24, 32, 40
 X32_BIT = 0x40000000
 NAMESPACE_FLAGS = 0x7E020080  # user, pid, net, ipc, uts, cgroup, mount and time
 FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (vsock could reach the host of a virtual machine)
+MAP_SHARED, MAP_ANONYMOUS, MAP_HUGETLB = 0x1, 0x20, 0x40000
+SOL_SOCKET, BUFFER_SIZES = 1, (7, 8)  # SO_SNDBUF, SO_RCVBUF
 TYPE_INTO_TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
@@ -41,14 +43,21 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "clock_settime": (227, 112), "clock_adjtime": (305, 266), "nfsservctl": (180, 42), "lookup_dcookie": (212, 18),
     "mbind": (237, 235), "set_mempolicy": (238, 237), "migrate_pages": (256, 238), "move_pages": (279, 239),
     "set_mempolicy_home_node": (450, 450), "personality": (135, 92),
+    "io_setup": (206, 0),  # the whole host has a fixed number of these
     # Memory that counts neither for a process's address space nor for a layer.
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
 }  # fmt: skip
 CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = (56, 220), (435, 435), (41, 198), (53, 199), (16, 29)
+MMAP, SETSOCKOPT = (9, 222), (54, 208)
 
 
-def program(machine: str) -> bytes:
+def program(machine: str, *, shares_memory: bool = True) -> bytes:
     """Return the filter program for a machine type as given by `os.uname`.
+
+    Args:
+        machine: The machine type.
+        shares_memory: Whether processes may share memory that belongs to no file. Only a control group can count it:
+            it stays when it is no longer mapped, and then the kernel shows it nowhere.
 
     Raises:
         OSError: There is no filter for this machine type.
@@ -66,6 +75,8 @@ def program(machine: str) -> bytes:
     lines += _when(IOCTL[column], _argument(ARGUMENT_1, EQUAL, TYPE_INTO_TERMINAL, refuse_on_match=True))
     for call in (SOCKET, SOCKETPAIR):
         lines += _when(call[column], _argument(ARGUMENT_0, EQUAL, FAMILIES, refuse_on_match=False))
+    lines += _when(SETSOCKOPT[column], _buffer_size())
+    lines += _when(MMAP[column], _mapping(shares_memory=shares_memory))
     refusal = _verdict(REFUSE | errno.EPERM)
     for numbers in REFUSED.values():
         number = numbers[column]
@@ -99,11 +110,26 @@ def _argument(offset: int, test: int, operands: Iterable[int], *, refuse_on_matc
     return [*lines, _verdict(otherwise)]
 
 
-class Filter:
-    """The filter of this machine, ready to be installed."""
+def _buffer_size() -> list[bytes]:
+    """Return instructions that refuse to set the size of a socket's buffer, which counts for the memory limit."""
+    lines = [_line(LOAD, ARGUMENT_1), _line(EQUAL, SOL_SOCKET, yes=1), _verdict(ALLOW)]
+    return lines + _argument(ARGUMENT_2, EQUAL, BUFFER_SIZES, refuse_on_match=True)
 
-    def __init__(self) -> None:
-        code = program(os.uname().machine)
+
+def _mapping(*, shares_memory: bool) -> list[bytes]:
+    """Return instructions for `mmap`: huge pages are refused, as the host has a fixed number of them."""
+    refusal = _verdict(REFUSE | errno.EPERM)
+    lines = [_line(LOAD, ARGUMENT_3), _line(ANY_BIT, MAP_HUGETLB, no=1), refusal]
+    if not shares_memory:
+        lines += [_line(ANY_BIT, MAP_ANONYMOUS, no=2), _line(ANY_BIT, MAP_SHARED, no=1), refusal]
+    return [*lines, _verdict(ALLOW)]
+
+
+class Filter:
+    """The filter of this machine, ready to be installed. See `program`."""
+
+    def __init__(self, *, shares_memory: bool) -> None:
+        code = program(os.uname().machine, shares_memory=shares_memory)
         self._code = ctypes.create_string_buffer(code, len(code))
         address = ctypes.addressof(self._code)
         self._program = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, address))

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import rootfs, syscalls, wire
-from iad_envs.bash.embedded.differ import Stack, diff, tree
+from iad_envs.bash.embedded.differ import Effort, Stack, TooMuch, diff, tree
 from iad_envs.bash.embedded.layers import OWN, Layers, Root, State, uppers
-from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, RootRunner
+from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, RootRunner, limit_objects
 from iad_envs.bash.embedded.syscalls import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID
+
+ROOTS_AT_ONCE = 8
 
 
 class Process(NamedTuple):
@@ -64,6 +66,7 @@ class Supervisor:
         syscalls.mount("own", OWN, fstype="tmpfs", flags=MS_NOSUID | MS_NODEV, options="mode=700,size=1m")
         syscalls.mount("proc", "/proc", fstype="proc", flags=MS_NOSUID | MS_NODEV | MS_NOEXEC)
         syscalls.unmount("/host-proc")
+        limit_objects(ROOTS_AT_ONCE)
         self._namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._hidden = rootfs.mount_points()
         first = self._open(self._states[0], descriptor, top=template)
@@ -91,6 +94,8 @@ class Supervisor:
             answer = work[request.pop("do")](*message.descriptors, **request)
         except OSError as error:
             answer = {"error": str(error)}
+        except TooMuch as error:
+            answer = {"too_much": str(error)}
         wire.send(self._user, wire.Message(answer))
 
     def _number(self) -> int:
@@ -123,12 +128,12 @@ class Supervisor:
         self._layers.mount(running.root)
         return {"ended": ended}
 
-    def _diff(self, root: int, since: int) -> dict[str, Any]:
+    def _diff(self, root: int, since: int, seconds: float) -> dict[str, Any]:
         old = Stack(uppers(self._states[since]), self._hidden)
-        return {"rows": diff(old, self._stack(root))}
+        return {"rows": diff(old, self._stack(root), Effort(seconds))}
 
-    def _tree(self, root: int, path: str) -> dict[str, Any]:
-        return {"rows": tree(self._stack(root), path)}
+    def _tree(self, root: int, path: str, seconds: float) -> dict[str, Any]:
+        return {"rows": tree(self._stack(root), path, Effort(seconds))}
 
     def _stack(self, root: int) -> Stack:
         here = self._roots[root].root

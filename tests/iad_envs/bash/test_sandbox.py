@@ -8,7 +8,10 @@ import sys
 import tarfile
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +74,22 @@ def test_what_can_not_be_a_command_is_a_result_all_the_same(sandbox: Sandbox, co
     result = sandbox.run(command)
     assert result.exit_code == 126
     assert "expected a command" in result.output
+
+
+@pytest.mark.parametrize("timeout_s", [float("inf"), float("nan"), -1.0, 0, 1e300])
+def test_a_time_limit_that_is_none_is_refused_and_ends_nothing(sandbox: Sandbox, timeout_s: float) -> None:
+    for call in (partial(sandbox.run, "true"), sandbox.diff, sandbox.tree):
+        with pytest.raises(ValueError, match="above 0 and of at most 86,400 as timeout_s"):
+            call(timeout_s=timeout_s)
+    assert sandbox.run("echo alive", timeout_s=86_400).output == "alive\n"
+    sandbox.reset()
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1, 0, 10**300, "1"])
+@pytest.mark.parametrize("name", [each.name for each in fields(SandboxLimits)])
+def test_a_limit_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"above 0 and of at most .* as {name}, got"):
+        SandboxLimits(**{name: value})
 
 
 def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
@@ -258,6 +277,32 @@ def test_folders_in_folders_without_end_poison_nothing(sandbox: Sandbox) -> None
         assert len(sandbox.tree("/desk")) > 1000
         sandbox.reset()
         assert sandbox.diff() == ()
+
+
+@pytest.mark.timeout(400)  # hundreds of states, on a loaded machine too
+def test_a_state_on_too_many_others_is_an_error_that_harms_nothing(sandbox: Sandbox) -> None:
+    first = sandbox.snapshot()
+    # Too deep to be merged, so every state is one more layer. Their names must fit into a page of memory.
+    sandbox.run('perl -e \'for (1..3000) { mkdir "ab"; chdir "ab" }\'', cwd="/desk")
+    kept = []
+
+    def stack_many() -> None:
+        for number in range(1000):
+            sandbox.run(["touch", f"/desk/{number}"])
+            kept.append(sandbox.snapshot())
+
+    with pytest.raises(SandboxError, match=r"on top of \d+ others"):
+        stack_many()
+    last = len(kept)
+    assert sandbox.run(f"ls /desk/{last}; echo more >/desk/more; cat /desk/more").output == f"/desk/{last}\nmore\n"
+    with pytest.raises(SandboxError, match=r"on top of \d+ others"):
+        sandbox.snapshot()
+    sandbox.restore(kept[100])
+    assert sandbox.run("cd /desk; ls 100; ls 101 || echo none").output.splitlines()[::2] == ["100", "none"]
+    sandbox.restore(first)
+    assert sandbox.diff() == ()
+    sandbox.reset()
+    assert sandbox.run("cat /desk/a").output == "one\n"
 
 
 def test_a_state_is_dropped_with_its_last_holder(sandbox: Sandbox) -> None:

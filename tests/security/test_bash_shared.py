@@ -1,0 +1,192 @@
+"""What the kernel counts per user of the host, or not at all: no sandbox uses it up for others."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+
+from iad_envs.bash.sandbox import SandboxLimits, open_sandbox
+from tests.security.bash_sandboxes import AS_NOBODY, as_root_and_as_nobody, children, sandbox_of
+
+IS_X86 = os.uname().machine == "x86_64"
+MMAP, MUNMAP, READ, SENDMSG, MADVISE = (9, 11, 0, 46, 28) if IS_X86 else (222, 215, 63, 211, 233)
+INOTIFY_INIT, INOTIFY_ADD_WATCH = (294, 254) if IS_X86 else (26, 27)
+SMALL = SandboxLimits(processes=24, memory_mb=128, disk_mb=8, time_s=20.0)
+USUAL = ("bash", "-c", 'ulimit -Sn 1024; exec "$@"', "bash")
+"""Starts a program with the usual limit of open files, whatever it is here."""
+
+PASS_ON = f"""
+use Socket; $| = 1; fork for 1..4; my @kept;
+while (1) {{
+  socketpair(my $one, my $other, AF_UNIX, SOCK_STREAM, 0) or last;
+  my ($text, $rights) = ("x", pack("QllL253x4", 1028, 1, 1, (fileno $one) x 253));
+  my $parts = pack("PQ", $text, 1);
+  my $message = pack("QQPQPQQ", 0, 0, $parts, 1, $rights, length $rights, 0);
+  last if syscall({SENDMSG}, fileno $one, $message, 0) < 0;
+  push @kept, $one, $other
+}}
+print "full\\n"; sleep 60
+"""
+"""Puts as many descriptors as it can on their way, in 16 processes at the same time."""
+
+RECEIVES = """
+import array, socket
+one, other = socket.socketpair()
+socket.send_fds(one, [b"x"], [one.fileno()])
+print(len(socket.recv_fds(other, 1, 1)[1]))
+"""
+
+
+def perl(script: str, n: int = 0) -> str:
+    """A command that runs a script in a number of processes beside each other, or in one."""
+    one = "perl -e '" + " ".join(script.split()) + "'"
+    return f"for i in $(seq {n}); do {one} & done; wait" if n else one
+
+
+@as_root_and_as_nobody
+def test_a_sandbox_that_keeps_descriptors_on_their_way_stops_no_other(user: str) -> None:
+    start = AS_NOBODY if user == "nobody" else (sys.executable,)
+    with ExitStack() as stack:
+        hostile, *others = (stack.enter_context(open_sandbox("embedded", launch=(*USUAL, *start))) for _ in range(16))
+        attack = f"{perl(PASS_ON)} >>/tmp/full &"
+        result = hostile.run(f"{attack} until [ $(wc -l </tmp/full) -ge 16 ]; do sleep 0.1; done", timeout_s=60)
+        assert (result.exit_code, result.background) == (0, 16)
+        for other in others:
+            with other.fork() as fork:
+                assert fork.run("echo goes on").output == "goes on\n"
+        with open_sandbox("embedded", launch=(*USUAL, *start)) as late:
+            assert late.run("echo too").output == "too\n"
+        program = subprocess.run([*USUAL, *start, "-c", RECEIVES], capture_output=True, text=True, check=False)
+        assert (program.stdout, program.stderr) == ("1\n", "")
+
+
+ANONYMOUS = f"my $at = syscall({MMAP}, 0, $size, 3, 0x21, -1, 0);"
+ZERO = f'open Z, "+<", "/dev/zero"; my $at = syscall({MMAP}, 0, $size, 3, 1, fileno Z, 0);'
+FILL = f'exit 1 if $at == -1; open F, "<", "/dev/zero"; syscall({READ}, fileno F, $at, $size) == $size or exit 1;'
+SIZE = "my $size = 48 << 20;"
+KEPT = 'sleep 3; print "kept\\n"'
+FULL_SOCKETS = """
+socketpair($a[$_], $b[$_], AF_UNIX, SOCK_STREAM, 0) && $a[$_]->blocking(0) for 1..120;
+for (1..120) { 1 while syswrite $a[$_], "x" x 32768 }
+"""
+HOLDERS = {
+    "private memory": f'my $x = "x" x (48 << 20); {KEPT}',
+    "shared memory": f"{SIZE} {ANONYMOUS} {FILL} {KEPT}",
+    "shared memory of a device": f"{SIZE} {ZERO} {FILL} {KEPT}",
+    "shared memory that is mapped no more, but for a page": (
+        f"{SIZE} {ANONYMOUS} {FILL} syscall({MUNMAP}, $at + 4096, $size - 4096); {KEPT}"
+    ),
+    "shared memory that was given back": f"{SIZE} {ANONYMOUS} {FILL} syscall({MADVISE}, $at, $size, 4); {KEPT}",
+    "sockets": f"use Socket; use IO::Handle; {FULL_SOCKETS} {KEPT}",
+    "sockets whose sender has ended": f"use Socket; use IO::Handle; {FULL_SOCKETS} close $_ for @a; {KEPT}",
+    "sockets with large buffers": (
+        "use Socket; use IO::Handle; socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0); "
+        "setsockopt($a, SOL_SOCKET, SO_SNDBUF, 48 << 20) or exit 1; $a->blocking(0); "
+        f'1 while syswrite $a, "x" x 32768; {KEPT}'
+    ),
+}
+
+
+@as_root_and_as_nobody
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_no_kind_of_memory_is_held_beyond_the_limit(user: str, holder: str) -> None:
+    with sandbox_of(user, limits=SMALL) as sandbox:
+        result = sandbox.run(perl(HOLDERS[holder], 8))
+        assert result.output.splitlines().count("kept") < 8
+        assert sandbox.run("echo alive").output == "alive\n"
+
+
+@as_root_and_as_nobody
+def test_memory_that_children_share_counts_once(user: str) -> None:
+    script = 'my $x = "x" x (48 << 20); for (1..6) { fork or last } sleep 1; print "kept\\n"'
+    with sandbox_of(user, limits=SMALL) as sandbox:
+        assert sandbox.run(perl(script)).output.splitlines().count("kept") == 7
+
+
+@as_root_and_as_nobody
+def test_memory_is_watched_while_the_background_prints(user: str) -> None:
+    with sandbox_of(user, limits=SMALL) as sandbox:
+        before = children(os.getpid())
+        hold = perl("sleep 1; " + HOLDERS["private memory"].replace("sleep 3", "sleep 60"))
+        sandbox.run(f"yes & for i in 1 2 3 4 5; do {hold} & done")
+        assert ends(lambda: len(children(os.getpid()) - before) <= 5)
+        assert sandbox.run("echo alive").output == "alive\n"
+
+
+@as_root_and_as_nobody
+def test_what_a_command_is_given_can_not_grow(user: str) -> None:
+    with sandbox_of(user) as sandbox:
+        grow = (
+            "for f in /proc/$$/fd/*; do case $(readlink $f) in *memfd*) head -c 1M /dev/zero >>$f; truncate -s 1M $f;"
+        )
+        result = sandbox.run(f"{grow} stat -Lc 'size %s' $f;; esac; done; cd /tmp", stdin=b"given")
+        sizes = [int(line.split()[1]) for line in result.output.splitlines() if line.startswith("size")]
+        assert len(sizes) >= 2
+        assert max(sizes) <= 16_384
+        assert result.cwd == "/tmp"
+
+
+@as_root_and_as_nobody
+def test_inotify_stays_free_for_the_user_of_the_host(user: str) -> None:
+    # 40 users in the sandbox: root's has that many, and what each may have is not what all may have.
+    script = f"""
+    for my $user (0..39) {{ my $n = 0; my $pid = fork; next if $pid; $< = $> = $user;
+    $n++ while syscall({INOTIFY_INIT}, 0) >= 0; print "$n\\n"; close STDOUT; sleep 60 }} sleep 1
+    """
+    with sandbox_of(user, limits=SandboxLimits(processes=50)) as sandbox, sandbox.fork() as sibling:
+        taken = list(map(int, sandbox.run(perl(script)).output.split()))
+        assert len(taken) == 40
+        assert 0 < sum(taken) <= 64
+        assert taken[0] <= 8
+        libc = ctypes.CDLL(None)
+        mine = libc.inotify_init1(0)
+        assert mine >= 0
+        os.close(mine)
+        sibling.run("cd /tmp; touch $(seq 2000)")
+        watch = (
+            f"my $fd = syscall({INOTIFY_INIT}, 0); my $n = 0; "
+            f'for (1..2000) {{ my $p = "/tmp/$_"; $n++ if syscall({INOTIFY_ADD_WATCH}, $fd, $p, 2) >= 0 }} print $n'
+        )
+        sandbox.reset()
+        assert int(sibling.run(perl(watch)).output) == 1024
+
+
+def ends(condition: Callable[[], bool], *, within_s: float = 40.0) -> bool:
+    """Whether a condition comes true within a while."""
+    until = time.monotonic() + within_s
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.05)
+    return condition()
+
+
+BUSY = "for (1..200000) {}"
+RESPAWNING = {
+    "one after the other": f"while (1) {{ exit if fork; {BUSY} }}",
+    "children that nobody waits for": (
+        f'$SIG{{CHLD}} = "IGNORE"; while (1) {{ if (!fork) {{ {BUSY} exit }} {BUSY} exit if fork }}'
+    ),
+    "many that live long": "fork for 1..3; 1 while 1",
+}
+
+
+@as_root_and_as_nobody
+@pytest.mark.parametrize("way", RESPAWNING)
+def test_a_background_that_keeps_a_processor_busy_is_ended(user: str, way: str) -> None:
+    with sandbox_of(user, limits=SandboxLimits(cpu_s=2)) as sandbox:
+        before = children(os.getpid())
+        assert sandbox.run(f"sleep 1000 & {perl(RESPAWNING[way])} &").background >= 2
+        assert ends(lambda: children(os.getpid()) <= before)
+        assert sandbox.run("echo alive").output == "alive\n"
+
+
+@as_root_and_as_nobody
+def test_a_background_that_waits_is_left_alone(user: str) -> None:
+    with sandbox_of(user, limits=SandboxLimits(cpu_s=1)) as sandbox:
+        sandbox.run("(while :; do sleep 0.1; done) & sleep 1000 &")
+        time.sleep(2)  # longer than its processor time, of which it needs very little
+        assert sandbox.run("true").background >= 2
