@@ -178,7 +178,10 @@ def test_a_critique_tells_which_click_comes_next() -> None:
 
 def test_an_option_that_nothing_was_matched_to_is_told_where_something_is_missing() -> None:
     item = {**ITEM, "options": {"width": ["narrow", "broad"]}}
-    assert "Not selected, and no value of it is named in the instruction: width." in bought(item, "a waterproof boot").critique
+    assert (
+        "Not selected, and no value of it is named in the instruction: width."
+        in bought(item, "a waterproof boot").critique
+    )
     assert "width" not in bought({**WATERPROOF, "options": {"width": ["narrow"]}}, "a waterproof boot").critique
 
 
