@@ -129,8 +129,8 @@ def _item(page: Mapping[str, Any], offered: Sequence[str], opened: Sequence[str]
 
 
 def _selection(page: Mapping[str, Any]) -> str:
-    rest = ", ".join(name for name in page["options"] if name not in page["selected"])
-    return f"Selected: {_pairs(page['selected']) or 'nothing'}{'; not selected: ' if rest else ''}{rest}."
+    still_open = ", ".join(name for name in page["options"] if name not in page["selected"])
+    return f"Selected: {_pairs(page['selected']) or 'nothing'}{'; still open: ' if still_open else ''}{still_open}."
 
 
 def _purchase(seen: Seen) -> str:

@@ -15,7 +15,6 @@ import gymnasium as gym
 from iad_policy.domains.webshop.fit import Fit, OptionFit, fit_at_first_sight, fit_of
 from iad_policy.domains.webshop.reading import item_of, lines_read, page_of, unread, visited
 from iad_policy.information import Information
-from iad_policy.prompts.rendering import clipped
 from iad_policy.types import Candidate, State, Verdict
 
 INVALID = 0.0
@@ -35,8 +34,6 @@ UNREAD_BONUS = 0.05
 """Share of the way to 1 by which reading a sub page is better than a purchase without the facts."""
 STEPS_FROM_INDEX, STEPS_FROM_RESULTS, STEPS_FROM_ITEM = 3, 2, 1
 """Number of actions from a page to the purchase, without options."""
-TITLE_CHARS = 60
-"""Characters of a product's title that a critique shows."""
 SHOWN = 3
 """Number of values, or of requirements, that a sentence lists."""
 
@@ -128,22 +125,20 @@ def _results(preview: State) -> Verdict:
     if preview.steps_left < STEPS_FROM_RESULTS:
         return Verdict(DEAD_END, "No steps are left to open and buy a product.")
     instruction, seen = preview.info["instruction"], visited(preview)
-    products = page_of(preview)["products"]
     fits = {
         product["asin"]: fit_at_first_sight(instruction, product["title"], product["price"])
-        for product in products
+        for product in page_of(preview)["products"]
         if product["asin"] not in seen
     }
     if not fits:
         return Verdict(NOTHING_FOUND, "No product here that was not opened already: search with other words.")
     best = max(fits, key=lambda asin: fits[asin].probability)
-    title = next(clipped(product["title"], TITLE_CHARS) for product in products if product["asin"] == best)
     score = fits[best].probability * (1.0 - STEP_COST * STEPS_FROM_RESULTS)
     lacking = _quoted(fits[best])
     says = f"its title lacks {lacking}" if lacking else "its title has all words that are asked for"
     is_above = " and its price is above the limit" if fits[best].price_share == 0.0 else ""
     # An agent may be shown only the beginning of the results, without this product.
-    critique = f"Most promising here: {best} at {fits[best].price}, {title!r}; {says}{is_above}."
+    critique = f"Most promising here: {best} at {fits[best].price}; {says}{is_above}."
     return Verdict(max(score, NOTHING_FOUND), critique)
 
 
@@ -176,16 +171,16 @@ def _findings(fit: Fit) -> Iterator[str]:
         yield f"A part of {fit.price} is above the limit of ${fit.price_limit:.2f}."
     idle = [option.name for option in fit.options if option.status == "unasked" and not option.selected]
     if idle and fit.unseen:
-        yield f"Not selected, and no value of it is named in the instruction: {', '.join(idle)}."
+        yield f"Open, and no value of it is named in the instruction: {', '.join(idle)}."
 
 
 def _finding(option: OptionFit) -> str:
     asked = " or ".join(f"click[{value}]" for value in option.asked[:SHOWN])
     if option.status == "unsure":
-        chosen = f'is "{option.selected}"' if option.selected else "is not selected"
+        chosen = f'is "{option.selected}"' if option.selected else "is open"
         return f"{option.name} {chosen}; nearest to the instruction: {asked}."
     if option.status == "open":
-        return f"{option.name} is asked for and not selected: {asked} on the product's page."
+        return f"{option.name} is still open: {asked}."
     return f'{option.name} is "{option.selected}", which differs from what is asked for: {asked}.'
 
 

@@ -301,7 +301,7 @@ def test_no_action_raises_none_pays_but_buy_now_and_nothing_simulated_moves_the_
         token = env.snapshot()
         simulated = env.simulate(token, action)
         env.simulate(simulated.token, "search[shoes]")
-        assert env.snapshot() is token
+        assert env.snapshot() == token
         observation, reward, terminated, truncated, info = env.step(action)
         assert reward == 0.0 or env.action_key(action) == "click[buy now]"
         assert simulated.done == (terminated or truncated)

@@ -413,7 +413,7 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
     answering, either = Prompts("bird/answer"), Prompts("bird")
     assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
     assert "Action:" not in answering.part("examples") + answering.part("example")
-    assert type(answering.rendering) is type(either.rendering)
+    assert isinstance(answering.rendering, type(either.rendering))
 
 
 def test_in_the_shell_models_are_asked_in_its_own_language() -> None:

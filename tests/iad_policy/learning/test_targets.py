@@ -137,7 +137,7 @@ def test_growing_a_tree_leaves_the_environment_where_it_is() -> None:
         observation, info = env.reset(seed=3)
         before = env.snapshot()
         tree = policy.look(observation, info, reasoning_tree)
-        assert env.snapshot() is before
+        assert env.snapshot() == before
         assert len(list(tree.nodes())) > 3
         assert policy.decisions == []
         assert policy.usage.env_steps == 0

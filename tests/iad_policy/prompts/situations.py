@@ -75,7 +75,7 @@ SCRIPTS: Mapping[str, _Script] = {
         "test-0141",
         ("search[stain resistant rug charcoal 2 x 3 feet]", "click[b0wwpcxg4k]", "click[features]", "click[< prev]"),
         {
-            "click[2 x 3 feet]": (0.6, "The size is as asked for; color is not selected."),
+            "click[2 x 3 feet]": (0.6, "The size is as asked for; color is still open."),
             "click[buy now]": (0.1, "The instruction names a size and a color, and none is selected."),
         },
     ),

@@ -194,7 +194,7 @@ def test_the_real_environment_can_not_be_touched_while_simulating(touch: Any, th
         before = env.snapshot()
         with pytest.raises(GuardError, match="real environment"):
             policy.act(observation, info)
-        assert env.snapshot() is before
+        assert env.snapshot() == before
 
 
 class Sealed(Digger):

@@ -35,10 +35,10 @@ def told(state: State) -> str:
 
 
 def test_what_is_selected_and_what_is_still_open_is_told() -> None:
-    assert "Selected: nothing; not selected: color, size." in WORDS.page(played(*RUG))
+    assert "Selected: nothing; still open: color, size." in WORDS.page(played(*RUG))
     one = played(*RUG, "click[charcoal]")
     assert one.observation == played(*RUG).observation, "the page itself does not say it"
-    assert "Selected: color = charcoal; not selected: size." in WORDS.page(one)
+    assert "Selected: color = charcoal; still open: size." in WORDS.page(one)
     both = played(*RUG, "click[charcoal]", "click[2 x 3 feet]", "click[features]", "click[< prev]")
     assert "Selected: color = charcoal, size = 2 x 3 feet." in WORDS.page(both)
     assert "3. click[charcoal]\n   selected color = charcoal" in WORDS.turns(both)
@@ -90,12 +90,12 @@ def test_the_history_keeps_ids_prices_titles_and_what_was_read() -> None:
 def test_a_purchase_says_what_was_bought_and_with_which_options() -> None:
     bought = WORDS.page(played(*RUG, "click[charcoal]", "click[buy now]"))
     assert bought.startswith("Bought: product b0wwpcxg4k, $143.49: Ivorne Ember")
-    assert bought.endswith("Selected: color = charcoal; not selected: size.")
+    assert bought.endswith("Selected: color = charcoal; still open: size.")
 
 
 def test_of_a_page_that_stays_a_judge_sees_the_selection_alone() -> None:
     assert WORDS.outcome(played(*RUG, "click[charcoal]")) == (
-        "The same product's page. Selected: color = charcoal; not selected: size."
+        "The same product's page. Selected: color = charcoal; still open: size."
     )
     assert "[charcoal]" in WORDS.outcome(played(*RUG))
     invalid = played(*RUG, "click[purple]")
