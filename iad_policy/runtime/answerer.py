@@ -253,8 +253,11 @@ class Answerer:
             else:
                 self._spending.refund("verifier", "verifications", 0, limit=answer.axis)
         if is_cut:
-            # Verdicts before the cut were paid for, so the decision shows them.
-            self.candidates.update((candidate.id, candidate) for candidate in usable)
+            # Verdicts before the cut were paid for, so the decision shows them. One that was asked for again and not
+            # given leaves the first one there.
+            self.candidates.update(
+                (one.id, one) for one in usable if one.verdict is not None or one.id not in self.candidates
+            )
             raise BudgetExhausted(self._spending.cut)
         return usable
 

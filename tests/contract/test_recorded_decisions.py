@@ -104,6 +104,7 @@ def assert_equal(step: RecordedStep, live: Decision, earlier: set[str]) -> None:
 )
 @example("digger", "", {}, 1, 0)
 @example("digger", "", {}, 4, 3)
+@example("slippery", "noisy:0.5", {"decision.verifier.tokens": 10}, 1, 132)
 @drawn
 def test_the_folder_tells_the_decisions_that_the_policy_made(
     name: str, environment: str, simulator: str, budget: dict[str, float], threads: int, seed: int

@@ -214,7 +214,7 @@ def test_bad_arguments_are_refused() -> None:
 
 
 def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="name another folder"):
+    with pytest.raises(RunFolderError, match="name one that iad wrote"):
         read_results(tmp_path)
 
 

@@ -26,7 +26,7 @@ from iad_envs.bash.embedded.syscalls import (
     PR_SET_DUMPABLE,
     PR_SET_NO_NEW_PRIVS,
 )
-from iad_envs.bash.embedded.usage import Usage
+from iad_envs.bash.embedded.usage import CellUsage
 
 KEPT_CAPABILITIES = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7))
 """Bit set of the capabilities chown, dac_override, fowner, fsetid, kill, setgid and setuid."""
@@ -52,7 +52,7 @@ class RootRunner:
         self._proc = proc
         self._limits = limits
         self._filter = Filter(shares_memory=not limits["count_memory"])
-        self._usage = Usage(proc, limits["socket_bytes"])
+        self._usage = CellUsage(proc, limits["socket_bytes"])
         self._stragglers: set[int] = set()
         self._has_background = False
 

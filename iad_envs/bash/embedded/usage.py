@@ -28,7 +28,7 @@ def socket_bytes() -> int:
     return 2 * max(sizes)
 
 
-class Usage:
+class CellUsage:
     """Reads what processes use from their process file system.
 
     Args:
