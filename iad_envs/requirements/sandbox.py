@@ -41,7 +41,7 @@ def _sandbox(limit_s: float) -> str:
         raise
     if done.exit_code or done.timed_out:
         raise RuntimeError(f"`true` ended with status {done.exit_code} in it: {done.output.strip()}")
-    return f"embedded, of Linux namespaces; runs a command in {time.monotonic() - began:.1f} s; memory: {memory}"
+    return f"embedded; runs a command in {time.monotonic() - began:.1f} s; memory: {memory}"
 
 
 SANDBOX = Requirement("sandbox", _sandbox)

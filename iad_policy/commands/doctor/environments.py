@@ -113,7 +113,7 @@ def check_environments(
 def check_data_folder(variable: str, value: str) -> Finding:
     """Check that the data folder named by an environment variable exists."""
     if not value:
-        return Finding(variable, "not set", f"bundled data are used; set {variable}=DIR to use official data")
+        return Finding(variable, "not set", f"bundled data; {variable}=DIR for official data")
     if Path(value).is_dir():
         return Finding(variable, "set", value)
     return Finding(variable, "broken", f"{value} is not a folder", f"unset {variable}", is_needed=True)
