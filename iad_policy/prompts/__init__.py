@@ -48,6 +48,8 @@ WORDS: Mapping[bool, Mapping[str, str]] = {
 """Words of a refinement: for one earlier proposal, and for several."""
 TOLD = re.compile(r"^(?:Tried \d+|Best|Worst|Last)\b", re.MULTILINE)
 """Beginnings of the lines of a feedback that show a proposal."""
+HINTS = re.compile(r"Mind:$", re.MULTILINE)
+"""First line of a feedback that shows no proposal. It says what to mind and needs no words around it."""
 RESULT = re.compile(r"^(?:Result|Output|Error): ", re.MULTILINE)
 """Beginnings of the lines of a feedback that show what a proposal led to."""
 FAILED = re.compile(r"\A(?:Tried \d+, which is no action:|Last:(?s:.*)^Error: )|^Result: it failed:", re.MULTILINE)
@@ -179,6 +181,8 @@ class Prompts:
 
     def refinement(self, feedback: str) -> str:
         """Return the block that asks for another proposal, in words that fit what the feedback shows."""
+        if HINTS.match(feedback):
+            return feedback
         several = len(TOLD.findall(feedback)) > 1
         reflect = self.part("reflection") if RESULT.search(feedback) else ""
         words = {**WORDS[several], **({"unless": ""} if _all_failed(feedback) else {})}

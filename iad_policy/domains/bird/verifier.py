@@ -18,6 +18,7 @@ from iad_policy.types import Candidate, State, Verdict
 REFINED_VOTE = 0.5
 """Weight of the vote of a candidate that was proposed with feedback: it may only repeat what it was shown."""
 PASSING_SCORE = 0.5
+NOTHING_ODD = "Nothing odd: it runs, and what it returns fits the question's wording."
 FAILED = 0.0
 """Score of a submitted query without a result: it can't be right."""
 EMPTY = 0.01
@@ -116,9 +117,8 @@ class BirdVerifier:
         odds = own_odds(one.codes)
         score = probability(odds + self._agreement * vote_odds(same, different))
         details |= {"alone": probability(odds), "votes_same": same, "votes_other": different}
-        critique = one.critique() or "Nothing odd: it runs, and what it returns fits the question's wording."
         passed = score >= PASSING_SCORE and not one.codes & WEIGHTS.keys()
-        return Verdict(score, critique, passed=passed, details=details)
+        return Verdict(score, one.critique() or (NOTHING_ODD if passed else ""), passed=passed, details=details)
 
 
 def read_preview(candidate: Candidate) -> ReadPreview:

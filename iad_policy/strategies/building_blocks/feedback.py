@@ -15,6 +15,7 @@ from functools import partial
 
 from iad_policy.errors import BudgetExhausted, UnknownName
 from iad_policy.requests import Ask, Asking, Simulate
+from iad_policy.strategies.building_blocks.failures import failure_of
 from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.strategies.building_blocks.results import result_text, truncated
 from iad_policy.strategies.building_blocks.voting import result_of
@@ -23,6 +24,8 @@ from iad_policy.types import Candidate, Feedback, State, score
 FeedbackForm = Callable[[State, Sequence[Candidate]], Asking[Feedback | None]]
 """Generator function of a state and the candidates tried in it, oldest first and verified."""
 
+HINTS = "Mind:"
+"""The first line of a feedback that shows no candidate."""
 SHOWN_TOKENS = 300
 """Tokens shown of a candidate (arXiv 2504.01931 v2 shows 200-300)."""
 RESULT_TOKENS = 150
@@ -116,6 +119,24 @@ def findings(
     return _told("\n".join(block for block in blocks if block), tried)
 
 
+def hints(
+    here: State,
+    tried: Sequence[Candidate],
+    *,
+    result_tokens: int = RESULT_TOKENS,
+    critique_tokens: int = CRITIQUE_TOKENS,
+) -> Asking[Feedback | None]:
+    """Show what was wrong with the candidates tried, without the candidates: small models copy those that they see.
+
+    Where nothing is known to be wrong there is no feedback, so the next proposal is independent of the earlier ones.
+    """
+    yield from ()
+    remarks = dict.fromkeys(remark for one in tried for remark in _remarks(here, one, result_tokens, critique_tokens))
+    if not remarks:
+        return None
+    return _told("\n".join([HINTS, *(f"- {remark}" for remark in remarks)]), tried)
+
+
 def about_last(last: Candidate, *said: tuple[str, str]) -> Feedback:
     """Show the last answer and labelled texts about it, for methods that always revise the last answer.
 
@@ -135,6 +156,7 @@ FORMS: Mapping[str, FeedbackForm] = {
     "best-worst-judge": best_worst_and_judge_text,
     "results": results,
     "findings": findings,
+    "hints": hints,
 }
 
 
@@ -228,6 +250,18 @@ def _attempts(
             first = said.setdefault(critique, number)
             lines.append(f"Findings: {critique}" if first == number else f"Findings: as of {first}.")
         yield "\n".join(lines)
+
+
+def _remarks(here: State, one: Candidate, result_tokens: int, critique_tokens: int) -> Iterator[str]:
+    """Yield what is known to be wrong with a candidate: its error, or else the findings, in one line each."""
+    if one.verdict is not None and one.verdict.passed:
+        return
+    if one.error:
+        yield truncated(" ".join(one.error.split()), result_tokens)
+    elif critique := _critique(one, critique_tokens):
+        yield critique
+    elif one.preview is not None and (failure := failure_of(one.preview)):
+        yield truncated(" ".join(failure.split()), result_tokens)
 
 
 def _critique(candidate: Candidate, critique_tokens: int) -> str:

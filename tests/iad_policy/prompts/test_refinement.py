@@ -3,6 +3,7 @@
 import pytest
 
 from iad_policy.prompts import FOLDER, Prompts
+from iad_policy.strategies.building_blocks.feedback import HINTS
 
 ONE = "Tried 1: click[red]\nResult: Selected: color = red\nFindings: size is open."
 TWO = f"{ONE}\nTried 2: click[buy now]\nResult: it ends the task"
@@ -55,3 +56,8 @@ def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
 def test_what_has_failed_may_not_be_repeated(folder: str, feedback: str, may_repeat: bool) -> None:
     text = Prompts(folder).refinement(feedback).replace(feedback, "")
     assert ("exactly" in text) is (may_repeat and folder not in SHOWN_IN_PART)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_hints_show_no_attempt_and_need_no_words_around_them(folder: str) -> None:
+    assert Prompts(folder).refinement(f"{HINTS}\n- too dear") == "Mind:\n- too dear"

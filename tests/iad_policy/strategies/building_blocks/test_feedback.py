@@ -50,8 +50,8 @@ def test_only_the_scalar_form_tells_a_score(name: str) -> None:
     assert ("0.875" in feedback.text) == (name == "scalar")
     assert "0.125" not in feedback.text
     assert feedback.best.verdict is None
-    assert "the best" in feedback.text
-    assert ("the worst" in feedback.text) == (name not in ("scalar", "judge"))
+    assert ("the best" in feedback.text) == (name != "hints")
+    assert ("the worst" in feedback.text) == (name not in ("scalar", "judge", "hints"))
     assert feedback.worst is None or feedback.worst.verdict is None
     assert all(one.verdict is None for one in feedback.tried)
     assert ("Look left." in feedback.text) == (feedback.critique != "") == name.endswith("judge")
@@ -115,6 +115,31 @@ def test_findings_that_only_repeat_the_error_are_not_told_again() -> None:
     ]
 
 
+def test_hints_tell_what_was_wrong_without_the_attempts() -> None:
+    error = {"severity": "error", "message": "no such column: age"}
+    feedback = form(
+        "hints",
+        tried("submit[SELECT 1]", critique="Two columns\ncome back."),
+        tried("submit[SELECT 2]", facts={"findings": [error]}),
+        tried("submit[SELECT 3]", critique="Two columns come back."),
+        Candidate("submit[SELECT 4]", key="4", verdict=Verdict(0.9, "Nothing odd.", passed=True)),
+        Candidate(None, error="expected a query, got\nnone"),
+    )
+    assert feedback.text.splitlines() == [
+        "Mind:",
+        "- Two columns come back.",
+        "- no such column: age",
+        "- expected a query, got none",
+    ]
+    assert len(feedback.tried) == 5
+    assert form("hints:3:2", tried("x", critique="c" * 99)).text == "Mind:\n- cccccccc..."
+
+
+def test_where_nothing_is_wrong_there_is_no_hint() -> None:
+    passed = Candidate("a", key="a", preview=SHOP, verdict=Verdict(0.9, "Nothing odd.", passed=True))
+    assert form("hints", passed, tried("b", "seen b")) is None
+
+
 def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared() -> None:
     one, other = tried("a", "seen a"), tried("b", "seen b")
     assert form("findings", one, other).text.endswith("The verifier finds 1 and 2 equally good.")
@@ -174,7 +199,7 @@ def test_long_candidates_are_truncated_without_a_tokenizer() -> None:
     assert truncated("short", 3) == "short"
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name != "none"])
+@pytest.mark.parametrize("name", [name for name in FORMS if name not in ("none", "hints")])
 def test_a_form_s_name_may_say_how_much_is_shown(name: str) -> None:
     long, other = (Candidate(one * 10_000, key=one, verdict=Verdict(one == "x")) for one in "xy")
     shown = form(f"{name}:20", long, other)
