@@ -1,5 +1,6 @@
 """One command can leave files behind that would take hours to read or to list. None of them holds a run."""
 
+import math
 import time
 
 import pytest
@@ -11,8 +12,8 @@ from iad_envs.bash.sandbox import SandboxLimits, TooManyChanges
 from tests.security.bash_sandboxes import AS_NOBODY, as_root_and_as_nobody, sandbox_of
 
 LIMIT_S, ROOM_S = 1.0, 1.0
-LOADED_S = 8.0
-"""What a loaded machine may add. Read name by name, most of the bombs would take more than a minute."""
+N_TRIES = 8
+"""Tries of one bomb. A busy machine makes one try slow, a bomb that holds the run makes all of them slow."""
 
 FOLDERS = "mkdir ({0}), chdir ({0}) for 1..{1}; "
 LINKS = 'open F, ">", "a"; print F "x" x 65536 for 1..{0}; close F; link "a", $_ for 1..{1}'
@@ -42,11 +43,16 @@ def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
     @settings(max_examples=6, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck])
     @given(places, bombs)
     def bombed(place: str, bomb: str) -> None:
-        began = time.perf_counter()
-        ahead = env.simulate(env.snapshot(), f"mkdir /tmp/b; cd /tmp/b; perl -e '{place}{bomb}'")
-        assert time.perf_counter() - began < LIMIT_S + ROOM_S + LOADED_S
-        facts = ahead.info["facts"]
-        assert facts["n_created"] > 0 or "was undone" in facts["complaint"]
+        took_s: list[float] = []
+        while len(took_s) < N_TRIES and min(took_s, default=math.inf) > LIMIT_S + ROOM_S:
+            began = time.perf_counter()
+            ahead = env.simulate(
+                env.snapshot(), f"mkdir /tmp/{len(took_s)}; cd /tmp/{len(took_s)}; perl -e '{place}{bomb}'"
+            )
+            took_s.append(time.perf_counter() - began)
+            facts = ahead.info["facts"]
+            assert facts["n_created"] > 0 or "was undone" in facts["complaint"]
+        assert min(took_s) <= LIMIT_S + ROOM_S, took_s
 
     bombed()
     assert env.step("echo alive")[4]["page"]["output"] == "alive\n"
