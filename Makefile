@@ -49,6 +49,10 @@ test: $(READY_DEV) $(BROWSER) $(MODEL)
 test-full: $(READY_DEV) $(BROWSER) $(MODEL) postgres training trackers ray
 	$(PY) -m pytest -n auto
 
+# Most of these tests wait for a limit, so four at a time; a file's tests share their browsers.
+test-security: $(READY_DEV) $(BROWSER)
+	$(PY) -m pytest -n 4 --dist loadfile tests/security
+
 # Against SmolLM2-135M; without it they are skipped.
 test-model: $(READY_DEV) $(MODEL)
 	$(PY) -m pytest tests/iad_policy/models tests/full/test_smollm2.py

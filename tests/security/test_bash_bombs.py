@@ -4,7 +4,7 @@ import math
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from iad_envs.bash.env import BashEnv
@@ -40,7 +40,8 @@ def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
     env = BashEnv(limits={"time_s": LIMIT_S}, sandbox_options=options)
     env.reset(seed=0)
 
-    @settings(max_examples=6, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck])
+    @seed(len(user))
+    @settings(max_examples=4, deadline=None, database=None, suppress_health_check=[*HealthCheck])
     @given(places, bombs)
     def bombed(place: str, bomb: str) -> None:
         took_s: list[float] = []
@@ -62,9 +63,9 @@ def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
 @as_root_and_as_nobody
 def test_a_file_of_many_names_is_read_once(user: str) -> None:
     with sandbox_of(user) as sandbox:
-        sandbox.run(f"cd /tmp; perl -e '{LINKS.format(320, 20_000)}'")
-        rows = sandbox.diff(timeout_s=60)  # 400 GB, if read by name
-        assert len(rows) == 20_001
+        sandbox.run(f"cd /tmp; perl -e '{LINKS.format(320, 8_000)}'")
+        rows = sandbox.diff(timeout_s=60)  # 160 GB, if read by name
+        assert len(rows) == 8_001
         assert len({row.digest for row in rows}) == 1
         before = sandbox.snapshot()
         sandbox.run("chmod 600 /tmp/7; echo x >>/tmp/9")
@@ -78,7 +79,7 @@ def test_a_file_of_many_names_is_read_once(user: str) -> None:
 @as_root_and_as_nobody
 def test_files_of_holes_are_not_read(user: str) -> None:
     with sandbox_of(user) as sandbox:
-        sandbox.run(f"cd /tmp; perl -e '{SPARSE.format(1_000 * KIB, 20_000, 0)}'")
+        sandbox.run(f"cd /tmp; perl -e '{SPARSE.format(1_000 * KIB, 6_000, 0)}'")
         assert {row.digest[:7] for row in sandbox.diff(timeout_s=60)} == {"sparse:"}
 
 

@@ -67,11 +67,11 @@ def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
         (tmp_path / f"d{number}/sentinel").write_text(str(number))
     tmp_path.chmod(0o777)
     before = fingerprint(tmp_path), mounts(), sorted(Path("/dev").iterdir()), Path("/etc/passwd").read_bytes()
-    draw = random.Random(20_260)
-    limits = SandboxLimits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.5)
+    draw = random.Random(user)
+    limits = SandboxLimits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.3)
     places = [place.format(host=tmp_path) for place in PLACES]
     with sandbox_of(user, setup=["mkdir /desk; echo kept >/desk/kept"], limits=limits) as sandbox:
-        for round_number in range(30):
+        for round_number in range(15):
             with sandbox.fork(sandbox.start) as child:
                 for _ in range(5):
                     command = draw.choice(VERBS).format(draw.choice(places), draw.choice(places), draw.randrange(300))
@@ -80,6 +80,6 @@ def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
                 sandbox.restore(child.snapshot() if round_number % 3 else sandbox.start)
             sandbox.run("true")
             sandbox.reset()
-            assert sandbox.run("cat /desk/kept").output == "kept\n"
+            assert sandbox.run("cat /desk/kept", timeout_s=20).output == "kept\n"
             assert sandbox.diff() == ()
     assert (fingerprint(tmp_path), mounts(), sorted(Path("/dev").iterdir()), Path("/etc/passwd").read_bytes()) == before

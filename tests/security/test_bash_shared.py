@@ -69,7 +69,7 @@ ANONYMOUS = f"my $at = syscall({MMAP}, 0, $size, 3, 0x21, -1, 0);"
 ZERO = f'open Z, "+<", "/dev/zero"; my $at = syscall({MMAP}, 0, $size, 3, 1, fileno Z, 0);'
 FILL = f'exit 1 if $at == -1; open F, "<", "/dev/zero"; syscall({READ}, fileno F, $at, $size) == $size or exit 1;'
 SIZE = "my $size = 48 << 20;"
-KEPT = 'sleep 3; print "kept\\n"'
+KEPT = 'sleep 2; print "kept\\n"'
 FULL_SOCKETS = """
 socketpair($a[$_], $b[$_], AF_UNIX, SOCK_STREAM, 0) && $a[$_]->blocking(0) for 1..120;
 for (1..120) { 1 while syswrite $a[$_], "x" x 32768 }
@@ -112,7 +112,7 @@ def test_memory_that_children_share_counts_once(user: str) -> None:
 def test_memory_is_watched_while_the_background_prints(user: str) -> None:
     with sandbox_of(user, limits=SMALL) as sandbox:
         before = children(os.getpid())
-        hold = perl("sleep 1; " + HOLDERS["private memory"].replace("sleep 3", "sleep 60"))
+        hold = perl("sleep 1; " + HOLDERS["private memory"].replace("sleep 2", "sleep 60"))
         sandbox.run(f"yes & for i in 1 2 3 4 5; do {hold} & done")
         assert ends(lambda: len(children(os.getpid()) - before) <= 5)
         assert sandbox.run("echo alive").output == "alive\n"
@@ -177,7 +177,7 @@ RESPAWNING = {
 @as_root_and_as_nobody
 @pytest.mark.parametrize("way", RESPAWNING)
 def test_a_background_that_keeps_a_processor_busy_is_ended(user: str, way: str) -> None:
-    with sandbox_of(user, limits=SandboxLimits(cpu_s=2)) as sandbox:
+    with sandbox_of(user, limits=SandboxLimits(cpu_s=1)) as sandbox:
         before = children(os.getpid())
         assert sandbox.run(f"sleep 1000 & {perl(RESPAWNING[way])} &").background >= 2
         assert ends(lambda: children(os.getpid()) <= before)
