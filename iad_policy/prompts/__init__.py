@@ -153,6 +153,7 @@ class Prompts:
         self._folders = [*([self.folder] if is_own else []), *inner, FOLDER / "any"]
         renderings = [RENDERINGS.get(one.relative_to(FOLDER).as_posix()) for one in inner]
         self._rendering = next(filter(None, renderings), RENDERINGS["any"])
+        self._texts: dict[str, str] = {}
 
     @cached_property
     def rendering(self) -> Rendering:
@@ -200,7 +201,10 @@ class Prompts:
 
     def _text(self, role: str) -> str:
         """Return a role's text with its parts, whose own placeholders are filled in with the role's."""
-        return INCLUDED.sub(lambda name: self.part(name[1]) if name[1] in PARTS else name[0], _read(self._path(role)))
+        if role not in self._texts:
+            text = _read(self._path(role))
+            self._texts[role] = INCLUDED.sub(lambda name: self.part(name[1]) if name[1] in PARTS else name[0], text)
+        return self._texts[role]
 
     def _path(self, role: str) -> Path:
         if role not in PLACEHOLDERS:

@@ -185,10 +185,15 @@ def _plain(body: str, grammar: Grammar) -> FoundAction | Problem:
     body = body[: following.start()] if following else body
     if not grammar.has_calls:
         return ended(_text(body, grammar), is_closed=following is not None)
-    for read in (read_call(body, grammar), query_action(body, grammar, is_code=False), call_in_prose(body, grammar)):
-        if read != NOTHING_READ:
-            return ended(read, is_closed=True) if following else read
-    return NOTHING_READ
+    read = next((read for read in _calls_in(body, grammar) if read != NOTHING_READ), NOTHING_READ)
+    return ended(read, is_closed=True) if following else read
+
+
+def _calls_in(body: str, grammar: Grammar) -> Iterator[FoundAction | Problem]:
+    """Yield what is read in each way that a text may name an action, the surest ways first."""
+    yield read_call(body, grammar)
+    yield query_action(body, grammar, is_code=False)
+    yield call_in_prose(body, grammar)
 
 
 def _text(body: str, grammar: Grammar) -> FoundAction | Problem:
