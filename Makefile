@@ -6,6 +6,7 @@
 # make docs    the documentation as a site, in build/docs
 # make test-full   also the tests that take long
 # make test-model  the tests of language models on this machine
+# make test-security  what attacks the sandbox, the databases, the browser and the texts; a part of make test
 # make test-docker the tests of the sandbox in containers, on Docker or podman
 # make test-lucene the engines that need packages of their own, Lucene among them, in an environment of their own
 # make test-ray    the tests of --engine ray, on Ray clusters that they start
@@ -30,7 +31,7 @@ export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo demo-model docs test test-full test-model test-lucene test-docker test-postgres test-ray postgres training trackers ray check lint bench setup clean
+.PHONY: demo demo-model docs test test-full test-model test-security test-lucene test-docker test-postgres test-ray postgres training trackers ray check lint bench setup clean
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
