@@ -23,12 +23,31 @@ SHORT_SIDE_PX, LONG_SIDE_PX = 768, 2000
 PAGE_WIDTH_PX = 1280
 """Width of a page in the browser."""
 FRAMED = ("nav_bar", "form_table", "button")
+PLACES = (
+    ("top left", "top", "top right"),
+    ("left", "centre", "right"),
+    ("bottom left", "bottom", "bottom right"),
+)
+"""Names of the ninths of a page, in rows."""
 
 
 def agreement(ink: Ink, boxes: Boxes) -> float:
     """Return how well boxes (by type, as shares of the page) agree with a sketch's ink, 0-1."""
     drawn = wireframe(boxes, ink.shape)
     return float(np.mean([_alike(_blurred(ink, px), _blurred(drawn, px)) for px in BLURS_PX]))
+
+
+def largest_difference(ink: Ink, boxes: Boxes) -> tuple[str, bool]:
+    """Return the ninth of a page where its boxes agree least with a sketch, and whether the sketch has more there."""
+    px = BLURS_PX[1]
+    lacking = _normal(_blurred(ink, px)) - _normal(_blurred(wireframe(boxes, ink.shape), px))
+    ninths = {
+        name: part
+        for names, row in zip(PLACES, np.array_split(lacking, 3, axis=0), strict=True)
+        for name, part in zip(names, np.array_split(row, 3, axis=1), strict=True)
+    }
+    worst = max(ninths, key=lambda name: float(np.square(ninths[name]).sum()))
+    return worst, bool(ninths[worst].sum() > 0)
 
 
 def ink_of(sketch: NDArray[np.uint8], size: Sequence[int]) -> Ink:
@@ -109,6 +128,11 @@ def _alike(one: Ink, other: Ink) -> float:
     """Return the cosine similarity of two drawings."""
     lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
     return float((one * other).sum()) / lengths if lengths else 0.0
+
+
+def _normal(ink: Ink) -> Ink:
+    """Return a drawing scaled to the length 1, so that it does not matter how thick its strokes are."""
+    return ink / max(float(np.linalg.norm(ink)), 1e-9)
 
 
 def _blurred(ink: Ink, px: float) -> Ink:

@@ -13,7 +13,15 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.domains.sketch2code.ink import PAGE_WIDTH_PX, agreement, image_part, ink_of, page_scale, sent_size
+from iad_policy.domains.sketch2code.ink import (
+    PAGE_WIDTH_PX,
+    agreement,
+    image_part,
+    ink_of,
+    largest_difference,
+    page_scale,
+    sent_size,
+)
 from iad_policy.domains.sketch2code.rendering import page_height
 from iad_policy.errors import UnknownName
 from iad_policy.information import Information
@@ -92,7 +100,11 @@ class Sketch2CodeVerifier:
             return Verdict(FAILED, failure)
         page = preview.info["page"]
         score = agreement(ink, page["boxes"])
-        said = [f"The page's outline agrees with the sketch to {score:.0%}."]
+        place, has_more = largest_difference(ink, page["boxes"])
+        said = [
+            f"The page's outline agrees with the sketch to {score:.0%}, and least at the {place}, where the sketch has "
+            f"{'more' if has_more else 'less'}."
+        ]
         if page["width"] > PAGE_WIDTH_PX:
             said.append(f"It is {page['width']} pixels wide instead of {PAGE_WIDTH_PX}.")
         if abs(page["height"] / height - 1) > HEIGHT_TOLERANCE:

@@ -1,5 +1,6 @@
 """What a model is shown of a sketch, and how its page and its verdict are read; the model is scripted."""
 
+import re
 from base64 import b64decode
 from random import Random
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of
+from iad_policy.domains.sketch2code.ink import agreement, image_part, ink_of, largest_difference
 from iad_policy.domains.sketch2code.language_agent import Sketch2CodeLanguageAgent
 from iad_policy.domains.sketch2code.verifier import PageJudge, ReferenceVerifier, Sketch2CodeVerifier
 from iad_policy.errors import UnknownName
@@ -122,7 +123,26 @@ def test_pictures_are_sent_at_the_published_size(shape: tuple[int, int], sent: t
 )
 def test_a_page_of_the_wrong_size_is_told_so(width: int, height: int, said: str) -> None:
     (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(width=width, height=height)])
-    assert verdict.critique.partition("%.")[2] == said
+    assert re.fullmatch(r"The page's outline .* has (more|less)\.(.*)", verdict.critique)[2] == said  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("boxes", "said"),
+    [
+        ({"image": [[0.7, 0.8, 0.2, 0.1]]}, "bottom right, where the sketch has less"),
+        ({"divider": [[0.1, 0.05, 0.1, 0.01]]}, "top left, where the sketch has less"),
+    ],
+)
+def test_it_is_told_where_a_page_differs_most(boxes: Any, said: str) -> None:
+    (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(boxes={**BOXES, **boxes})])
+    assert said in verdict.critique
+
+
+def test_it_is_told_what_a_page_lacks() -> None:
+    for name, drawn in {"top left": (10, 10), "centre": (200, 150), "bottom": (350, 150)}.items():
+        sketch = np.full((400, 300, 3), 255, dtype=np.uint8)
+        sketch[drawn[0] : drawn[0] + 30, drawn[1] - 5 : drawn[1] + 20] = 0
+        assert largest_difference(ink_of(sketch, (400, 300)), {}) == (name, True)
 
 
 def test_a_page_that_runs_over_its_scale_is_cut_off() -> None:
