@@ -10,7 +10,7 @@ from iad_envs.bird.database import EXPLORING, MIB, DatabaseClient, QueryLimits
 from iad_envs.bird.env import BirdEnv
 from tests.iad_envs.bird.small_bird import make_database, make_folder
 
-LIMIT_S = 1.0
+LIMIT_S = 0.5
 SLACK_S = 0.5
 LIMITS = QueryLimits(seconds=LIMIT_S)
 ROWS = "INSERT INTO n SELECT value FROM json_each('[{}]')".format(",".join(map(str, range(1000))))
