@@ -1,5 +1,6 @@
 """The tables of real models' runs are read from run folders, with what every candidate would have scored."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from iad_policy import evaluate
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
+PAGE = Path(__file__).parents[1] / "docs" / "models-measured.md"
+KEPT = sorted((PAGE.parent / "measurements").glob("*.json"))
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +61,36 @@ def test_a_run_without_a_model_has_no_share_from_a_cache(run: Any) -> None:
     assert run.cached_share() == 0.0
 
 
-def test_the_tables_name_every_method(measured: Any, run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    measured.print_tables([run])
-    printed = capsys.readouterr().out
+def test_the_tables_name_every_method(measured: Any, run: Any) -> None:
+    text = measured.table(measured.figures_of(run))
     for arm in run.arms:
         strategy, n = arm.split()
-        assert f"| `{strategy}` | {n} | 4 |" in printed
-    assert "AUC cannot be told" in printed
+        assert f"| `{strategy}` | {n} | 4 |" in text
+    assert "- `iad 3`: 8 refinements" in text
+    assert "AUC cannot be told" in text
+
+def test_what_is_kept_of_a_run_is_read_again_as_it_was(measured: Any, run: Any, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps(measured.figures_of(run)))
+    figures = measured.read(kept)
+    assert figures == measured.read(run.folder)
+    assert str(run.folder) not in kept.read_text()
+    assert list(figures["arms"]) == ["bon 1", "bon 3", "iad 1", "iad 3", "single 1"]
+    for arm, one in figures["arms"].items():
+        assert one["solved"].count("1") == sum(record.success for record in run.arms[arm])
+    assert "| `iad` | 3 | 4 |" in measured.table(figures)
+
+
+def test_runs_are_compared_by_task(measured: Any) -> None:
+    def made(name: str, solved: str, tasks: int = 4) -> Any:
+        arms = {"iad 1": {"solved": "0000"}, "iad 3": {"solved": solved}}
+        return {"feedback": name, "verifier": "proxy", "arms": arms, "tasks": list(range(tasks)), "data": {}}
+
+    rows = measured.between([made("a", "1110"), made("b", "0011"), made("c", "1111", 5)]).splitlines()
+    assert rows[2:] == ["| `a`, proxy | `b`, proxy | 4 | +0.250 | 2:1 | 1.000 |"]
+    assert measured.between([made("a", "1110")]) == ""
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_the_page_shows_what_is_kept(measured: Any, path: Path) -> None:
+    assert measured.table(measured.read(path)) in PAGE.read_text(encoding="utf-8")

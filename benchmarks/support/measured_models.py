@@ -1,20 +1,25 @@
 """Reads run folders of language models: the tables of docs/models-measured.md, and figures of refinements and caches.
 
-`python benchmarks/support/measured_models.py FOLDER...` prints the tables. What a candidate would have scored is
-computed with the environment's oracle, after the run, and never shown to a verifier or an agent.
+`python benchmarks/support/measured_models.py FOLDER... --keep docs/measurements` prints the tables and keeps their
+figures; given the kept files, it prints them again. What a candidate would have scored is computed with the
+environment's oracle, after the run, and never shown to a verifier or an agent.
 """
 
+import argparse
+import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gymnasium as gym
+from scipy.stats import binomtest
 from support.verifier_evidence import VerifierEvidence, evidence
 
 import iad_envs  # noqa: F401 (registers)
@@ -180,40 +185,125 @@ class MeasuredRun:
                         yield one
 
 
-def print_tables(runs: Sequence[MeasuredRun]) -> None:
-    """Print the tables of the runs as Markdown."""
+Figures = dict[str, Any]
+"""What is kept of a run, as JSON: figures of each arm, and which tasks it solved."""
+
+
+def figures_of(run: MeasuredRun) -> Figures:
+    """Return the figures of a run, without a path of the machine that made it."""
+    config = run.traces.config
+    arms = sorted(run.arms, key=lambda arm: (arm.split()[0], int(arm.split()[1])))
+    summaries, compared = run.summaries(), run.against_best_of_n()
+    tasks = sorted({record.task_id for records in run.arms.values() for record in records})
+    largest = max((arm for arm in arms if arm.startswith(BASELINE + " ")), default=None)
+    names = ("env", "env_args", "split", "seed", "n", "verifier", "feedback", "temperature", "data", "iad_version")
+    return {
+        "name": run.folder.name,
+        **{name: config[name] for name in names},
+        "agent": config["identity"][config["agent"]]["agent"],
+        "tasks": tasks,
+        "arms": {arm: _arm(run, arm, tasks, summaries[arm], compared.get(arm)) for arm in arms},
+        "cached_share": run.cached_share(),
+        "refinements": {arm: asdict(run.uptake(arm)) for arm in arms if arm.startswith("iad ") and arm != "iad 1"},
+        "verifier_on": None if largest is None else {"arm": largest, **run.verifier_evidence(largest)._asdict()},
+    }
+
+
+def _arm(run: MeasuredRun, arm: str, tasks: Sequence[str], one: StrategySummary, other: Difference | None) -> Figures:
+    solved = {record.task_id: record.success for record in run.arms[arm]}
+    found: Figures = {
+        "n_tasks": one.n_episodes,
+        "success": one.success,
+        "progress": one.progress,
+        "valid_actions": one.grounding,
+        "tokens": one.spent.get("tokens", 0.0),
+        "solved": "".join("-" if task not in solved else "1" if solved[task] else "0" for task in tasks),
+    }
+    if other is not None and other.success is not None:
+        found["minus_bon"] = {
+            "success": other.success,
+            "interval": other.success_95,
+            "won": len(other.won),
+            "lost": len(other.lost),
+            "p": other.p_mcnemar,
+        }
+    return found
+
+
+def table(run: Figures) -> str:
+    """Return the table of a run as Markdown, with what is known of its refinements and its verifier."""
+    lines = [
+        f"### {run['name']}",
+        "",
+        f"Verifier `{run['verifier']}`, feedback `{run['feedback']}`, temperature {run['temperature']}.",
+        "",
+        "| method | n | tasks | success | progress | valid actions | tokens | - bon | won:lost | p |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for arm, one in run["arms"].items():
+        strategy, n = arm.split()
+        versus = "| | | |"
+        if other := one.get("minus_bon"):
+            low, high = other["interval"]
+            p = "" if other["p"] is None else f"{other['p']:.3f}"
+            versus = f"| {other['success']:+.3f} [{low:+.3f}, {high:+.3f}] | {other['won']}:{other['lost']} | {p} |"
+        lines.append(
+            f"| `{strategy}` | {n} | {one['n_tasks']} | {one['success']:.3f} | {one['progress']:.3f} "
+            f"| {one['valid_actions']:.3f} | {one['tokens']:,.0f} {versus}"
+        )
+    lines += ["", f"- Prompt tokens from the server's cache: {run['cached_share']:.2f}."]
+    for arm, given in run["refinements"].items():
+        told = Uptake(**given)
+        lines.append(
+            f"- `{arm}`: {told.n} refinements, {told.differing:.2f} differ from all earlier attempts, {told.n_repeats} "
+            f"repeat one, {told.n_unreadable} are no action; {told.better:.2f} of {told.n_open} improve."
+        )
+    if scored := run["verifier_on"]:
+        said = VerifierEvidence(scored["auc"], scored["interval"], scored["n_pos"], scored["n_neg"], scored["ece"])
+        lines.append(f"- Verifier on the candidates of `{scored['arm']}`: {said}.")
+    return "\n".join(lines)
+
+
+def between(runs: Sequence[Figures]) -> str:
+    """Return how the runs' largest `iad` compare by task, as Markdown; "" for runs that can't be compared."""
+    lines = [
+        "| `iad` | minus | tasks | success | won:lost | p |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one, other in combinations(runs, 2):
+        arm = max((arm for arm in one["arms"] if arm.startswith("iad ")), default="")
+        if arm not in other["arms"] or one["tasks"] != other["tasks"] or one["data"] != other["data"]:
+            continue
+        pairs = list(zip(one["arms"][arm]["solved"], other["arms"][arm]["solved"], strict=True))
+        won, lost = pairs.count(("1", "0")), pairs.count(("0", "1"))
+        p = binomtest(won, won + lost).pvalue if won + lost else 1.0
+        names = " | ".join(f"`{run['feedback']}`, {run['verifier']}" for run in (one, other))
+        lines.append(f"| {names} | {len(pairs)} | {(won - lost) / len(pairs):+.3f} | {won}:{lost} | {p:.3f} |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def read(path: Path) -> Figures:
+    """Return the figures of a run folder, or those that a file keeps."""
+    if path.is_dir():
+        return cast("Figures", json.loads(json.dumps(figures_of(MeasuredRun(path)))))
+    return cast("Figures", json.loads(path.read_text(encoding="utf-8")))
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or files that --keep wrote")
+    parser.add_argument("--keep", type=Path, help="folder for a file per run with its figures")
+    arguments = parser.parse_args()
+    runs = [read(path) for path in arguments.runs]
     for run in runs:
-        config = run.traces.config
-        print(f"\n### {run.folder.name}\n")
-        print(f"{config['env']}, verifier {config['verifier']}, feedback {config['feedback']}\n")
-        print("| method | n | tasks | success | progress | valid actions | tokens | - bon | won:lost | p |")
-        print("|---|---|---|---|---|---|---|---|---|---|")
-        compared = run.against_best_of_n()
-        for arm, one in run.summaries().items():
-            strategy, n = arm.split()
-            difference = compared.get(arm)
-            versus = "| | | |"
-            if difference is not None and difference.success is not None and difference.success_95 is not None:
-                low, high = difference.success_95
-                p = "" if difference.p_mcnemar is None else f"{difference.p_mcnemar:.3f}"
-                won = f"{len(difference.won)}:{len(difference.lost)}"
-                versus = f"| {difference.success:+.3f} [{low:+.3f}, {high:+.3f}] | {won} | {p} |"
-            print(
-                f"| `{strategy}` | {n} | {one.n_episodes} | {one.success:.3f} | {one.progress:.3f} "
-                f"| {one.grounding:.3f} | {one.spent.get('tokens', 0.0):,.0f} {versus}"
-            )
-        print(f"\nPrompt tokens from the server's cache: {run.cached_share():.2f}.")
-        for arm in (arm for arm in run.arms if arm.startswith("iad ") and not arm.endswith(" 1")):
-            told = run.uptake(arm)
-            print(
-                f"`{arm}`: {told.n} refinements, {told.differing:.2f} differ from all earlier attempts, "
-                f"{told.n_repeats} repeat one, {told.n_unreadable} are no action; "
-                f"{told.better:.2f} of {told.n_open} improve."
-            )
-        largest = max((arm for arm in run.arms if arm.startswith(BASELINE + " ")), default=None)
-        if largest is not None:
-            print(f"Verifier on the candidates of `{largest}`: {run.verifier_evidence(largest)}.")
+        print(f"{table(run)}\n")
+        if arguments.keep:
+            arguments.keep.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(run, indent=1, ensure_ascii=False)
+            (arguments.keep / f"{run['name']}.json").write_text(f"{text}\n", encoding="utf-8")
+    print(between(runs))
 
 
 if __name__ == "__main__":
-    print_tables([MeasuredRun(Path(folder)) for folder in sys.argv[1:]])
+    main()

@@ -45,7 +45,8 @@ class VerifierEvidence(NamedTuple):
         classes = f"{self.n_pos} right, {self.n_neg} wrong"
         if self.auc is None or self.interval is None:
             return f"AUC cannot be told ({classes})"
-        return f"AUC {self.auc:.3f} [{self.interval.low:.3f}, {self.interval.high:.3f}], ECE {self.ece:.3f} ({classes})"
+        low, high = self.interval
+        return f"AUC {self.auc:.3f} [{low:.3f}, {high:.3f}], ECE {self.ece:.3f} ({classes})"
 
 
 def evidence(
