@@ -33,10 +33,10 @@ BASELINE = "bon"
 
 @dataclass(frozen=True)
 class Uptake:
-    """What became of the refinements of a run.
+    """What became of the refinements of a run, or of the further samples of a method without feedback.
 
     Attributes:
-        n: Refinements: proposals that were made with feedback.
+        n: Refinements: proposals that were made with feedback. Or all samples but the first.
         n_unreadable: Those that are no action.
         n_repeats: Those with the action of an earlier attempt of the decision.
         n_better: Those that would score higher than every earlier attempt. None where that can't be computed.
@@ -109,12 +109,12 @@ class MeasuredRun:
         known = [(n, cached) for n, cached in exchanges if cached is not None and n]
         return sum(cached for _, cached in known) / max(1, sum(n for n, _ in known))
 
-    def uptake(self, arm: str) -> Uptake:
-        """Return what became of an arm's refinements."""
+    def uptake(self, arm: str, *, is_told: bool = True) -> Uptake:
+        """Return what became of an arm's refinements, or of its further samples, which are told nothing."""
         total = Uptake()
         for record, decision in self._decisions(arm):
             for place, one in enumerate(decision.candidates):
-                if one.feedback is not None and place:
+                if (one.feedback is not None) is is_told and place:
                     total += self._refinement(record.task_id, decision.candidates[:place], one)
         return total
 
@@ -205,6 +205,7 @@ def figures_of(run: MeasuredRun) -> Figures:
         "arms": {arm: _arm(run, arm, tasks, summaries[arm], compared.get(arm)) for arm in arms},
         "cached_share": run.cached_share(),
         "refinements": {arm: asdict(run.uptake(arm)) for arm in arms if arm.startswith("iad ") and arm != "iad 1"},
+        "samples": {} if largest is None else {largest: asdict(run.uptake(largest, is_told=False))},
         "verifier_on": None if largest is None else {"arm": largest, **run.verifier_evidence(largest)._asdict()},
     }
 
@@ -252,10 +253,11 @@ def table(run: Figures) -> str:
             f"| {one['valid_actions']:.3f} | {one['tokens']:,.0f} {versus}"
         )
     lines += ["", f"- Prompt tokens from the server's cache: {run['cached_share']:.2f}."]
-    for arm, given in run["refinements"].items():
+    for arm, given in {**run["refinements"], **run["samples"]}.items():
         told = Uptake(**given)
+        kind = "further samples" if arm in run["samples"] else "refinements"
         lines.append(
-            f"- `{arm}`: {told.n} refinements, {told.differing:.2f} differ from all earlier attempts, {told.n_repeats} "
+            f"- `{arm}`: {told.n} {kind}, {told.differing:.2f} differ from all earlier attempts, {told.n_repeats} "
             f"repeat one, {told.n_unreadable} are no action; {told.better:.2f} of {told.n_open} improve."
         )
     if scored := run["verifier_on"]:
