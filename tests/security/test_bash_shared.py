@@ -114,7 +114,8 @@ def test_memory_is_watched_while_the_background_prints(user: str) -> None:
         before = children(os.getpid())
         hold = perl("sleep 1; " + HOLDERS["private memory"].replace("sleep 2", "sleep 60"))
         sandbox.run(f"yes & for i in 1 2 3 4 5; do {hold} & done")
-        assert ends(lambda: len(children(os.getpid()) - before) <= 5)
+        # What prints, and as many of the others as fit into the memory.
+        assert ends(lambda: len(children(os.getpid()) - before) <= 3)
         assert sandbox.run("echo alive").output == "alive\n"
 
 
