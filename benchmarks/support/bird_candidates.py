@@ -10,7 +10,7 @@ and two systems entirely.
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -134,6 +134,12 @@ def recorded_sets(files: Sequence[Path], data_dir: Path | None = None) -> list[C
 def is_held_out(task_id: str) -> bool:
     """Whether a question of data without splits is only for reports."""
     return blake2b(task_id.encode(), digest_size=4).digest()[-1] % 2 == 1
+
+
+def held_out(task_ids: Collection[str], *, is_bundled: bool) -> list[str]:
+    """Return the tasks to which the proxy verifier was not fitted."""
+    bundled = set(_bundled_ids("held_out")) if is_bundled else set()
+    return [task for task in task_ids if (task in bundled if is_bundled else is_held_out(task))]
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,7 @@ environment's oracle, after the run, and never shown to a verifier or an agent.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gymnasium as gym
 from scipy.stats import binomtest
+from support.bird_candidates import held_out
 from support.verifier_evidence import VerifierEvidence, evidence
 
 import iad_envs  # noqa: F401 (registers)
@@ -118,9 +119,9 @@ class MeasuredRun:
                     total += self._refinement(record.task_id, decision.candidates[:place], one)
         return total
 
-    def verifier_evidence(self, arm: str) -> VerifierEvidence:
-        """Return what the verifier's scores say about success, on an arm's candidates."""
-        scored = list(self._scored(arm))
+    def verifier_evidence(self, arm: str, tasks: Collection[str] | None = None) -> VerifierEvidence:
+        """Return what the verifier's scores say about success, on an arm's candidates, for all tasks or for some."""
+        scored = [one for one in self._scored(arm) if tasks is None or one.task in tasks]
         return evidence(
             [one.score for one in scored], [one.is_right for one in scored], tasks=[one.task for one in scored]
         )
@@ -206,8 +207,18 @@ def figures_of(run: MeasuredRun) -> Figures:
         "cached_share": run.cached_share(),
         "refinements": {arm: asdict(run.uptake(arm)) for arm in arms if arm.startswith("iad ") and arm != "iad 1"},
         "samples": {} if largest is None else {largest: asdict(run.uptake(largest, is_told=False))},
-        "verifier_on": None if largest is None else {"arm": largest, **run.verifier_evidence(largest)._asdict()},
+        "verifier_on": {} if largest is None else _verifier(run, largest, tasks),
     }
+
+
+def _verifier(run: MeasuredRun, arm: str, tasks: Sequence[str]) -> Figures:
+    """Return what the verifier's scores say on an arm's candidates: of all tasks, and of those it was not fitted to."""
+    found = {f"`{arm}`": run.verifier_evidence(arm)._asdict()}
+    if run.traces.config["env"] == "IAD/BIRD-v0" and run.traces.config["verifier"] == "proxy":
+        others = held_out(tasks, is_bundled=not run.traces.config["data_dir"])
+        name = f"`{arm}`, {len(others)} tasks to which it was not fitted"
+        found[name] = run.verifier_evidence(arm, frozenset(others))._asdict()
+    return found
 
 
 def _arm(run: MeasuredRun, arm: str, tasks: Sequence[str], one: StrategySummary, other: Difference | None) -> Figures:
@@ -260,9 +271,8 @@ def table(run: Figures) -> str:
             f"- `{arm}`: {told.n} {kind}, {told.differing:.2f} differ from all earlier attempts, {told.n_repeats} "
             f"repeat one, {told.n_unreadable} are no action; {told.better:.2f} of {told.n_open} improve."
         )
-    if scored := run["verifier_on"]:
-        said = VerifierEvidence(scored["auc"], scored["interval"], scored["n_pos"], scored["n_neg"], scored["ece"])
-        lines.append(f"- Verifier on the candidates of `{scored['arm']}`: {said}.")
+    for on, given in run["verifier_on"].items():
+        lines.append(f"- Verifier on the candidates of {on}: {VerifierEvidence(**given)}.")
     return "\n".join(lines)
 
 
