@@ -257,7 +257,7 @@ def table(run: Figures) -> str:
         versus = "| | | |"
         if other := one.get("minus_bon"):
             low, high = other["interval"]
-            p = "" if other["p"] is None else f"{other['p']:.3f}"
+            p = "" if other["p"] is None else _p(other["p"])
             versus = f"| {other['success']:+.3f} [{low:+.3f}, {high:+.3f}] | {other['won']}:{other['lost']} | {p} |"
         lines.append(
             f"| `{strategy}` | {n} | {one['n_tasks']} | {one['success']:.3f} | {one['progress']:.3f} "
@@ -276,6 +276,10 @@ def table(run: Figures) -> str:
     return "\n".join(lines)
 
 
+def _p(value: float) -> str:
+    return "<.001" if value < 0.0005 else f"{value:.3f}"
+
+
 def between(runs: Sequence[Figures]) -> str:
     """Return how the runs' largest `iad` compare by task, as Markdown; "" for runs that can't be compared."""
     lines = [
@@ -290,7 +294,7 @@ def between(runs: Sequence[Figures]) -> str:
         won, lost = pairs.count(("1", "0")), pairs.count(("0", "1"))
         p = binomtest(won, won + lost).pvalue if won + lost else 1.0
         names = " | ".join(f"`{run['feedback']}`, {run['verifier']}" for run in (one, other))
-        lines.append(f"| {names} | {len(pairs)} | {(won - lost) / len(pairs):+.3f} | {won}:{lost} | {p:.3f} |")
+        lines.append(f"| {names} | {len(pairs)} | {(won - lost) / len(pairs):+.3f} | {won}:{lost} | {_p(p)} |")
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
