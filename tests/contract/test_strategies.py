@@ -240,7 +240,7 @@ def _generator(requests: Any) -> Any:
         ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
         (
             {"strategy": "iad", "feedback": "loud"},
-            "best-worst, best-worst-judge, findings, judge, none, results, scalar",
+            "best-worst, best-worst-judge, findings, hints, judge, none, results, scalar",
         ),
         ({"strategy": "iad", "stop": "later"}, "finalise, never, repeat, score:X"),
         ({"strategy": "iad", "threads": 0}, "threads of 1 or more"),
