@@ -71,9 +71,8 @@ def scripted(chromium: str) -> Iterator[Renderer]:
 
 
 @pytest.fixture(scope="module")
-def good(chromium: str) -> RenderedPage:
-    with Renderer(chromium=chromium) as fresh:
-        return fresh.page(GOOD)
+def good(patient: Renderer) -> RenderedPage:
+    return patient.page(GOOD)
 
 
 def is_unharmed(renderer: Renderer, good: RenderedPage) -> bool:
