@@ -69,6 +69,7 @@ def test_the_tables_name_every_method(measured: Any, run: Any) -> None:
     assert "- `iad 3`: 8 refinements" in text
     assert "AUC cannot be told" in text
 
+
 def test_what_is_kept_of_a_run_is_read_again_as_it_was(measured: Any, run: Any, tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     kept.write_text(json.dumps(measured.figures_of(run)))
