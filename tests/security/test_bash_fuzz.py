@@ -71,7 +71,7 @@ def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
     limits = SandboxLimits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.3)
     places = [place.format(host=tmp_path) for place in PLACES]
     with sandbox_of(user, setup=["mkdir /desk; echo kept >/desk/kept"], limits=limits) as sandbox:
-        for round_number in range(12):
+        for round_number in range(15):
             with sandbox.fork(sandbox.start) as child:
                 for _ in range(5):
                     command = draw.choice(VERBS).format(draw.choice(places), draw.choice(places), draw.randrange(300))

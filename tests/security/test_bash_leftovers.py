@@ -153,7 +153,7 @@ def test_many_episodes_leave_nothing() -> None:
         sandbox.fork().close()
         processes, mounted = children(os.getpid()), mounts()
         inside = sandbox.run("grep -c . /proc/self/mountinfo").output
-        for number in range(20):
+        for number in range(30):
             with sandbox.fork(sandbox.start) as child:
                 child.run(f"echo {number} >/desk/{number}; sleep 100 &")
                 sandbox.restore(child.snapshot())
