@@ -95,3 +95,14 @@ def test_runs_are_compared_by_task(measured: Any) -> None:
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_the_page_shows_what_is_kept(measured: Any, path: Path) -> None:
     assert measured.table(measured.read(path)) in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_compares_what_is_kept(measured: Any) -> None:
+    rows = measured.between([measured.read(path) for path in KEPT])
+    assert rows.count("\n") > 2
+    assert rows in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_largest_n_is_a_number(measured: Any) -> None:
+    assert measured._largest(["iad 8", "iad 16", "iad-fb 32"], "iad") == "iad 16"
+    assert measured._largest(["single 1"], "iad") is None

@@ -120,7 +120,7 @@ def recorded_sets(files: Sequence[Path], data_dir: Path | None = None) -> list[C
         for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             given.setdefault(str(line["task_id"]), {}).setdefault(line["source"], []).append(line["action"])
     env = BirdEnv(data_dir=data_dir or BUNDLED)
-    chosen = _bundled_ids("held_out") if data_dir is None else [task for task in env.task_ids if is_held_out(task)]
+    chosen = held_out(env.task_ids, is_bundled=data_dir is None)
     found = []
     for task_id in (task for task in chosen if task in given):
         state = _start(env, task_id)

@@ -8,7 +8,7 @@ environment's oracle, after the run, and never shown to a verifier or an agent.
 import argparse
 import json
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -19,12 +19,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gymnasium as gym
-from scipy.stats import binomtest
 from support.bird_candidates import held_out
 from support.verifier_evidence import VerifierEvidence, evidence
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.analysis.statistics import mcnemar_exact
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.trace import RunTraces
 from iad_policy.types import Candidate, Decision
@@ -121,7 +121,9 @@ class MeasuredRun:
 
     def verifier_evidence(self, arm: str, tasks: Collection[str] | None = None) -> VerifierEvidence:
         """Return what the verifier's scores say about success, on an arm's candidates, for all tasks or for some."""
-        scored = [one for one in self._scored(arm) if tasks is None or one.task in tasks]
+        # In the order of the tasks, as the interval depends on the order and the episodes end in any.
+        scored = sorted(self._scored(arm), key=lambda one: one.task)
+        scored = [one for one in scored if tasks is None or one.task in tasks]
         return evidence(
             [one.score for one in scored], [one.is_right for one in scored], tasks=[one.task for one in scored]
         )
@@ -196,7 +198,7 @@ def figures_of(run: MeasuredRun) -> Figures:
     arms = sorted(run.arms, key=lambda arm: (arm.split()[0], int(arm.split()[1])))
     summaries, compared = run.summaries(), run.against_best_of_n()
     tasks = sorted({record.task_id for records in run.arms.values() for record in records})
-    largest = max((arm for arm in arms if arm.startswith(BASELINE + " ")), default=None)
+    largest = _largest(arms, BASELINE)
     names = ("env", "env_args", "split", "seed", "n", "verifier", "feedback", "temperature", "data", "iad_version")
     return {
         "name": run.folder.name,
@@ -209,6 +211,13 @@ def figures_of(run: MeasuredRun) -> Figures:
         "samples": {} if largest is None else {largest: asdict(run.uptake(largest, is_told=False))},
         "verifier_on": {} if largest is None else _verifier(run, largest, tasks),
     }
+
+
+def _largest(arms: Iterable[str], strategy: str) -> str | None:
+    """Return a strategy's arm with the largest n; None if there is none."""
+    return max(
+        (arm for arm in arms if arm.startswith(f"{strategy} ")), key=lambda arm: int(arm.split()[1]), default=None
+    )
 
 
 def _verifier(run: MeasuredRun, arm: str, tasks: Sequence[str]) -> Figures:
@@ -244,10 +253,11 @@ def _arm(run: MeasuredRun, arm: str, tasks: Sequence[str], one: StrategySummary,
 
 def table(run: Figures) -> str:
     """Return the table of a run as Markdown, with what is known of its refinements and its verifier."""
+    feedback = f"feedback `{run['feedback']}`, " if run["feedback"] else ""
     lines = [
         f"### {run['name']}",
         "",
-        f"Verifier `{run['verifier']}`, feedback `{run['feedback']}`, temperature {run['temperature']}.",
+        f"Verifier `{run['verifier']}`, {feedback}temperature {run['temperature']}.",
         "",
         "| method | n | tasks | success | progress | valid actions | tokens | - bon | won:lost | p |",
         "|---|---|---|---|---|---|---|---|---|---|",
@@ -287,14 +297,14 @@ def between(runs: Sequence[Figures]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for one, other in combinations(runs, 2):
-        arm = max((arm for arm in one["arms"] if arm.startswith("iad ")), default="")
+        arm = _largest(one["arms"], "iad")
         if arm not in other["arms"] or one["tasks"] != other["tasks"] or one["data"] != other["data"]:
             continue
         pairs = list(zip(one["arms"][arm]["solved"], other["arms"][arm]["solved"], strict=True))
         won, lost = pairs.count(("1", "0")), pairs.count(("0", "1"))
-        p = binomtest(won, won + lost).pvalue if won + lost else 1.0
         names = " | ".join(f"`{run['feedback']}`, {run['verifier']}" for run in (one, other))
-        lines.append(f"| {names} | {len(pairs)} | {(won - lost) / len(pairs):+.3f} | {won}:{lost} | {_p(p)} |")
+        p = _p(mcnemar_exact(won, lost))
+        lines.append(f"| {names} | {len(pairs)} | {(won - lost) / len(pairs):+.3f} | {won}:{lost} | {p} |")
     return "\n".join(lines) if len(lines) > 2 else ""
 
 

@@ -1,7 +1,6 @@
 """Defines the record of one finished episode, a line of `episodes.jsonl`."""
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -9,8 +8,7 @@ from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from iad_policy.recording.gc_pause import without_collector
-from iad_policy.recording.jsonl import lines_of, record_of, warn_of
-from iad_policy.recording.regular_file import open_regular
+from iad_policy.recording.jsonl import parsed_lines, record_of, warn_of
 from iad_policy.types import NOTHING, Usage
 
 
@@ -148,18 +146,7 @@ def read_episodes(folder: Path | str, *, skip: Callable[[Path, str], None] = war
     Raises:
         OSError: The file can't be read, or is no regular file.
     """
-    path = Path(folder) / EPISODES
-    episodes: dict[str, EpisodeRecord] = {}
-    if not os.path.lexists(path):
-        return episodes
-    with open_regular(path) as file:
-        for place, line in enumerate(lines_of(file), 1):
-            record = episode_of(line)
-            if record is None:
-                skip(path, f"line {place}")
-            else:
-                episodes[record.key] = record
-    return episodes
+    return {one.key: one for one in parsed_lines(Path(folder) / EPISODES, episode_of, skip=skip)}
 
 
 def episode_of(line: bytes) -> EpisodeRecord | None:

@@ -9,11 +9,13 @@ from functools import partial
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 from iad_policy.errors import StorageError
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.recording.regular_file import open_regular
+
+T = TypeVar("T")
 
 MAX_LINE = 2**24
 """Bytes of the longest line that is read. Long texts are stored in files of their own."""
@@ -87,15 +89,29 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         OSError: It can't be read, or is no regular file.
     """
+    return parsed_lines(path, record_of, skip=warn_of)
+
+
+def parsed_lines(path: Path, parse: Callable[[bytes], T | None], *, skip: Callable[[Path, str], None]) -> Iterator[T]:
+    """Yield what is parsed from each line of a file; nothing if there is no file.
+
+    Args:
+        path: The file.
+        parse: Function that returns None for a damaged line.
+        skip: Function that is called with the file and the place of each damaged line.
+
+    Raises:
+        OSError: It can't be read, or is no regular file.
+    """
     if not os.path.lexists(path):
         return
     with open_regular(path) as file:
         for number, line in enumerate(lines_of(file), 1):
-            record = record_of(line)
-            if record is None:
-                warn_of(path, f"line {number}")
+            parsed = parse(line)
+            if parsed is None:
+                skip(path, f"line {number}")
             else:
-                yield record
+                yield parsed
 
 
 def lines_of(file: IO[bytes]) -> Iterator[bytes]:

@@ -67,7 +67,7 @@ def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
         (tmp_path / f"d{number}/sentinel").write_text(str(number))
     tmp_path.chmod(0o777)
     before = fingerprint(tmp_path), mounts(), sorted(Path("/dev").iterdir()), Path("/etc/passwd").read_bytes()
-    draw = random.Random(user)
+    draw = random.Random(user)  # other commands for each user
     limits = SandboxLimits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.3)
     places = [place.format(host=tmp_path) for place in PLACES]
     with sandbox_of(user, setup=["mkdir /desk; echo kept >/desk/kept"], limits=limits) as sandbox:

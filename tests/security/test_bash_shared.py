@@ -112,7 +112,7 @@ def test_memory_that_children_share_counts_once(user: str) -> None:
 def test_memory_is_watched_while_the_background_prints(user: str) -> None:
     with sandbox_of(user, limits=SMALL) as sandbox:
         before = children(os.getpid())
-        hold = perl("sleep 1; " + HOLDERS["private memory"].replace("sleep 2", "sleep 60"))
+        hold = perl("sleep 1; " + HOLDERS["private memory"].replace(KEPT, "sleep 60"))
         sandbox.run(f"yes & for i in 1 2 3 4 5; do {hold} & done")
         # What prints, and as many of the others as fit into the memory.
         assert ends(lambda: len(children(os.getpid()) - before) <= 3)

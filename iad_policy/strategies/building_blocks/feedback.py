@@ -131,10 +131,10 @@ def hints(
     Where nothing is known to be wrong there is no feedback, so the next proposal is independent of the earlier ones.
     """
     yield from ()
-    remarks = dict.fromkeys(remark for one in tried for remark in _remarks(here, one, result_tokens, critique_tokens))
+    remarks = dict.fromkeys(remark for one in tried for remark in _remarks(one, result_tokens, critique_tokens))
     if not remarks:
         return None
-    return _told("\n".join([HINTS, *(f"- {remark}" for remark in remarks)]), tried)
+    return _told("\n".join([HINTS, *(f"- {remark}" for remark in remarks)]), tried, lists_all=False)
 
 
 def about_last(last: Candidate, *said: tuple[str, str]) -> Feedback:
@@ -252,7 +252,7 @@ def _attempts(
         yield "\n".join(lines)
 
 
-def _remarks(here: State, one: Candidate, result_tokens: int, critique_tokens: int) -> Iterator[str]:
+def _remarks(one: Candidate, result_tokens: int, critique_tokens: int) -> Iterator[str]:
     """Yield what is known to be wrong with a candidate: its error, or else the findings, in one line each."""
     if one.verdict is not None and one.verdict.passed:
         return

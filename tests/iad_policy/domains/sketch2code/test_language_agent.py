@@ -14,7 +14,8 @@ from iad_policy.domains.sketch2code.verifier import PageJudge, ReferenceVerifier
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.prompts import Prompts
-from iad_policy.types import Candidate, Feedback, State
+from iad_policy.strategies.building_blocks.feedback import hints
+from iad_policy.types import Candidate, Feedback, State, Verdict
 
 SKETCH = np.full((400, 300, 3), 250, dtype=np.uint8)
 SKETCH[100:104, 50:250] = 20
@@ -124,6 +125,17 @@ def test_pictures_are_sent_at_the_published_size(shape: tuple[int, int], sent: t
 def test_a_page_of_the_wrong_size_is_told_so(width: int, height: int, said: str) -> None:
     (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(width=width, height=height)])
     assert re.fullmatch(r"The page's outline .* has (more|less)\.(.*)", verdict.critique)[2] == said  # type: ignore[index]
+
+
+def test_hints_come_without_pictures_of_the_attempts() -> None:
+    tried = Candidate("<p>mine</p>", key="<p>mine</p>", verdict=Verdict(0.4, "It is too high."))
+    with pytest.raises(StopIteration) as end:
+        next(hints(state(), [tried]))
+    shown: list[str] = []
+    agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=shown.append)  # type: ignore[arg-type]
+    content = agent.messages(state(), end.value.value)[-1]["content"]
+    assert "Mind:\n- It is too high." in content[1]["text"]
+    assert (len(content), shown) == (2, [])
 
 
 @pytest.mark.parametrize(
