@@ -50,6 +50,21 @@ def test_the_true_score_of_a_candidate_is_what_the_oracle_said_of_it(run: Any) -
     assert all(one.is_right == (one.score == 1.0) for one in scored)
 
 
+def test_the_true_score_in_the_middle_of_an_episode_is_the_oracles(measured: Any, tmp_path: Path) -> None:
+    given = {"n": 3, "tasks": 6, "verifier": "oracle", "temperature": 1.0}
+    evaluate("IAD/InterCodeBash-v0", ["bon"], out=tmp_path / "run", **given)
+    run = measured.MeasuredRun(tmp_path / "run")
+    verified = [
+        (moment, one, one.verdict.score)
+        for moment, decision in run._decisions("bon 3")
+        for one in decision.candidates
+        if one.verdict is not None
+    ]
+    assert max(len(moment.actions) for moment, _, _ in verified) >= 1
+    assert len({score for _, _, score in verified}) > 2
+    assert [run._true_score(moment, one) for moment, one, _ in verified] == [score for _, _, score in verified]
+
+
 def test_improvements_are_those_of_the_true_score(run: Any) -> None:
     told, solved = run.uptake("iad 3"), sum(record.success for record in run.arms["iad 3"])
     first = sum(record.success for record in run.arms["single 1"])

@@ -64,6 +64,13 @@ class Uptake:
         return self.n_better / self.n_open if self.n_open else float("nan")
 
 
+class Moment(NamedTuple):
+    """Where in which task a decision was made: after these committed actions."""
+
+    task: str
+    actions: tuple[Any, ...] = ()
+
+
 class Scored(NamedTuple):
     """A verified candidate that may end the episode, with what it would have scored."""
 
@@ -77,7 +84,8 @@ class MeasuredRun:
     """One run folder."""
 
     folder: Path
-    _truth: dict[tuple[str, str], float] = field(default_factory=dict)
+    _truth: dict[tuple[Moment, str], float] = field(default_factory=dict)
+    _reached: Moment | None = None
 
     @cached_property
     def traces(self) -> RunTraces:
@@ -113,10 +121,10 @@ class MeasuredRun:
     def uptake(self, arm: str, *, is_told: bool = True) -> Uptake:
         """Return what became of an arm's refinements, or of its further samples, which are told nothing."""
         total = Uptake()
-        for record, decision in self._decisions(arm):
+        for moment, decision in self._decisions(arm):
             for place, one in enumerate(decision.candidates):
                 if (one.feedback is not None) is is_told and place:
-                    total += self._refinement(record.task_id, decision.candidates[:place], one)
+                    total += self._refinement(moment, decision.candidates[:place], one)
         return total
 
     def verifier_evidence(self, arm: str, tasks: Collection[str] | None = None) -> VerifierEvidence:
@@ -129,33 +137,41 @@ class MeasuredRun:
         )
 
     def _scored(self, arm: str) -> Iterator[Scored]:
-        for record, decision in self._decisions(arm):
+        for moment, decision in self._decisions(arm):
             for one in decision.candidates:
                 if not one.error and one.verdict is not None and one.preview is not None and one.preview.done:
-                    yield Scored(record.task_id, one.verdict.score, self._reward(record.task_id, one) == 1.0)
+                    yield Scored(moment.task, one.verdict.score, self._true_score(moment, one) == 1.0)
 
-    def _refinement(self, task: str, earlier: Sequence[Candidate], one: Candidate) -> Uptake:
-        best = max((self._reward(task, other) for other in earlier), default=0.0)
+    def _refinement(self, moment: Moment, earlier: Sequence[Candidate], one: Candidate) -> Uptake:
+        best = max((self._true_score(moment, other) for other in earlier), default=0.0)
         is_repeat = not one.error and any(one.key == other.key for other in earlier)
         return Uptake(
             n=1,
             n_unreadable=int(bool(one.error)),
             n_repeats=int(is_repeat),
-            n_better=int(self._reward(task, one) > best),
+            n_better=int(self._true_score(moment, one) > best),
             n_open=int(best < 1.0),
         )
 
-    def _reward(self, task: str, candidate: Candidate) -> float:
-        """Return what a candidate would have scored as the first action of its task; 0 for one that is no action."""
+    def _true_score(self, moment: Moment, candidate: Candidate) -> float:
+        """Return what the oracle verifier would say of a candidate; 0 for one that is no action."""
         if candidate.error:
             return 0.0
-        known = self._truth.get((task, candidate.key))
+        known = self._truth.get((moment, candidate.key))
         if known is None:
+            self._reach(moment)
             env: Any = self._env.unwrapped
-            self._env.reset(options={"task_id": task})
             outcome = env.simulate(env.snapshot(), candidate.action)
-            known = self._truth[task, candidate.key] = float(env.oracle(outcome.token)["reward"])
+            known = self._truth[moment, candidate.key] = _score_of(env.oracle(outcome.token), outcome.done)
         return known
+
+    def _reach(self, moment: Moment) -> None:
+        if moment != self._reached:
+            self._reached = None
+            self._env.reset(options={"task_id": moment.task})
+            for action in moment.actions:
+                self._env.step(action)
+            self._reached = moment
 
     @cached_property
     def _env(self) -> "gym.Env[Any, Any]":
@@ -167,25 +183,29 @@ class MeasuredRun:
             given["split"] = config["split"]
         return gym.make(config["env"], **given)
 
-    def _decisions(self, arm: str) -> Iterator[tuple[EpisodeRecord, Decision]]:
+    def _decisions(self, arm: str) -> Iterator[tuple[Moment, Decision]]:
         for record in self.arms[arm]:
             for step in self.traces.trace(record.key).steps:
-                yield record, step.decision
+                yield Moment(record.task_id, tuple(record.actions[: step.index])), step.decision
 
     def _candidates(self) -> Iterator[Candidate]:
         """Yield each candidate of a language model once: an answer from the client's cache was read once, too."""
         seen: set[tuple[str, str]] = set()
         for arm in self.arms:
-            for record, decision in self._decisions(arm):
+            for moment, decision in self._decisions(arm):
                 for one in decision.candidates:
                     asked = (
-                        (record.task_id, f"{[dict(m) for m in one.exchanges[-1].prompt]} {one.id}")
+                        (moment.task, f"{[dict(m) for m in one.exchanges[-1].prompt]} {one.id}")
                         if one.exchanges
                         else None
                     )
                     if asked is not None and asked not in seen:
                         seen.add(asked)
                         yield one
+
+
+def _score_of(gold: dict[str, Any], is_over: bool) -> float:
+    return float(gold["reward"] if is_over else gold["progress"])
 
 
 Figures = dict[str, Any]
