@@ -323,6 +323,7 @@ class Decision:
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
         notes: Remarks for readers, such as dropped feedback, an overdraft, or no usable candidate.
         role_answers: Answers of the roles, in order.
+        trees: Search trees that the strategy kept, each a `strategies.building_blocks.tree.Tree`.
     """
 
     state: State
@@ -332,6 +333,7 @@ class Decision:
     cut: str = ""
     notes: tuple[str, ...] = ()
     role_answers: tuple[RoleAnswer, ...] = ()
+    trees: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
     def asked(self) -> tuple[RoleAnswer, ...]:

@@ -115,7 +115,7 @@ def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list
         raise UnknownName("backup", backup, BACKUPS)
     nodes = list(tree.nodes())
     if backup == "raw":
-        return [_row(edge, node.ended.value) for node in nodes if node.ended for edge in node.edges_above()]
+        return [_row(edge, node.ended.value) for node in nodes if node.ended is not None for edge in node.edges_above()]
     edges = [edge for node in nodes for edge in node.edges]
     if backup == "averaged":
         return _scaled([(edge, edge.q) for edge in edges if edge.n])
