@@ -383,6 +383,8 @@ class LoadedAgent(Agent, Protocol):
     """Label `oracle` for an agent that sees gold; "" for every other agent."""
     model: Any = None
     """Its language model, if it has one. Roles use it too, through the run's cache."""
+    trained_on: Mapping[str, Any] | None = None
+    """What a trained component was trained on: see `iad_policy.learning.splits`. None for all others."""
 
 
 class Verifier(Protocol):
@@ -415,6 +417,8 @@ class LoadedVerifier(Verifier, Protocol):
     """Whether it reads the structured info of previews, `facts` and `page`, which some simulators don't predict."""
     model: Any = None
     """Its language model, if it has one."""
+    trained_on: Mapping[str, Any] | None = None
+    """What a trained component was trained on: see `iad_policy.learning.splits`. None for all others."""
 
 
 class Roles(Protocol):

@@ -135,6 +135,12 @@ class RunConfig:
         THREADS, "What runs episodes in parallel: threads, or ray on a cluster.", changes_answers=False
     )
     cache: bool = _option(True, "Whether language-model answers are cached.", kind=bool, changes_answers=False)
+    allow_trained_tasks: bool = _option(
+        False,
+        "Whether trained components may be measured on tasks that they were trained on.",
+        kind=bool,
+        changes_answers=False,
+    )
     own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """Strategies, agents and verifiers that are objects, by their names in this run. Not an option."""
 
@@ -340,7 +346,8 @@ MAPPINGS = tuple(name for name, option in OPTIONS.items() if option.kind is dict
 FREE = frozenset(
     {name for name, option in OPTIONS.items() if not option.changes_answers}
     | {"run_budget", "notes", WITHOUT_N}
-    | {"max_steps", "discrete", "success_rule"}  # these follow from the environment and its arguments
+    | {"max_steps", "discrete", "success_rule", "tasks_of", "gold"}  # these follow from the environment
+    | {"trained_here"}
 )
 """Parts of `config.json` that may differ when a run goes on, because they change no answer."""
 

@@ -1,0 +1,279 @@
+"""Policies and value models on features, in numpy: a linear one, and one with a hidden layer.
+
+A policy is the softmax of the scores of the actions that the features offer. Its slopes are exact. A model trains in
+seconds on one processor core.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from iad_policy.errors import IADError
+from iad_policy.hashing import digest
+from iad_policy.learning.backends import Head
+from iad_policy.learning.features import Features, load_features
+from iad_policy.learning.objectives import Array, Objective, Stored
+from iad_policy.learning.rows import Row
+from iad_policy.types import State
+
+RATE = 0.02
+N_HIDDEN = 32
+WEIGHTS = "weights.npz"
+FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8
+"""Adam's (arXiv 1412.6980)."""
+Parameters = dict[str, Array]
+
+
+class Scorer(Protocol):
+    """A function from features to scores, with its gradient."""
+
+    def start(self, n_features: int, rng: np.random.Generator) -> Parameters:
+        """Return the parameters before training. All scores are 0."""
+        ...
+
+    def scores(self, parameters: Parameters, x: Array) -> Array:
+        """Return the scores of rows of features: shape (rows,)."""
+        ...
+
+    def gradient(self, parameters: Parameters, x: Array, slopes: Array) -> Parameters:
+        """Return the gradient of the sum of slopes times scores."""
+        ...
+
+
+class Linear:
+    """A weight for each feature, and a constant."""
+
+    def start(self, n_features: int, rng: np.random.Generator) -> Parameters:
+        """Return zeros."""
+        return {"weights": np.zeros(n_features), "constant": np.zeros(1)}
+
+    def scores(self, parameters: Parameters, x: Array) -> Array:
+        """Return x w + c."""
+        scored: Array = x @ parameters["weights"] + parameters["constant"][0]
+        return scored
+
+    def gradient(self, parameters: Parameters, x: Array, slopes: Array) -> Parameters:
+        """Return the gradients of both."""
+        return {"weights": slopes @ x, "constant": slopes.sum(keepdims=True)}
+
+
+class Mlp:
+    """One hidden layer of 32 with tanh."""
+
+    def start(self, n_features: int, rng: np.random.Generator) -> Parameters:
+        """Return small random numbers for the hidden layer, and zeros for the output."""
+        spread = 1 / np.sqrt(max(1, n_features))
+        return {
+            "hidden": rng.normal(0, spread, (n_features, N_HIDDEN)),
+            "shift": np.zeros(N_HIDDEN),
+            "weights": np.zeros(N_HIDDEN),
+            "constant": np.zeros(1),
+        }
+
+    def scores(self, parameters: Parameters, x: Array) -> Array:
+        """Return the output for each row."""
+        hidden = np.tanh(x @ parameters["hidden"] + parameters["shift"])
+        scored: Array = hidden @ parameters["weights"] + parameters["constant"][0]
+        return scored
+
+    def gradient(self, parameters: Parameters, x: Array, slopes: Array) -> Parameters:
+        """Return the gradients of all parameters."""
+        hidden = np.tanh(x @ parameters["hidden"] + parameters["shift"])
+        back = slopes[:, None] * parameters["weights"] * (1 - hidden**2)
+        return {
+            "hidden": x.T @ back,
+            "shift": back.sum(0),
+            "weights": slopes @ hidden,
+            "constant": slopes.sum(keepdims=True),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureBatch:
+    """Rows as features. The actions that a policy chose from stand one state after the other.
+
+    Attributes:
+        x: Features of all actions: shape (actions, features).
+        starts: Where each row's actions begin.
+        taken: Where each row's own action is.
+    """
+
+    x: Array
+    starts: np.ndarray[Any, np.dtype[np.intp]]
+    taken: np.ndarray[Any, np.dtype[np.intp]]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def owners(self) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """The row of each action."""
+        sizes = np.diff(np.append(self.starts, len(self.x)))
+        return np.repeat(np.arange(len(self.starts)), sizes)
+
+
+class FeatureModel:
+    """A policy or a value model on an environment's features. It is a `Backend`.
+
+    Args:
+        name: Name of the backend.
+        features: The environment's features.
+        scorer: What turns features into scores.
+        head: What the scores are for.
+        rate: Learning rate of Adam.
+        entropy: Weight of the policy's entropy, which is added to what is maximised.
+        seed: Seed of the parameters before training.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        features: Features,
+        scorer: Scorer,
+        head: Head,
+        *,
+        rate: float = RATE,
+        entropy: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.name = name
+        self.features = features
+        self.rate = rate
+        self.entropy = entropy
+        self._scorer = scorer
+        self._head = head
+        self._parameters = scorer.start(len(features.names), np.random.default_rng(seed))
+        self._first = {name: np.zeros_like(one) for name, one in self._parameters.items()}
+        self._second = {name: np.zeros_like(one) for name, one in self._parameters.items()}
+        self._n_steps = 0
+
+    @property
+    def identity(self) -> str:
+        """The features, and a hash of the parameters."""
+        return f"{self.name} {self.features.identity} {digest(self._parameters)}"
+
+    def batch(self, rows: Sequence[Row]) -> FeatureBatch:
+        """Return rows as features. An action that is not offered joins those that are."""
+        parts, starts, taken, size = list(_none(self.features)), list[int](), list[int](), 0
+        for row in rows:
+            actions = [row.action] if self._head == "value" else list(self.features.actions(row.state))
+            if row.action not in actions:
+                actions.append(row.action)
+            parts.append(self.features.rows(row.state, actions))
+            starts.append(size)
+            taken.append(size + actions.index(row.action))
+            size += len(actions)
+        return FeatureBatch(np.concatenate(parts), np.array(starts, np.intp), np.array(taken, np.intp))
+
+    def outputs(self, batch: FeatureBatch) -> Array:
+        """Return the log-probability of each row's action, or its value."""
+        outputs: Array = self._likely(batch)[batch.taken]
+        return outputs
+
+    def step(self, batch: FeatureBatch, objective: Objective, stored: Stored) -> float:
+        """Take a step of Adam, and return the loss before it.
+
+        Raises:
+            NotFinite: The loss or a slope is no number. The parameters are as they were.
+        """
+        likely = self._likely(batch)
+        loss, slopes = objective(likely[batch.taken], stored)
+        back = np.zeros(len(batch.x))
+        back[batch.taken] = slopes
+        if self._head == "policy":
+            owners, p = batch.owners, np.exp(likely)
+            back -= p * slopes[owners]
+            if self.entropy:
+                entropy = -np.add.reduceat(p * likely, batch.starts)
+                back += self.entropy * p * (likely + entropy[owners]) / len(batch)
+                loss -= self.entropy * float(entropy.mean())
+        gradient = self._scorer.gradient(self._parameters, batch.x, back)
+        if not np.isfinite(loss) or not all(np.isfinite(one).all() for one in gradient.values()):
+            raise NotFinite(
+                f"expected a loss that is a number, got {loss} at step {self._n_steps}; use a smaller rate than "
+                f"{self.rate:g}"
+            )
+        self._move(gradient)
+        return float(loss)
+
+    def divergence(self, batch: FeatureBatch, other: Any) -> float:
+        """Return the mean of KL(this policy || another) over the states of a batch."""
+        mine, theirs = self._likely(batch), other._likely(batch)
+        return float(np.add.reduceat(np.exp(mine) * (mine - theirs), batch.starts).mean())
+
+    def scores(self, state: State, actions: Sequence[Any]) -> Array:
+        """Return the scores of actions in a state: a policy's before the softmax, or values."""
+        return self._scorer.scores(self._parameters, self.features.rows(state, actions))
+
+    def copy(self) -> "FeatureModel":
+        """Return a model with the same parameters."""
+        return deepcopy(self)
+
+    def take(self, other: Any) -> None:
+        """Take the parameters of another model, and nothing of its optimiser."""
+        self._parameters = {name: one.copy() for name, one in other._parameters.items()}
+
+    def save(self, folder: Path) -> None:
+        """Write the parameters and Adam's memory into a file."""
+        arrays: dict[str, Any] = {f"{kind}.{name}": one for kind, name, one in self._arrays()}
+        with (folder / WEIGHTS).open("wb") as file:
+            np.savez(file, n_steps=self._n_steps, **arrays)
+
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote."""
+        with np.load(folder / WEIGHTS) as file:
+            self._n_steps = int(file["n_steps"])
+            for kind, name, one in self._arrays():
+                one[...] = file[f"{kind}.{name}"]
+
+    def _arrays(self) -> Iterator[tuple[str, str, Array]]:
+        kinds: Mapping[str, Parameters] = {
+            "parameter": self._parameters,
+            "first": self._first,
+            "second": self._second,
+        }
+        for kind, arrays in kinds.items():
+            for name, one in arrays.items():
+                yield kind, name, one
+
+    def _likely(self, batch: FeatureBatch) -> Array:
+        """Return the log-probabilities of all actions of a batch, or their values."""
+        scores = self._scorer.scores(self._parameters, batch.x)
+        if self._head == "value" or not len(batch):
+            return scores
+        owners = batch.owners
+        scores = scores - np.maximum.reduceat(scores, batch.starts)[owners]
+        likely: Array = scores - np.log(np.add.reduceat(np.exp(scores), batch.starts))[owners]
+        return likely
+
+    def _move(self, gradient: Parameters) -> None:
+        self._n_steps += 1
+        for name, slope in gradient.items():
+            first, second = self._first[name], self._second[name]
+            first += (1 - FIRST_DECAY) * (slope - first)
+            second += (1 - SECOND_DECAY) * (slope**2 - second)
+            mean = first / (1 - FIRST_DECAY**self._n_steps)
+            spread = np.sqrt(second / (1 - SECOND_DECAY**self._n_steps))
+            self._parameters[name] -= self.rate * mean / (spread + TINY)
+
+
+class NotFinite(IADError, ArithmeticError):
+    """Training ran away: the loss is no number."""
+
+
+def _none(features: Features) -> Iterator[Array]:
+    yield np.zeros((0, len(features.names)))
+
+
+def linear(env: str, head: Head, **options: Any) -> FeatureModel:
+    """Return a linear model on an environment's features."""
+    return FeatureModel("linear", load_features(env), Linear(), head, **options)
+
+
+def mlp(env: str, head: Head, **options: Any) -> FeatureModel:
+    """Return a model with a hidden layer on an environment's features."""
+    return FeatureModel("mlp", load_features(env), Mlp(), head, **options)

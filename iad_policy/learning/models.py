@@ -1,0 +1,102 @@
+"""Model folders: what was trained, from what, on what, with the parameters.
+
+model.json        what it is, written last: a folder without it is not finished
+weights.npz       the parameters of the numeric backends
+training.jsonl    one line per step, flushed at once
+checkpoint/       where training goes on after a kill
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iad_policy.errors import IADError
+from iad_policy.hashing import dumps
+from iad_policy.learning.backends import Backend, Head, load_backend
+from iad_policy.recording.atomic import write_atomically
+
+MODEL = "model.json"
+TRAINING = "training.jsonl"
+FORMAT = 1
+
+
+class ModelFolderError(IADError, ValueError):
+    """A folder holds no trained model, or not the one that was expected."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model.
+
+    Attributes:
+        folder: Its folder.
+        facts: The content of `model.json`: `format recipe options head backend env seed trained_on`.
+        backend: The parameters.
+    """
+
+    folder: Path
+    facts: Mapping[str, Any]
+    backend: Backend
+
+    @property
+    def identity(self) -> str:
+        """A text that changes whenever an output does."""
+        return f"{self.facts['recipe']} {self.backend.identity}"
+
+    @property
+    def trained_on(self) -> Mapping[str, Any]:
+        """What it was trained on."""
+        found: Mapping[str, Any] = self.facts["trained_on"]
+        return found
+
+
+def write_model(folder: Path, backend: Backend, facts: Mapping[str, Any]) -> Model:
+    """Write a model's folder. `model.json` is written last, so that a folder with it is complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    backend.save(folder)
+    whole = {"format": FORMAT, **facts}
+    with write_atomically(folder / MODEL, is_synced=True) as part:
+        part.write_text(f"{dumps(whole)}\n", encoding="utf-8")
+    return Model(folder, whole, backend)
+
+
+def load_model(folder: Path | str, *, head: Head | None = None, env: str = "") -> Model:
+    """Return a trained model.
+
+    Args:
+        folder: Its folder.
+        head: The kind that is needed, if it matters.
+        env: The environment's id that it is for, if it matters.
+
+    Raises:
+        ModelFolderError: There is none, training has not ended, or it is another one.
+    """
+    path = Path(folder)
+    try:
+        facts = json.loads((path / MODEL).read_text(encoding="utf-8"))
+        version = facts["format"]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelFolderError(
+            f"expected the folder of a trained model, got {path} ({type(error).__name__}: {error!s:.100}); train one: "
+            f"iad train bc RUN --out {path}"
+        ) from error
+    if version != FORMAT:
+        raise ModelFolderError(
+            f"expected a model of format {FORMAT}, got one of format {version!r} in {path}; train it again with this "
+            "version"
+        )
+    if head is not None and facts["head"] != head:
+        kinds = {"policy": "a policy (bc, rft, dpo, eto)", "value": "a value model (qnet)"}
+        raise ModelFolderError(f"expected {kinds[head]}, got a {facts['head']} trained by {facts['recipe']} in {path}")
+    if env and facts["env"] != env:
+        raise ModelFolderError(f"expected a model of {env}, got one of {facts['env']} in {path}; train one there")
+    backend = load_backend(facts["backend"], facts["env"], facts["head"])
+    backend.load(path)
+    if backend.identity != facts["identity"]:
+        raise ModelFolderError(
+            f"expected the parameters that {MODEL} names in {path}, got others: they are damaged, or the environment's "
+            "features changed since; train it again"
+        )
+    return Model(path, facts, backend)
