@@ -60,7 +60,15 @@ class Fitted:
     stopped: str = ""
 
 
-def fit(model: Backend, examples: Examples, schedule: Schedule, *, folder: Path, seed: int = 0) -> Fitted:
+def fit(
+    model: Backend,
+    examples: Examples,
+    schedule: Schedule,
+    *,
+    folder: Path,
+    seed: int = 0,
+    checkpoint_s: float = CHECKPOINT_S,
+) -> Fitted:
     """Change a model's parameters to fit examples.
 
     Args:
@@ -69,6 +77,7 @@ def fit(model: Backend, examples: Examples, schedule: Schedule, *, folder: Path,
         schedule: How long.
         folder: Where checkpoints and `training.jsonl` are written. Training goes on from the last whole epoch there.
         seed: Seed of the order of the examples.
+        checkpoint_s: Least seconds between two checkpoints.
 
     Raises:
         NotFinite: The loss is no number. The last checkpoint is kept.
@@ -102,7 +111,7 @@ def fit(model: Backend, examples: Examples, schedule: Schedule, *, folder: Path,
                 fitted = replace(fitted, model=before, stopped=reason)
             else:
                 fitted = Fitted(model, epoch + 1, loss, kl)
-            if monotonic() - saved_s > CHECKPOINT_S:
+            if monotonic() - saved_s >= checkpoint_s:
                 _checkpoint(fitted, folder)
                 saved_s = monotonic()
     _checkpoint(fitted, folder)

@@ -99,7 +99,8 @@ def load_roles(
 
     Args:
         roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`,
-            `"verifier:<name>"`, or an object with `answer`). The other roles keep the default. None takes the default for all.
+            `"verifier:<name>"`, or an object with `answer`). The other roles keep the default. None takes the default
+            for all.
         env: The environment, whose prompts language models get.
         agent: The agent, whose language model is the default.
         verifier: The verifier, whose language model is the default if the agent has none.
