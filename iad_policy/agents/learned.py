@@ -1,20 +1,13 @@
 """A trained policy as an agent."""
 
-import math
-from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from iad_policy.env_defaults import env_id
-from iad_policy.learning.backends.numeric import FeatureModel
 from iad_policy.learning.models import Model, load_model
 from iad_policy.types import Candidate, Feedback, State
-
-LEAST_TEMPERATURE = 1e-3
-"""Temperatures below it are greedy."""
 
 
 class LearnedAgent:
@@ -49,27 +42,6 @@ class LearnedAgent:
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return an action of the policy."""
-        policy = self.trained.backend
-        assert isinstance(policy, FeatureModel)
-        actions = list(policy.features.actions(state))
-        scores = policy.scores(state, actions)
-        likely = scores - _log_sum(scores)
         heat = self.temperature if temperature is None else temperature
-        tried = [] if feedback is None else [one.action for one in feedback.tried]
-        open_ones = [place for place, action in enumerate(actions) if action not in tried]
-        place = _drawn(scores, open_ones or range(len(actions)), heat, rng)
-        return Candidate(actions[place], logprobs=(float(likely[place]),))
-
-
-def _drawn(scores: Any, places: Sequence[int], temperature: float, rng: Random) -> int:
-    """Return one of the places, drawn by softmax(scores / temperature)."""
-    among = np.array([scores[place] for place in places])
-    if temperature < LEAST_TEMPERATURE:
-        return places[int(among.argmax())]
-    odds = np.exp((among - among.max()) / temperature)
-    return places[min(int(np.searchsorted(odds.cumsum(), rng.random() * odds.sum())), len(odds) - 1)]
-
-
-def _log_sum(scores: Any) -> float:
-    top = float(scores.max())
-    return top + math.log(float(np.exp(scores - top).sum()))
+        tried = () if feedback is None else [one.action for one in feedback.tried]
+        return self.trained.backend.sample(state, temperature=heat, rng=rng, avoid=tried)

@@ -78,7 +78,9 @@ def _add_train(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command("train")
     def train_model(
         recipe: Annotated[str, typer.Argument(metavar="RECIPE", help=f"What to do: {', '.join(RECIPES)}.")],
-        runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders on training tasks.")],
+        runs: Annotated[
+            list[str], typer.Argument(metavar="RUN...", help="Run folders on training tasks; for ppo the environment.")
+        ],
         out: Annotated[Path, typer.Option(help="Folder of the model.")],
         backend: Backend = "linear",
         start: Annotated[Path | None, typer.Option("--from", help="Model folder that training goes on from.")] = None,

@@ -6,6 +6,8 @@ An environment's features are named in its `Defaults`. A policy chooses from the
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from iad_policy.env_defaults import DEFAULTS
 from iad_policy.errors import UnknownName
 from iad_policy.learning.objectives import Array
@@ -31,6 +33,29 @@ class Features(Protocol):
     def rows(self, state: State, actions: Sequence[Any]) -> Array:
         """Return a row of features for each action: shape (actions, features). The actions need not be offered."""
         ...
+
+
+class StateFeatures:
+    """Features of a state alone, for the value of states: the means and the maxima of those of its actions.
+
+    Args:
+        features: The features of actions.
+    """
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self.names: Sequence[str] = [f"{kind}:{name}" for kind in ("mean", "max") for name in features.names]
+        self.identity = f"states of {features.identity}"
+
+    def actions(self, state: State) -> list[None]:
+        """Return a single None: there is nothing to choose."""
+        return [None]
+
+    def rows(self, state: State, actions: Sequence[Any]) -> Array:
+        """Return the state's features for each of the given actions, whatever they are."""
+        own = self._features.rows(state, self._features.actions(state))
+        row = np.concatenate([own.mean(0), own.max(0)])
+        return np.tile(row, (len(actions), 1))
 
 
 def load_features(env: str) -> Features:

@@ -100,3 +100,22 @@ def load_model(folder: Path | str, *, head: Head | None = None, env: str = "") -
             "features changed since; train it again"
         )
     return Model(path, facts, backend)
+
+
+def finished_model(folder: Path, asked: str) -> Model:
+    """Return the model of a folder where training has ended.
+
+    Args:
+        folder: The folder.
+        asked: Digest of what the training was to do.
+
+    Raises:
+        ModelFolderError: It is the model of another training.
+    """
+    known = load_model(folder)
+    if known.facts["asked"] != asked:
+        raise ModelFolderError(
+            f"expected a folder for this training, got {folder}, which holds a model of other runs or options; name "
+            "another folder, or delete this one"
+        )
+    return known

@@ -3,16 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from iad_policy.env_defaults import DEFAULTS
+from iad_policy.errors import UnknownName
 from iad_policy.hashing import digest, seed_of
 from iad_policy.learning.backends import Backend, load_backend
 from iad_policy.learning.experience import Experience
 from iad_policy.learning.fitting import Fitted, Schedule, fit, forget_checkpoints
-from iad_policy.learning.models import MODEL, Model, ModelFolderError, load_model, write_model
+from iad_policy.learning.models import MODEL, Model, ModelFolderError, finished_model, load_model, write_model
+from iad_policy.learning.online import train_online
 from iad_policy.learning.recipes import Recipe, load_recipe
+from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.splits import require_train, trained_on
 
 SCHEDULES: Mapping[str, Schedule] = {
@@ -23,6 +27,8 @@ SCHEDULES: Mapping[str, Schedule] = {
     "qnet": Schedule(epochs=300),
 }
 """How long each recipe trains a numeric backend, if nothing else is said."""
+ONLINE = "ppo"
+"""The recipe that plays while it learns."""
 SCHEDULE_OPTIONS = ("epochs", "batch", "max_kl")
 
 
@@ -41,7 +47,8 @@ def train(
 
     Args:
         recipe: A name in `RECIPES`.
-        experience: Run folders on training tasks, or what was read from them.
+        experience: Run folders on training tasks, or what was read from them. For `ppo`, which plays while it learns,
+            the environment's id.
         out: Folder of the model.
         backend: A name in `BACKENDS`.
         start: Folder of the policy that training goes on from. Recipes that pull towards a reference need one.
@@ -55,6 +62,8 @@ def train(
         ModelFolderError: `out` holds another model, or `start` is none.
         UnknownName: There is no such recipe, backend or option.
     """
+    if recipe == ONLINE:
+        return _online(experience, out=out, start=start, seed=seed, report=report, options=options)
     schedule = _schedule(recipe, options)
     made, backend_options = _recipe(recipe, options)
     if not isinstance(experience, Experience):
@@ -74,7 +83,7 @@ def train(
     folder = Path(out)
     asked = digest(facts, experience.digest, model.identity)
     if (folder / MODEL).exists():
-        return _finished(folder, asked)
+        return finished_model(folder, asked)
     examples = made.examples(experience, model, np.random.default_rng(seed_of("examples", seed)))
     n_tasks = len(experience.tasks)
     report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
@@ -95,6 +104,33 @@ def train(
     return written
 
 
+def _online(
+    env: Any,
+    *,
+    out: Path | str,
+    start: Path | str | None,
+    seed: int,
+    report: Callable[[str], Any],
+    options: dict[str, Any],
+) -> Model:
+    names = [str(one) for one in (env if isinstance(env, Sequence) and not isinstance(env, str) else [env])]
+    if len(names) != 1 or names[0] not in DEFAULTS:
+        raise UnknownName("environment, as ppo plays while it learns", ", ".join(names), DEFAULTS)
+    made, backend_options = _recipe(ONLINE, options)
+    if start is None:
+        raise _needs_start()
+    return train_online(
+        cast("PolicyOptimisation", made), names[0], start=start, out=out, seed=seed, report=report, **backend_options
+    )
+
+
+def _needs_start() -> ModelFolderError:
+    return ModelFolderError(
+        "expected a trained policy to start from, as this recipe pulls towards it, got none; train one with bc or rft "
+        "and pass --from FOLDER"
+    )
+
+
 def _schedule(recipe: str, options: dict[str, Any]) -> Schedule:
     default = SCHEDULES.get(recipe, Schedule())
     given = {name: options.pop(name) for name in SCHEDULE_OPTIONS if name in options}
@@ -112,10 +148,7 @@ def _start(
 ) -> Backend:
     if start is None:
         if recipe.needs_start:
-            raise ModelFolderError(
-                "expected a trained policy to start from, as this recipe pulls towards it, got none; train one with bc "
-                "or rft and pass --from FOLDER"
-            )
+            raise _needs_start()
         return load_backend(backend, env, recipe.head, seed=seed, **options)
     known = load_model(start, head=recipe.head, env=env)
     # Its optimiser does not go on: another objective has other slopes.
@@ -130,16 +163,6 @@ def _with_start(facts: dict[str, Any], start: Path | str | None) -> dict[str, An
         return facts
     before = load_model(start).trained_on
     return {**facts, "tasks": sorted({*facts["tasks"], *before["tasks"]}), "runs": [*before["runs"], *facts["runs"]]}
-
-
-def _finished(folder: Path, asked: str) -> Model:
-    known = load_model(folder)
-    if known.facts["asked"] != asked:
-        raise ModelFolderError(
-            f"expected a folder for this training, got {folder}, which holds a model of other runs or options; name "
-            "another folder, or delete this one"
-        )
-    return known
 
 
 def _ended(fitted: Fitted, schedule: Schedule) -> str:

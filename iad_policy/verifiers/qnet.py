@@ -8,7 +8,6 @@ import numpy as np
 
 from iad_policy.env_defaults import env_id
 from iad_policy.information import Information
-from iad_policy.learning.backends.numeric import FeatureModel
 from iad_policy.learning.models import Model, load_model
 from iad_policy.types import Candidate, State, Verdict
 
@@ -41,7 +40,5 @@ class QNetVerifier:
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Return the values."""
-        model = self.trained.backend
-        assert isinstance(model, FeatureModel)
-        values = np.clip(model.scores(state, [one.action for one in candidates]), 0.0, 1.0)
+        values = np.clip(self.trained.backend.values(state, [one.action for one in candidates]), 0.0, 1.0)
         return [Verdict(float(value)) for value in values]

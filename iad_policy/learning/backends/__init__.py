@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, Protocol
 
 from iad_policy.errors import UnknownName
 from iad_policy.learning.objectives import Array, Objective, Stored
 from iad_policy.learning.rows import Row
 from iad_policy.registry import load_object
+from iad_policy.types import Candidate, State
 
 Head = Literal["policy", "value"]
 """A policy's output for a row is the log-probability of its action, a value model's the value."""
@@ -15,8 +17,13 @@ Head = Literal["policy", "value"]
 BACKENDS: Mapping[str, str] = {
     "linear": "iad_policy.learning.backends.numeric:linear",
     "mlp": "iad_policy.learning.backends.numeric:mlp",
+    "linear-states": "iad_policy.learning.backends.numeric:linear_states",
+    "mlp-states": "iad_policy.learning.backends.numeric:mlp_states",
 }
-"""Name -> "module:factory". A factory is called with the environment's id, the head, and options."""
+"""Name -> "module:factory". A factory is called with the environment's id, the head, and options.
+
+The backends `...-states` see the state alone. They are for the value model of PPO.
+"""
 
 
 class Backend(Protocol):
@@ -44,6 +51,21 @@ class Backend(Protocol):
 
     def step(self, batch: Any, objective: Objective, stored: Stored) -> float:
         """Change the parameters once, by the objective's slopes, and return the loss before."""
+        ...
+
+    def sample(self, state: State, *, temperature: float, rng: Random, avoid: Sequence[Any] = ()) -> Candidate:
+        """Return an action of the policy, with its log-probability at temperature 1.
+
+        Args:
+            state: The state.
+            temperature: Temperature; below 0.001 it is greedy.
+            rng: For the draw.
+            avoid: Actions that are left out, unless there are no others.
+        """
+        ...
+
+    def values(self, state: State, actions: Sequence[Any]) -> Array:
+        """Return a value model's values of actions in a state."""
         ...
 
     def divergence(self, batch: Any, other: Any) -> float:

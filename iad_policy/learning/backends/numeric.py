@@ -4,10 +4,12 @@ A policy is the softmax of the scores of the actions that the features offer. It
 seconds on one processor core.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,14 +17,16 @@ import numpy as np
 from iad_policy.errors import IADError
 from iad_policy.hashing import digest
 from iad_policy.learning.backends import Head
-from iad_policy.learning.features import Features, load_features
+from iad_policy.learning.features import Features, StateFeatures, load_features
 from iad_policy.learning.objectives import Array, Objective, Stored
 from iad_policy.learning.rows import Row
-from iad_policy.types import State
+from iad_policy.types import Candidate, State
 
 RATE = 0.02
 N_HIDDEN = 32
 WEIGHTS = "weights.npz"
+LEAST_TEMPERATURE = 1e-3
+"""Temperatures below it are greedy."""
 FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8
 """Adam's (arXiv 1412.6980)."""
 Parameters = dict[str, Array]
@@ -205,6 +209,29 @@ class FeatureModel:
         mine, theirs = self._likely(batch), other._likely(batch)
         return float(np.add.reduceat(np.exp(mine) * (mine - theirs), batch.starts).mean())
 
+    def sample(self, state: State, *, temperature: float, rng: Random, avoid: Sequence[Any] = ()) -> Candidate:
+        """Return an action drawn by softmax(scores / temperature), with its log-probability at temperature 1.
+
+        Actions to avoid are left out, unless there are no others.
+        """
+        actions = list(self.features.actions(state))
+        scores = self.scores(state, actions)
+        top = float(scores.max())
+        likely = scores - top - math.log(float(np.exp(scores - top).sum()))
+        others = [place for place, action in enumerate(actions) if action not in avoid] if avoid else ()
+        places = np.array(others or range(len(actions)))
+        among = scores[places]
+        if temperature < LEAST_TEMPERATURE:
+            place = places[int(among.argmax())]
+        else:
+            odds = np.exp((among - among.max()) / temperature).cumsum()
+            place = places[min(int(np.searchsorted(odds, rng.random() * odds[-1], "right")), len(odds) - 1)]
+        return Candidate(actions[place], logprobs=(float(likely[place]),))
+
+    def values(self, state: State, actions: Sequence[Any]) -> Array:
+        """Return the values of actions in a state."""
+        return self.scores(state, actions)
+
     def scores(self, state: State, actions: Sequence[Any]) -> Array:
         """Return the scores of actions in a state: a policy's before the softmax, or values."""
         return self._scorer.scores(self._parameters, self.features.rows(state, actions))
@@ -277,3 +304,13 @@ def linear(env: str, head: Head, **options: Any) -> FeatureModel:
 def mlp(env: str, head: Head, **options: Any) -> FeatureModel:
     """Return a model with a hidden layer on an environment's features."""
     return FeatureModel("mlp", load_features(env), Mlp(), head, **options)
+
+
+def linear_states(env: str, head: Head, **options: Any) -> FeatureModel:
+    """Return a linear model on the features of states."""
+    return FeatureModel("linear-states", StateFeatures(load_features(env)), Linear(), head, **options)
+
+
+def mlp_states(env: str, head: Head, **options: Any) -> FeatureModel:
+    """Return a model with a hidden layer on the features of states."""
+    return FeatureModel("mlp-states", StateFeatures(load_features(env)), Mlp(), head, **options)

@@ -18,6 +18,7 @@ RECIPES: Mapping[str, str] = {
     "rft": "iad_policy.learning.recipes.rft:RejectionSampling",
     "dpo": "iad_policy.learning.recipes.dpo:StepPreference",
     "eto": "iad_policy.learning.recipes.eto:TrajectoryPreference",
+    "ppo": "iad_policy.learning.recipes.ppo:PolicyOptimisation",
     "qnet": "iad_policy.learning.recipes.qnet:QNet",
 }
 """Name -> "module:class". A class is a dataclass: its fields are the recipe's options."""
