@@ -73,7 +73,7 @@ def test_episodes_are_those_of_the_environment(cloned: Model) -> None:
 
 @pytest.mark.parametrize("advantage", ["ppo", "grpo", "gigpo"])
 def test_a_killed_training_ends_as_one_that_was_not(advantage: str, cloned: Model, tmp_path: Path) -> None:
-    given = {**SMALL, "advantage": advantage, "start": cloned.folder}
+    given = {"updates": 11, "tasks": 2, "group": 2, "advantage": advantage, "start": cloned.folder}
     whole = train("ppo", SHOP, out=tmp_path / "whole", **given)
 
     class Killed(Exception):
@@ -82,15 +82,15 @@ def test_a_killed_training_ends_as_one_that_was_not(advantage: str, cloned: Mode
     def killing(text: str) -> None:
         raise Killed
 
-    # It tells of the last update, before the model is written.
     with pytest.raises(Killed):
         train("ppo", SHOP, out=tmp_path / "cut", report=killing, **given)
+    assert len((tmp_path / "cut" / TRAINING).read_text().splitlines()) == 10
     again = train("ppo", SHOP, out=tmp_path / "cut", **given)
     assert again.identity == whole.identity
     assert (again.folder / TRAINING).read_text() == (whole.folder / TRAINING).read_text()
     assert (again.folder / WEIGHTS).read_bytes() == (whole.folder / WEIGHTS).read_bytes()
     lines = [json.loads(line) for line in (whole.folder / TRAINING).read_text().splitlines()]
-    assert [line["n_episodes"] for line in lines] == [9] * 3
+    assert [line["n_episodes"] for line in lines] == [4] * 11
 
 
 def test_the_model_says_which_tasks_it_played(cloned: Model, tmp_path: Path) -> None:
