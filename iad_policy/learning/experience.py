@@ -23,7 +23,7 @@ DEFAULT_GOLD = ("progress", "success", "reward_parts")
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class ExperienceStep:
     """A committed step of an episode.
 
     Attributes:
@@ -59,7 +59,7 @@ class Trajectory:
 
     run: str
     record: EpisodeRecord
-    steps: tuple[Transition, ...]
+    steps: tuple[ExperienceStep, ...]
     trees: tuple[Tree, ...] = ()
 
     @property
@@ -177,7 +177,7 @@ def row_of(state: State, candidate: Candidate) -> Row:
     return Row(state, candidate.action, last.prompt, last.text)
 
 
-def _digest_of(step: Transition) -> list[Any]:
+def _digest_of(step: ExperienceStep) -> list[Any]:
     return [(one.key, one.logprob, one.score) for one in (step.committed, *step.rejected)]
 
 
@@ -210,9 +210,11 @@ def _trajectories(run: RunTraces, origin: Origin) -> Iterator[Trajectory]:
         yield trajectory
 
 
-def _steps(steps: Sequence[RecordedStep], gold: frozenset[str], limit: float) -> tuple[list[Transition], list[Tree]]:
+def _steps(
+    steps: Sequence[RecordedStep], gold: frozenset[str], limit: float
+) -> tuple[list[ExperienceStep], list[Tree]]:
     history: tuple[Turn, ...] = ()
-    found: list[Transition] = []
+    found: list[ExperienceStep] = []
     trees: list[Tree] = []
     for place, step in enumerate(steps):
         if step.before is None or not step.is_finished:
@@ -223,7 +225,7 @@ def _steps(steps: Sequence[RecordedStep], gold: frozenset[str], limit: float) ->
         committed = step.decision.committed
         if not committed.error:
             found.append(
-                Transition(
+                ExperienceStep(
                     state,
                     replace(committed, key=committed.key or str(committed.action)),
                     tuple(one for one in step.decision.candidates if _is_other(one, committed, state)),

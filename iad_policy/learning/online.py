@@ -16,7 +16,7 @@ from iad_policy.hashing import digest, dumps, seed_of
 from iad_policy.learning.backends import Backend, load_backend
 from iad_policy.learning.fitting import CHECKPOINT, STATE, TRAINING, forget_checkpoints
 from iad_policy.learning.models import MODEL, Model, finished_model, load_model, write_model
-from iad_policy.learning.play import Episode, play
+from iad_policy.learning.play import PlayedEpisode, play
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.splits import TRAIN, SplitError
 from iad_policy.recording.atomic import write_atomically
@@ -119,7 +119,7 @@ def _updated(
     reference: Backend,
     world: "gym.Env[Any, Any]",
     seed: int,
-) -> tuple[list[Episode], dict[str, Any]]:
+) -> tuple[list[PlayedEpisode], dict[str, Any]]:
     """Play, and change the policy. Return the episodes, and the update's line."""
     known = list(world.unwrapped.task_ids)  # type: ignore[attr-defined]
     tasks = Random(seed).sample(known, min(recipe.tasks, len(known)))

@@ -18,7 +18,7 @@ from iad_policy.world import adapt
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class PlayedEpisode:
     """An episode that was played.
 
     Attributes:
@@ -36,7 +36,9 @@ class Episode:
     refused: Array
 
 
-def play(env: gym.Env[Any, Any], policy: Backend, tasks: Sequence[str], *, group: int, seed: int) -> list[Episode]:
+def play(
+    env: gym.Env[Any, Any], policy: Backend, tasks: Sequence[str], *, group: int, seed: int
+) -> list[PlayedEpisode]:
     """Return `group` episodes of each task, sampled at temperature 1.
 
     Args:
@@ -54,7 +56,7 @@ def play(env: gym.Env[Any, Any], policy: Backend, tasks: Sequence[str], *, group
     ]
 
 
-def _episode(env: gym.Env[Any, Any], policy: Backend, world: Any, task: str, rng: Random) -> Episode:
+def _episode(env: gym.Env[Any, Any], policy: Backend, world: Any, task: str, rng: Random) -> PlayedEpisode:
     observation, info = env.reset(seed=rng.getrandbits(31), options={"task_id": task})
     rows: list[Row] = []
     logprobs: list[float] = []
@@ -77,4 +79,4 @@ def _episode(env: gym.Env[Any, Any], policy: Backend, world: Any, task: str, rng
         refused.append(float(bool(info.get("invalid_action"))))
         history = (*history, Turn(state.observation, candidate.action, state.info, candidate.thought, candidate.parts))
         done = terminated or truncated
-    return Episode(task, tuple(rows), np.array(logprobs), np.array(rewards), np.array(refused))
+    return PlayedEpisode(task, tuple(rows), np.array(logprobs), np.array(rewards), np.array(refused))

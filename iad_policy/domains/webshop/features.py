@@ -55,7 +55,7 @@ class ShopFeatures:
 
     def rows(self, state: State, actions: Sequence[Any]) -> NDArray[np.float64]:
         """Return the features of actions in a state, a row for each: shape (actions, features)."""
-        page = _Page(state.info)
+        page = _ShopPage(state.info)
         rows = np.zeros((len(actions), len(FEATURES)))
         for row, action in zip(rows, actions, strict=True):
             for name, value in page.features(str(action)).items():
@@ -63,7 +63,7 @@ class ShopFeatures:
         return rows
 
 
-class _Page:
+class _ShopPage:
     """What the features of a page's actions share."""
 
     def __init__(self, info: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from iad_policy.learning.advantages import discounted, generalised, grouped, grouped_by_state
 from iad_policy.learning.backends import Backend, Head
 from iad_policy.learning.objectives import Array, Clipped, squared_error
-from iad_policy.learning.play import Episode
+from iad_policy.learning.play import PlayedEpisode
 from iad_policy.learning.recipes import Examples, weighted
 
 Advantage = Literal["ppo", "grpo", "gigpo"]
@@ -58,7 +58,7 @@ class PolicyOptimisation:
         if self.advantage not in known:
             raise ValueError(f"expected an advantage of {', '.join(known)}, got {self.advantage!r}; pass one of these")
 
-    def advantages(self, episodes: Sequence[Episode], value: Backend | None) -> list[Array]:
+    def advantages(self, episodes: Sequence[PlayedEpisode], value: Backend | None) -> list[Array]:
         """Return the advantage of each step of each episode."""
         rewards = [one.rewards - self.invalid * one.refused for one in episodes]
         if self.advantage == "ppo":
@@ -76,7 +76,9 @@ class PolicyOptimisation:
         states = [[row.state.observation for row in one.rows] for one in episodes]
         return grouped_by_state(totals, groups, returns, states, is_scaled=self.is_scaled)
 
-    def examples(self, episodes: Sequence[Episode], advantages: Sequence[Array], start: Backend) -> Examples | None:
+    def examples(
+        self, episodes: Sequence[PlayedEpisode], advantages: Sequence[Array], start: Backend
+    ) -> Examples | None:
         """Return the steps with an advantage; None if no step has one, as all episodes of each task earned the same."""
         chosen = [
             (row, b, a)
@@ -94,7 +96,7 @@ class PolicyOptimisation:
         }
         return Examples(tuple(rows), stored, np.arange(len(rows), dtype=float), Clipped(self.low, self.high, self.kl))
 
-    def value_examples(self, episodes: Sequence[Episode]) -> Examples:
+    def value_examples(self, episodes: Sequence[PlayedEpisode]) -> Examples:
         """Return the states with their returns, for the value model of `ppo`."""
         returns = [discounted(one.rewards - self.invalid * one.refused, self.gamma) for one in episodes]
         rows = [row for one in episodes for row in one.rows]

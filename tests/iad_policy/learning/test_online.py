@@ -12,7 +12,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.learning.backends.numeric import WEIGHTS
 from iad_policy.learning.fitting import TRAINING
 from iad_policy.learning.models import Model, ModelFolderError
-from iad_policy.learning.play import Episode, play
+from iad_policy.learning.play import PlayedEpisode, play
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.train import train
 from tests.iad_policy.learning.bandits import policy, probabilities, pull
@@ -21,9 +21,9 @@ from tests.iad_policy.learning.conftest import SHOP
 SMALL: dict[str, Any] = {"updates": 3, "tasks": 3, "group": 3}
 
 
-def pulled(arm: int, reward: float, task: str, model: Any) -> Episode:
+def pulled(arm: int, reward: float, task: str, model: Any) -> PlayedEpisode:
     row = pull(arm)
-    return Episode(task, (row,), model.outputs(model.batch([row])), np.array([reward]), np.zeros(1))
+    return PlayedEpisode(task, (row,), model.outputs(model.batch([row])), np.array([reward]), np.zeros(1))
 
 
 @pytest.mark.parametrize("advantage", ["grpo", "gigpo"])
@@ -54,7 +54,9 @@ def test_groups_of_equal_rewards_teach_nothing() -> None:
 
 def test_a_refused_action_costs(cloned: Model) -> None:
     recipe = PolicyOptimisation(advantage="grpo", invalid=0.1)
-    one, other = (Episode("t", (pull(0),), np.zeros(1), np.zeros(1), np.array([refused])) for refused in (1.0, 0.0))
+    one, other = (
+        PlayedEpisode("t", (pull(0),), np.zeros(1), np.zeros(1), np.array([refused])) for refused in (1.0, 0.0)
+    )
     assert [own.tolist() for own in recipe.advantages([one, other], None)] == [[-0.05], [0.05]]
 
 
