@@ -83,8 +83,8 @@ def fit(
         NotFinite: The loss is no number. The last checkpoint is kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    start = model.copy() if schedule.max_kl is not None else None
     whole = model.batch(examples.rows)
+    start = model.reference(whole) if schedule.max_kl is not None else None
     fitted = _resumed(model, folder)
     _keep_lines(folder, fitted.n_epochs + bool(fitted.stopped))
     saved_s = monotonic()

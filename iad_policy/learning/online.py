@@ -131,7 +131,7 @@ def _updated(
         return episodes, {**line, "loss": None}
     batch = policy.batch(examples.rows)
     line["loss"] = [policy.step(batch, examples.objective, examples.stored) for _ in range(recipe.passes)][-1]
-    line["kl"] = policy.divergence(batch, reference)
+    line["kl"] = policy.divergence(batch, reference.reference(batch))
     if value is not None:
         own = recipe.value_examples(episodes)
         states = value.batch(own.rows)

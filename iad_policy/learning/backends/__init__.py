@@ -68,8 +68,12 @@ class Backend(Protocol):
         """Return a value model's values of actions in a state."""
         ...
 
-    def divergence(self, batch: Any, other: Any) -> float:
-        """Return the mean of KL(this policy || another of the same backend) over the states of a batch, in nats."""
+    def reference(self, batch: Any) -> Any:
+        """Return what `divergence` has to know of this policy."""
+        ...
+
+    def divergence(self, batch: Any, reference: Any) -> float:
+        """Return the mean KL from the policy that made the reference, over the states of a batch, in nats."""
         ...
 
     def copy(self) -> "Backend":

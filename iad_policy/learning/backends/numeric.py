@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,7 @@ LEAST_TEMPERATURE = 1e-3
 FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8
 """Adam's (arXiv 1412.6980)."""
 Parameters = dict[str, Array]
+Places: TypeAlias = "np.ndarray[Any, np.dtype[np.intp]]"
 
 
 class Scorer(Protocol):
@@ -98,24 +99,24 @@ class Mlp:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureBatch:
-    """Rows as features. The actions that a policy chose from stand one state after the other.
+    """Rows as features. Rows of one state share its actions, which stand one state after the other.
 
     Attributes:
         x: Features of all actions: shape (actions, features).
-        starts: Where each row's actions begin.
+        starts: Where each state's actions begin.
         taken: Where each row's own action is.
     """
 
     x: Array
-    starts: np.ndarray[Any, np.dtype[np.intp]]
-    taken: np.ndarray[Any, np.dtype[np.intp]]
+    starts: Places
+    taken: Places
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.taken)
 
     @property
-    def owners(self) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """The row of each action."""
+    def owners(self) -> Places:
+        """The state of each action."""
         sizes = np.diff(np.append(self.starts, len(self.x)))
         return np.repeat(np.arange(len(self.starts)), sizes)
 
@@ -154,6 +155,7 @@ class FeatureModel:
         self._first = {name: np.zeros_like(one) for name, one in self._parameters.items()}
         self._second = {name: np.zeros_like(one) for name, one in self._parameters.items()}
         self._n_steps = 0
+        self._last: _Likely | None = None
 
     @property
     def identity(self) -> str:
@@ -163,14 +165,20 @@ class FeatureModel:
     def batch(self, rows: Sequence[Row]) -> FeatureBatch:
         """Return rows as features. An action that is not offered joins those that are."""
         parts, starts, taken, size = list(_none(self.features)), list[int](), list[int](), 0
+        known: dict[Any, tuple[int, list[Any]]] = {}
         for row in rows:
-            actions = [row.action] if self._head == "value" else list(self.features.actions(row.state))
+            name = (row.state.id or id(row.state), row.action if self._head == "value" else None)
+            first, actions = known.get(name, (0, []))
             if row.action not in actions:
-                actions.append(row.action)
-            parts.append(self.features.rows(row.state, actions))
-            starts.append(size)
-            taken.append(size + actions.index(row.action))
-            size += len(actions)
+                actions = [row.action] if self._head == "value" else list(self.features.actions(row.state))
+                if row.action in actions:
+                    known[name] = size, actions
+                else:
+                    actions.append(row.action)
+                parts.append(self.features.rows(row.state, actions))
+                starts.append(size)
+                first, size = size, size + len(actions)
+            taken.append(first + actions.index(row.action))
         return FeatureBatch(np.concatenate(parts), np.array(starts, np.intp), np.array(taken, np.intp))
 
     def outputs(self, batch: FeatureBatch) -> Array:
@@ -186,14 +194,13 @@ class FeatureModel:
         """
         likely = self._likely(batch)
         loss, slopes = objective(likely[batch.taken], stored)
-        back = np.zeros(len(batch.x))
-        back[batch.taken] = slopes
+        back: Array = np.asarray(np.bincount(batch.taken, slopes, len(batch.x)), np.float64)
         if self._head == "policy":
             owners, p = batch.owners, np.exp(likely)
-            back -= p * slopes[owners]
+            back -= p * np.add.reduceat(back, batch.starts)[owners]
             if self.entropy:
                 entropy = -np.add.reduceat(p * likely, batch.starts)
-                back += self.entropy * p * (likely + entropy[owners]) / len(batch)
+                back += self.entropy * p * (likely + entropy[owners]) / len(batch.starts)
                 loss -= self.entropy * float(entropy.mean())
         gradient = self._scorer.gradient(self._parameters, batch.x, back)
         if not np.isfinite(loss) or not all(np.isfinite(one).all() for one in gradient.values()):
@@ -204,10 +211,14 @@ class FeatureModel:
         self._move(gradient)
         return float(loss)
 
-    def divergence(self, batch: FeatureBatch, other: Any) -> float:
-        """Return the mean of KL(this policy || another) over the states of a batch."""
-        mine, theirs = self._likely(batch), other._likely(batch)
-        return float(np.add.reduceat(np.exp(mine) * (mine - theirs), batch.starts).mean())
+    def reference(self, batch: FeatureBatch) -> Array:
+        """Return the log-probabilities of all actions of the batch's states."""
+        return self._likely(batch)
+
+    def divergence(self, batch: FeatureBatch, reference: Array) -> float:
+        """Return the mean of KL(this policy || the one of the reference) over the states of a batch."""
+        mine = self._likely(batch)
+        return float(np.add.reduceat(np.exp(mine) * (mine - reference), batch.starts).mean())
 
     def sample(self, state: State, *, temperature: float, rng: Random, avoid: Sequence[Any] = ()) -> Candidate:
         """Return an action drawn by softmax(scores / temperature), with its log-probability at temperature 1.
@@ -238,11 +249,13 @@ class FeatureModel:
 
     def copy(self) -> "FeatureModel":
         """Return a model with the same parameters."""
+        self._last = None
         return deepcopy(self)
 
     def take(self, other: Any) -> None:
         """Take the parameters of another model, and nothing of its optimiser."""
         self._parameters = {name: one.copy() for name, one in other._parameters.items()}
+        self._last = None
 
     def save(self, folder: Path) -> None:
         """Write the parameters and Adam's memory into a file."""
@@ -256,6 +269,7 @@ class FeatureModel:
             self._n_steps = int(file["n_steps"])
             for kind, name, one in self._arrays():
                 one[...] = file[f"{kind}.{name}"]
+        self._last = None
 
     def _arrays(self) -> Iterator[tuple[str, str, Array]]:
         kinds: Mapping[str, Parameters] = {
@@ -268,7 +282,12 @@ class FeatureModel:
                 yield kind, name, one
 
     def _likely(self, batch: FeatureBatch) -> Array:
-        """Return the log-probabilities of all actions of a batch, or their values."""
+        """Return the log-probabilities of all actions of a batch, or their values. The last ones are kept."""
+        if self._last is None or self._last.batch is not batch:
+            self._last = _Likely(batch, self._computed(batch))
+        return self._last.values
+
+    def _computed(self, batch: FeatureBatch) -> Array:
         scores = self._scorer.scores(self._parameters, batch.x)
         if self._head == "value" or not len(batch):
             return scores
@@ -279,6 +298,7 @@ class FeatureModel:
 
     def _move(self, gradient: Parameters) -> None:
         self._n_steps += 1
+        self._last = None
         for name, slope in gradient.items():
             first, second = self._first[name], self._second[name]
             first += (1 - FIRST_DECAY) * (slope - first)
@@ -286,6 +306,13 @@ class FeatureModel:
             mean = first / (1 - FIRST_DECAY**self._n_steps)
             spread = np.sqrt(second / (1 - SECOND_DECAY**self._n_steps))
             self._parameters[name] -= self.rate * mean / (spread + TINY)
+
+
+class _Likely(NamedTuple):
+    """What was computed last: the loss and the KL of an epoch are of the same parameters."""
+
+    batch: FeatureBatch
+    values: Array
 
 
 class NotFinite(IADError, ArithmeticError):
