@@ -11,11 +11,15 @@ from iad_policy.commands.options import pairs
 from iad_policy.learning.backends import BACKENDS
 from iad_policy.learning.explore import HOWS, explore
 from iad_policy.learning.improve import METHODS, improve
+from iad_policy.learning.models import SIMULATOR
 from iad_policy.learning.recipes import RECIPES
+from iad_policy.learning.simulators import N_TASKS, record_outcomes, train_simulator
 from iad_policy.learning.train import train
 
 __all__ = ["add_commands"]
 
+OUTCOMES = "outcomes"
+"""The way to explore that records single outcomes, for simulators."""
 Guard = Callable[[], AbstractContextManager[None]]
 Tell = Callable[[str], None]
 Env = Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as IAD/WebShop-v0.")]
@@ -41,9 +45,9 @@ def _add_explore(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command("explore")
     def explore_tasks(
         env: Env,
-        out: Annotated[Path, typer.Option(help="Run folder.")],
+        out: Annotated[Path, typer.Option(help="Run folder; the file of outcomes.")],
         agent: Annotated[str | None, typer.Option(help="Agent; by default the rule-based one.")] = None,
-        how: Annotated[str, typer.Option(help=f"Way to explore: {', '.join(HOWS)}.")] = "rollouts",
+        how: Annotated[str, typer.Option(help=f"Way to explore: {', '.join([*HOWS, OUTCOMES])}.")] = "rollouts",
         reward: Annotated[str, typer.Option(help="Verifier that rewards.")] = "oracle",
         critic: Annotated[str | None, typer.Option(help="Verifier that ranks proposals, if not the reward.")] = None,
         tasks: Annotated[int | None, typer.Option(help="Number of training tasks; by default all.")] = None,
@@ -53,8 +57,13 @@ def _add_explore(app: typer.Typer, tell: Tell, guard: Guard) -> None:
         seed: Seed = 0,
         option: Options = None,
     ) -> None:
-        """Play training tasks, and record what there is to learn from. The same command resumes it."""
+        """Play training tasks, and record what there is to learn from. The same command resumes a run."""
         with guard():
+            if how == OUTCOMES:
+                agents = () if agent is None else tuple(agent.split(","))
+                record_outcomes(env, out, agents=agents, tasks=tasks or N_TASKS, seed=seed, report=tell)
+                tell(f"Outcomes: {out}")
+                return
             settings = {f"{HOWS[how].strategy}.{k}" if how in HOWS else k: v for k, v in _pairs(option).items()}
             explore(
                 env,
@@ -77,18 +86,29 @@ def _add_explore(app: typer.Typer, tell: Tell, guard: Guard) -> None:
 def _add_train(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command("train")
     def train_model(
-        recipe: Annotated[str, typer.Argument(metavar="RECIPE", help=f"What to do: {', '.join(RECIPES)}.")],
+        recipe: Annotated[
+            str, typer.Argument(metavar="RECIPE", help=f"What to do: {', '.join([*RECIPES, SIMULATOR])}.")
+        ],
         runs: Annotated[
-            list[str], typer.Argument(metavar="RUN...", help="Run folders on training tasks; for ppo the environment.")
+            list[str],
+            typer.Argument(
+                metavar="RUN...",
+                help="Run folders on training tasks; for ppo the environment; for simulator a file of outcomes.",
+            ),
         ],
         out: Annotated[Path, typer.Option(help="Folder of the model.")],
         backend: Backend = "linear",
         start: Annotated[Path | None, typer.Option("--from", help="Model folder that training goes on from.")] = None,
+        env: Annotated[str, typer.Option(help="For simulator: the environment of the outcomes.")] = "",
         seed: Seed = 0,
         option: Options = None,
     ) -> None:
-        """Train a policy or a value model from run folders. The same command resumes it."""
+        """Train a policy, a value model or a simulator. The same command resumes it."""
         with guard():
+            if recipe == SIMULATOR:
+                train_simulator(_one(runs), _env(env), out=out, seed=seed, report=tell, **_pairs(option))
+                tell(f"Model folder: {out}")
+                return
             train(recipe, runs, out=out, backend=backend, start=start, seed=seed, report=tell, **_pairs(option))
         tell(f"Model folder: {out}")
 
@@ -121,6 +141,18 @@ def _add_improve(app: typer.Typer, tell: Tell, guard: Guard) -> None:
                 **_pairs(option),
             )
         tell(f"Best on dev: round {found.best}. Its agent: {found.agent}")
+
+
+def _one(files: list[str]) -> str:
+    if len(files) != 1:
+        raise ValueError(f"expected one file of outcomes, got {', '.join(files)}; name one")
+    return files[0]
+
+
+def _env(env: str) -> str:
+    if not env:
+        raise ValueError("expected --env ENV, the environment that the outcomes are of, got none; pass it")
+    return env
 
 
 def _pairs(option: list[str] | None) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from iad_policy.learning.backends import Backend, Head, load_backend
 from iad_policy.recording.atomic import write_atomically
 
 MODEL = "model.json"
-TRAINING = "training.jsonl"
+SIMULATOR = "simulator"
+"""The recipe of simulators. Its models predict types of outcomes."""
 FORMAT = 1
 
 
@@ -62,13 +63,14 @@ def write_model(folder: Path, backend: Backend, facts: Mapping[str, Any]) -> Mod
     return Model(folder, whole, backend)
 
 
-def load_model(folder: Path | str, *, head: Head | None = None, env: str = "") -> Model:
+def load_model(folder: Path | str, *, head: Head | None = None, env: str = "", recipe: str = "") -> Model:
     """Return a trained model.
 
     Args:
         folder: Its folder.
         head: The kind that is needed, if it matters.
         env: The environment's id that it is for, if it matters.
+        recipe: The recipe that trained it, if it matters.
 
     Raises:
         ModelFolderError: There is none, training has not ended, or it is another one.
@@ -87,12 +89,16 @@ def load_model(folder: Path | str, *, head: Head | None = None, env: str = "") -
             f"expected a model of format {FORMAT}, got one of format {version!r} in {path}; train it again with this "
             "version"
         )
+    if (facts["recipe"] == SIMULATOR) != (recipe == SIMULATOR):
+        wanted = "a simulator (iad train simulator)" if recipe == SIMULATOR else "a policy or a value model"
+        raise ModelFolderError(f"expected {wanted}, got what {facts['recipe']} trained in {path}")
     if head is not None and facts["head"] != head:
         kinds = {"policy": "a policy (bc, rft, dpo, eto)", "value": "a value model (qnet)"}
         raise ModelFolderError(f"expected {kinds[head]}, got a {facts['head']} trained by {facts['recipe']} in {path}")
     if env and facts["env"] != env:
         raise ModelFolderError(f"expected a model of {env}, got one of {facts['env']} in {path}; train one there")
-    backend = load_backend(facts["backend"], facts["env"], facts["head"])
+    options = {"types": facts["types"]} if "types" in facts else {}
+    backend = load_backend(facts["backend"], facts["env"], facts["head"], **options)
     backend.load(path)
     if backend.identity != facts["identity"]:
         raise ModelFolderError(
@@ -112,10 +118,18 @@ def finished_model(folder: Path, asked: str) -> Model:
     Raises:
         ModelFolderError: It is the model of another training.
     """
-    known = load_model(folder)
+    recipe = SIMULATOR if _is_simulator(folder) else ""
+    known = load_model(folder, recipe=recipe)
     if known.facts["asked"] != asked:
         raise ModelFolderError(
             f"expected a folder for this training, got {folder}, which holds a model of other runs or options; name "
             "another folder, or delete this one"
         )
     return known
+
+
+def _is_simulator(folder: Path) -> bool:
+    try:
+        return bool(json.loads((folder / MODEL).read_text(encoding="utf-8"))["recipe"] == SIMULATOR)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False

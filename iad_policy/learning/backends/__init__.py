@@ -18,11 +18,12 @@ BACKENDS: Mapping[str, str] = {
     "linear": "iad_policy.learning.backends.numeric:linear",
     "mlp": "iad_policy.learning.backends.numeric:mlp",
     "linear-states": "iad_policy.learning.backends.numeric:linear_states",
+    "outcomes": "iad_policy.learning.backends.numeric:outcomes",
     "mlp-states": "iad_policy.learning.backends.numeric:mlp_states",
 }
 """Name -> "module:factory". A factory is called with the environment's id, the head, and options.
 
-The backends `...-states` see the state alone. They are for the value model of PPO.
+The backends `...-states` see the state alone. They are for the value model of PPO. `outcomes` is that of simulators.
 """
 
 

@@ -19,6 +19,7 @@ from iad_policy.hashing import digest
 from iad_policy.learning.backends import Head
 from iad_policy.learning.features import Features, StateFeatures, load_features
 from iad_policy.learning.objectives import Array, Objective, Stored
+from iad_policy.learning.outcomes import OutcomeFeatures
 from iad_policy.learning.rows import Row
 from iad_policy.types import Candidate, State
 
@@ -341,3 +342,8 @@ def linear_states(env: str, head: Head, **options: Any) -> FeatureModel:
 def mlp_states(env: str, head: Head, **options: Any) -> FeatureModel:
     """Return a model with a hidden layer on the features of states."""
     return FeatureModel("mlp-states", StateFeatures(load_features(env)), Mlp(), head, **options)
+
+
+def outcomes(env: str, head: Head, types: Sequence[str] = (), **options: Any) -> FeatureModel:
+    """Return a linear model of the types of outcomes."""
+    return FeatureModel("outcomes", OutcomeFeatures(types), Linear(), head, **options)

@@ -46,6 +46,17 @@ def test_an_option_of_the_search_is_passed_on(folder: Path) -> None:
     assert "verifier:proxy" in config
 
 
+def test_a_simulator_is_trained_from_outcomes(folder: Path) -> None:
+    said = run("explore", SHOP, "--how", "outcomes", "--tasks", "4", "--out", folder / "o.jsonl")
+    assert "random:" in said
+    given = (folder / "o.jsonl", "--env", SHOP, "--out", folder / "sim", "--option", "epochs=30")
+    assert "types of outcomes" in run("train", "simulator", *given)
+    simulator = f"learned:{folder / 'sim'}"
+    run(
+        "run", SHOP, "--strategy", "artis", "--n", "1", "--simulator", simulator, "--tasks", "2", "--out", folder / "ar"
+    )
+
+
 def test_improving_ends_with_the_best_agent(folder: Path) -> None:
     said = run(
         "improve", SHOP, "--method", "rft", "--rounds", "1", "--tasks", "5", "--demos", "3", "--out", folder / "i"
@@ -60,6 +71,7 @@ def test_improving_ends_with_the_best_agent(folder: Path) -> None:
         (["train", "cb", "nowhere", "--out", "m"], "recipe"),
         (["explore", SHOP, "--how", "bfs", "--out", "r"], "way to explore"),
         (["explore", SHOP, "--critic", "oracle", "--how", "mcts", "--tasks", "1", "--out", "r"], "without gold"),
+        (["train", "simulator", "o.jsonl", "--out", "s"], "--env ENV"),
         (["improve", SHOP, "--method", "sft", "--out", "i"], "method"),
     ],
 )
