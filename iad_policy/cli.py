@@ -233,7 +233,7 @@ def _guard() -> AbstractContextManager[None]:
 
 
 shop.add_commands(app, lambda data_dir: data_folder("webshop", data_dir).resolve(), _guard)
-learning.add_commands(app, lambda text: _console().print(text, highlight=False, markup=False, soft_wrap=True), _guard)
+learning.add_commands(app, _console, _guard)
 commands.add_commands(app, iad_envs.ENVIRONMENTS, _console, _guard, _serve)
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Commands that learn: `iad explore`, `train` and `improve`."""
+"""Commands that learn: `iad explore`, `train`, `improve` and `reproduce`."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from iad_policy.commands.options import pairs
 from iad_policy.learning.backends import BACKENDS
 from iad_policy.learning.explore import HOWS, explore
 from iad_policy.learning.improve import METHODS, improve
 from iad_policy.learning.models import SIMULATOR
+from iad_policy.learning.papers import N_TEST, PAPERS
 from iad_policy.learning.recipes import RECIPES
+from iad_policy.learning.reproduce import SHOP, reproduce
 from iad_policy.learning.simulators import N_TASKS, record_outcomes, train_simulator
 from iad_policy.learning.train import train
 
@@ -28,17 +31,22 @@ Backend = Annotated[str, typer.Option(help=f"What is trained: {', '.join(BACKEND
 Seed = Annotated[int, typer.Option(help="Seed of draws and of the order of examples.")]
 
 
-def add_commands(app: typer.Typer, tell: Tell, guard: Guard) -> None:
+def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard) -> None:
     """Add the commands to an application.
 
     Args:
         app: The Typer application.
-        tell: Function that prints a line.
+        console: Function that makes the console to print to.
         guard: Context manager that turns errors the user can fix into messages.
     """
+
+    def tell(text: str) -> None:
+        console().print(text, highlight=False, markup=False, soft_wrap=True)
+
     _add_explore(app, tell, guard)
     _add_train(app, tell, guard)
     _add_improve(app, tell, guard)
+    _add_reproduce(app, tell, guard, console)
 
 
 def _add_explore(app: typer.Typer, tell: Tell, guard: Guard) -> None:
@@ -141,6 +149,30 @@ def _add_improve(app: typer.Typer, tell: Tell, guard: Guard) -> None:
                 **_pairs(option),
             )
         tell(f"Best on dev: round {found.best}. Its agent: {found.agent}")
+
+
+def _add_reproduce(app: typer.Typer, tell: Tell, guard: Guard, console: Callable[[], Console]) -> None:
+    @app.command("reproduce")
+    def reproduce_paper(
+        paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(PAPERS)}.")],
+        out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
+        env: Annotated[str, typer.Option(help="Environment id.")] = SHOP,
+        backend: Backend = "linear",
+        seeds: Annotated[
+            str, typer.Option(metavar="SEED[,SEED...]", help="Seeds of training and measuring.")
+        ] = "0,1,2",
+        tasks: Annotated[int, typer.Option(help="Number of test tasks.")] = N_TEST,
+        scale: Annotated[float, typer.Option(help="Share of the training tasks that is explored.")] = 1.0,
+    ) -> None:
+        """Run a paper's comparison at our scale, and say which of its trends hold here."""
+        with guard():
+            numbers = tuple(int(one) for one in seeds.split(","))
+            folder = out or Path("runs") / paper
+            found = reproduce(
+                paper, out=folder, env=env, backend=backend, seeds=numbers, tasks=tasks, scale=scale, report=tell
+            )
+        console().print(found)
+        tell(f"Folder: {folder}")
 
 
 def _one(files: list[str]) -> str:

@@ -41,6 +41,7 @@ HOWS: Mapping[str, How] = {
     "rollouts": How("single", n_episodes=N_EPISODES, makes="episodes, for bc, rft and eto"),
     "mcts": How("mcts", {"n": 10, "k": 3}, makes="Agent Q's search trees, for dpo"),
     "tree": How("q-tree", {"width": 2, "depth_expanded": 3}, makes="Q*Agent's trees of rollouts, for qnet"),
+    "guided": How("q-guided", {"n": 3, "perturb": False}, makes="episodes guided by values, for bc: self-training"),
     "iad": How("iad", {"n": 3}, makes="committed and rejected candidates, for dpo with source=decisions"),
 }
 """Name -> what is run."""
