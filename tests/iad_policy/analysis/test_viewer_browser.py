@@ -274,9 +274,8 @@ def test_a_search_shows_its_tree(tmp_path: Path, driver: Any) -> None:
     tree = step.trees[0].grown(step.before)
     opened(driver, tmp_path, f"#episode=0.{key}&step=0")
     wait(driver, "document.querySelector('.tree')")
-    rows = driver.execute_script(
-        "return [...document.querySelectorAll('.tree > ul > li > .branch, .tree > ul > li > details > summary .branch')].map((one) => one.textContent)"
-    )
+    first = ".tree > ul > li > .branch, .tree > ul > li > details > summary .branch"
+    rows = driver.execute_script(f"return [...document.querySelectorAll('{first}')].map((one) => one.textContent)")
     assert len(rows) == len(tree.root.edges)
     for row, edge in zip(rows, tree.root.edges, strict=True):
         assert row.startswith(edge.candidate.action[:80])
