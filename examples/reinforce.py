@@ -13,73 +13,23 @@ import gymnasium as gym
 import numpy as np
 
 import iad_envs  # noqa: F401 (registers IAD/...)
-from iad_policy import evaluate
-from iad_policy.domains.webshop.options import wanted_values
-from iad_policy.domains.webshop.reading import price_fits, read_instruction, words_of
+from iad_policy import State, evaluate
+from iad_policy.domains.webshop.features import ShopFeatures
 
-ENVIRONMENT, MAX_ACTIONS, LAST_STEP = "IAD/WebShop-v0", 32, 15
+ENVIRONMENT, MAX_ACTIONS = "IAD/WebShop-v0", 32
 LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.07, 64  # episodes for an update
-FEATURES = (
-    *("offered", "search", "search:words"),
-    *("open", "open:words", "open:best", "open:dear", "open:place"),
-    *("option", "option:named", "option:words", "option:taken"),
-    *("buy", "buy:words", "buy:dear", "buy:late", "buy:missing"),
-    *("leave", "leave:words", "leave:dear", "leave:late", "< prev", "back to search"),
-    *("next >", "description", "features", "reviews"),
-)
-PLACES = {name: place for place, name in enumerate(FEATURES)}
-
-
-def offers(info):
-    """Yield the actions of a page, each with its features by name. Features that are not named are 0."""
-    wanted, page = read_instruction(info["instruction"]), info["page"]
-    products = {product["asin"].lower(): product for product in page.get("products", ())}
-    covered = {asin: wanted.coverage(words_of(product["title"])) for asin, product in products.items()}
-    dear = {asin: not price_fits(product["price"], wanted.price_limit) for asin, product in products.items()}
-    best = max((words for asin, words in covered.items() if not dear[asin]), default=1)
-    options = {value.lower(): name for name, values in page.get("options", {}).items() for value in values}
-    named, selected = wanted_values(page.get("options", {}), wanted), page.get("selected", {})
-    buy, leave = {"buy": 1}, {}
-    if page["kind"] == "item":
-        words = wanted.coverage(words_of(" ".join([page["title"], *named.values()])))
-        fit = {
-            "words": words,
-            "dear": not price_fits(page["price"], wanted.price_limit),
-            "late": info["step"] / LAST_STEP,
-        }
-        buy |= {f"buy:{name}": value for name, value in fit.items()}
-        buy |= {"buy:missing": sum(selected.get(name) != value for name, value in named.items())}
-        leave = {"leave": 1} | {f"leave:{name}": value for name, value in fit.items()}
-    for action in info["available_actions"]:
-        target = action.partition("[")[2].removesuffix("]")
-        if target == "...":  # any text is a valid search: offer the first words of the instruction, and all of them
-            for n_words in sorted({min(n, len(wanted.words)) for n in (2, 4, 6, 99)}):
-                query = " ".join(wanted.words[:n_words])
-                share = n_words / max(1, len(wanted.words)) if page["kind"] == "index" else 0
-                yield f"search[{query}]", {"search": 1, "search:words": share} | leave
-        elif target in products:
-            features = {"open": 1, "open:words": covered[target], "open:dear": dear[target]}
-            features |= {"open:place": list(products).index(target) / len(products)}
-            yield action, features | {"open:best": covered[target] >= best and not dear[target]}
-        elif target in options:
-            name, words = options[target], words_of(target)
-            features = {"option": 1, "option:words": sum(word in wanted.words for word in words) / max(1, len(words))}
-            is_named = named.get(name, "").lower() == target and selected.get(name) != named[name]
-            yield action, features | {"option:named": is_named, "option:taken": name in selected}
-        elif target == "buy now":
-            yield action, buy
-        else:
-            yield action, {target: 1} | (leave if target in ("< prev", "back to search") else {})
+SHOP = ShopFeatures()  # what an action is in numbers: 26 features of the page and the instruction
+FEATURES = ("offered", *SHOP.names)
 
 
 def read(info):
     """Return the actions of a page, and their features in rows. Rows without an action are 0."""
-    offered = list(offers(info))[:MAX_ACTIONS]
+    state = State(None, info)
+    actions = SHOP.actions(state)[:MAX_ACTIONS]
     rows = np.zeros((MAX_ACTIONS, len(FEATURES)), np.float32)
-    for row, (_, features) in zip(rows, offered, strict=False):
-        for name, value in {"offered": 1, **features}.items():
-            row[PLACES[name]] = value
-    return [action for action, _ in offered], rows
+    rows[: len(actions), 0] = 1
+    rows[: len(actions), 1:] = SHOP.rows(state, actions)
+    return actions, rows
 
 
 class Rows(gym.Wrapper):

@@ -3,7 +3,7 @@
 from iad_policy.budget import Budget
 from iad_policy.evaluate import evaluate
 from iad_policy.moved import install as _install_old_names
-from iad_policy.requests import All, Ask, Commit, Propose, Simulate, Verify
+from iad_policy.requests import All, Ask, Commit, Keep, Propose, Simulate, Verify
 from iad_policy.strategies import per_step
 from iad_policy.types import (
     Agent,
@@ -28,6 +28,7 @@ __all__ = [
     "Decision",
     "Feedback",
     "IADPolicyWrapper",
+    "Keep",
     "Outcome",
     "Propose",
     "Simulate",

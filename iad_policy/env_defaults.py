@@ -25,6 +25,7 @@ class Defaults:
             them.
         syntax: Language of the actions that a model writes.
         language: The class that `litellm:<model>` makes, as "module:Class".
+        features: The features of its actions as "module:Class", for policies without a language model; "" for none.
     """
 
     agent: str = "random"
@@ -34,6 +35,7 @@ class Defaults:
     stand_ins: tuple[str, ...] = ()
     syntax: Syntax = "text"
     language: str = "iad_policy.agents.language:LanguageAgent"
+    features: str = ""
 
     def prompts_in(self, mode: str) -> str:
         """Return the name of the prompts' folder for a mode of the environment; "" for one without modes."""
@@ -45,6 +47,7 @@ SHOP = Defaults(
     proxy="iad_policy.domains.webshop.verifier:WebShopVerifier",
     prompts="webshop",
     stand_ins=("click[nothing]", "search[gift]"),
+    features="iad_policy.domains.webshop.features:ShopFeatures",
 )
 
 DEFAULTS = {

@@ -91,6 +91,19 @@ class All:
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """Keep a search tree: it goes into the log, to be drawn and trained on, and into the decision's `trees`.
+
+    The answer is None. It costs nothing and is never cut, so a strategy yields it before `Commit`, after a cut too.
+    """
+
+    tree: Any
+
+    def __iter__(self) -> Generator["Request", Any, None]:
+        yield self
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """Take the candidate's action in the real environment. The answer is the state after it."""
 
@@ -100,7 +113,7 @@ class Commit:
         return (yield self)  # type: ignore[no-any-return]
 
 
-Request = Propose | Verify | Simulate | Ask | All | Commit
+Request = Propose | Verify | Simulate | Ask | All | Keep | Commit
 
 T = TypeVar("T")
 Asking: TypeAlias = Generator[Request, Any, T]

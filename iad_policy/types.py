@@ -323,6 +323,7 @@ class Decision:
         cut: The limit that cut it short, such as `"decision.proposals"`; empty when none did.
         notes: Remarks for readers, such as dropped feedback, an overdraft, or no usable candidate.
         role_answers: Answers of the roles, in order.
+        trees: Search trees that the strategy kept, each a `strategies.building_blocks.tree.Tree`.
     """
 
     state: State
@@ -332,6 +333,7 @@ class Decision:
     cut: str = ""
     notes: tuple[str, ...] = ()
     role_answers: tuple[RoleAnswer, ...] = ()
+    trees: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
     def asked(self) -> tuple[RoleAnswer, ...]:
@@ -381,6 +383,8 @@ class LoadedAgent(Agent, Protocol):
     """Label `oracle` for an agent that sees gold; "" for every other agent."""
     model: Any = None
     """Its language model, if it has one. Roles use it too, through the run's cache."""
+    trained_on: Mapping[str, Any] | None = None
+    """What a trained component was trained on: see `iad_policy.learning.splits`. None for all others."""
 
 
 class Verifier(Protocol):
@@ -413,6 +417,8 @@ class LoadedVerifier(Verifier, Protocol):
     """Whether it reads the structured info of previews, `facts` and `page`, which some simulators don't predict."""
     model: Any = None
     """Its language model, if it has one."""
+    trained_on: Mapping[str, Any] | None = None
+    """What a trained component was trained on: see `iad_policy.learning.splits`. None for all others."""
 
 
 class Roles(Protocol):

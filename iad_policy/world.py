@@ -274,6 +274,7 @@ def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
 
     `max_steps` is the step limit. `discrete` is the first action and the number of actions of a discrete action space.
     Either is None if the environment has none. `success_rule` says what counts as success, or is "" for a reward of 1.
+    `tasks_of` is the split that the tasks are from, None if there are no splits. `gold` are the gold keys of its info.
     """
     limit, space = step_limit(env), env.action_space
     discrete = [int(space.start), int(space.n)] if isinstance(space, gym.spaces.Discrete) else None
@@ -281,6 +282,8 @@ def described(env: gym.Env[Any, Any]) -> dict[str, Any]:
         "max_steps": int(limit) if math.isfinite(limit) else None,
         "discrete": discrete,
         "success_rule": str(getattr(env.unwrapped, "success_rule", "")),
+        "tasks_of": getattr(env.unwrapped, "split", None),
+        "gold": sorted(getattr(env.unwrapped, "GOLD_INFO", DEFAULT_GOLD)),
     }
 
 

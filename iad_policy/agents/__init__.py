@@ -24,6 +24,7 @@ AGENTS: Mapping[str, str] = {
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
     "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",
+    "learned": "iad_policy.agents.learned:LearnedAgent",
     "noisy-oracle": "iad_policy.agents.synthetic:noisy_oracle",
     "feedback-responsive": "iad_policy.agents.synthetic:feedback_responsive",
     "stubborn": "iad_policy.agents.synthetic:stubborn",

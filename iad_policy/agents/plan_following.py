@@ -28,6 +28,7 @@ class PlanFollowingAgent:
         # The agent's former name stays here because the keys of recorded episodes contain this text.
         self.identity = f"heeding {inner}"
         self.model = self._agent.model
+        self.trained_on = self._agent.trained_on
         self.information = self._agent.information  # an agent that knows gold knows it here too
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:

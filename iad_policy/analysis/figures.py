@@ -1,7 +1,7 @@
 """The content of a run's table: the facts above it, and the figures in it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from iad_policy.analysis.curves import AXES, Curve, CurveDifference, compared
@@ -22,6 +22,7 @@ class Heading:
         data: Name and digest of the data, or empty if the environment has none.
         oracle_agents: Names of the agents that know gold.
         success_rule: What counts as success; "" for a reward of 1.
+        trained_here: Number of the tasks that trained components were trained on, by component.
     """
 
     config: RunConfig
@@ -30,6 +31,7 @@ class Heading:
     data: Mapping[str, str]
     oracle_agents: tuple[str, ...] = ()
     success_rule: str = ""
+    trained_here: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def verifier_text(self) -> str:
@@ -65,4 +67,5 @@ def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> 
     identity = recorded["identity"]
     information = identity[config.agent[0]]["information"]
     oracle_agents = tuple(agent for agent in config.agent if "agent_information" in identity[agent])
-    return Heading(config, information, n_tasks, recorded["data"], oracle_agents, recorded.get("success_rule", ""))
+    rule, trained = recorded.get("success_rule", ""), recorded.get("trained_here", {})
+    return Heading(config, information, n_tasks, recorded["data"], oracle_agents, rule, trained)

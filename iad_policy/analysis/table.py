@@ -85,6 +85,7 @@ def _heading(heading: Heading) -> RenderableType:
         ),
         Text(f"{_named('Agent', config.agent)}; verifier {config.verifier or 'none'}{_others(config)}"),
         *(_alarm(f"{agent} is an {ORACLE_AGENT_TEXT}") for agent in heading.oracle_agents),
+        *(_alarm(f"the {name} was trained on {n} of these tasks") for name, n in heading.trained_here.items()),
         _label(heading),
         Text(f"Budget: {config.equal_on()}"),
         *map(Text, config.notes),

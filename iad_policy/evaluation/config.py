@@ -19,6 +19,8 @@ DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINE = "bon-sc"
 REFERENCE = "single"
 THREADS = "threads"
+WITHOUT_N = "without_n"
+"""Key of the user-defined strategies without an option n: a recorded run has their names, not their options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,12 @@ class RunConfig:
         THREADS, "What runs episodes in parallel: threads, or ray on a cluster.", changes_answers=False
     )
     cache: bool = _option(True, "Whether language-model answers are cached.", kind=bool, changes_answers=False)
+    allow_trained_tasks: bool = _option(
+        False,
+        "Whether trained components may be measured on tasks that they were trained on.",
+        kind=bool,
+        changes_answers=False,
+    )
     own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """Strategies, agents and verifiers that are objects, by their names in this run. Not an option."""
 
@@ -233,7 +241,9 @@ class RunConfig:
         parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
         parts |= {name: dict(parts[name]) for name in MAPPINGS}
         parts |= {name: one_or_all(parts[name]) for name in ("agent", "n", "seed")}
-        return {**parts, "budget": self.episode_budget, "run_budget": whole}
+        own = [name for name in self.strategies if name not in STRATEGIES and not self.has_n(name)]
+        without_n = {WITHOUT_N: own} if own else {}
+        return {**parts, "budget": self.episode_budget, "run_budget": whole, **without_n}
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
@@ -244,7 +254,11 @@ class RunConfig:
             for name, value in recorded.items()
             if name in known
         }
-        absent = {name: _absent for name in parts.get("strategies", ()) if name not in STRATEGIES}
+        absent = {
+            name: _absent_without_n if name in recorded.get(WITHOUT_N, ()) else _absent
+            for name in parts.get("strategies", ())
+            if name not in STRATEGIES
+        }
         budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
         return cls(**{**parts, "budget": budget, "own": absent})
 
@@ -302,7 +316,7 @@ class RunConfig:
     def _require_known(self) -> None:
         """Reject strategy arguments that no strategy has, or whose type differs from the default's."""
         options = {name: options_of(self.strategy(name)) for name in self.strategies}
-        if any(_absent is self.own.get(name) for name in self.strategies):
+        if any(self.own.get(name) in (_absent, _absent_without_n) for name in self.strategies):
             return
         for key, value in self.strategy_args.items():
             whose, _, option = key.rpartition(".")
@@ -331,8 +345,9 @@ MAPPINGS = tuple(name for name, option in OPTIONS.items() if option.kind is dict
 """Options that are mappings: the command line adds to a preset's pairs."""
 FREE = frozenset(
     {name for name, option in OPTIONS.items() if not option.changes_answers}
-    | {"run_budget", "notes"}
-    | {"max_steps", "discrete", "success_rule"}  # these follow from the environment and its arguments
+    | {"run_budget", "notes", WITHOUT_N}
+    | {"max_steps", "discrete", "success_rule", "tasks_of", "gold"}  # these follow from the environment
+    | {"trained_here"}
 )
 """Parts of `config.json` that may differ when a run goes on, because they change no answer."""
 
@@ -352,4 +367,9 @@ def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
 
 def _absent(here: State, *, n: int = 1, **options: Any) -> Asking[None]:
     """Replace a user-defined strategy when a recorded run is only read."""
+    return _absent_without_n(here)
+
+
+def _absent_without_n(here: State, **options: Any) -> Asking[None]:
+    """Do the same for a strategy that has no option n, so that its rows are recorded with 1."""
     raise NotImplementedError("expected a strategy, got only its name from a recorded run; pass the strategy itself")

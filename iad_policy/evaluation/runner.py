@@ -10,6 +10,7 @@ from iad_policy.budget import Budget, Meter
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.engines import load_engine
 from iad_policy.evaluation.journal import RunJournal
+from iad_policy.evaluation.trained import refuse_trained
 from iad_policy.evaluation.worker import EpisodeJob, LoadComponents, MakeEnv, WorkerContext, WorkerSpec
 from iad_policy.hashing import digest, seed_of
 from iad_policy.recording.episode_record import Arm, EpisodeRecord
@@ -28,6 +29,7 @@ class Runner:
     Raises:
         UnknownName: There is no such agent, verifier or engine.
         MissingExtra: The engine's package is not installed.
+        TrainedHere: A trained component was trained on some of the tasks, and that is not allowed.
     """
 
     def __init__(self, config: RunConfig, make_env: MakeEnv, load_components: LoadComponents) -> None:
@@ -40,6 +42,13 @@ class Runner:
         self._environment = self._context.environment
         self._meter = Meter(Budget(config.budget).of("run"))
         self.tasks = _tasks(self._context.env, config)
+        self._trained_here = {
+            f"{name} of {agent}" if len(config.agent) > 1 else name: n
+            for agent in config.agent
+            for name, n in self._context.trained_here(agent, self.tasks).items()
+        }
+        if not config.allow_trained_tasks:
+            refuse_trained(self._trained_here)
 
     @property
     def information(self) -> str:
@@ -53,7 +62,8 @@ class Runner:
 
     def recorded_config(self) -> dict[str, Any]:
         """Return the content of `config.json`: the configuration, and the versions of code, data and components."""
-        return {**self.config.as_json(), **described(self._context.env), **self._context.facts()}
+        trained = {"trained_here": self._trained_here} if self._trained_here else {}
+        return {**self.config.as_json(), **described(self._context.env), **self._context.facts(), **trained}
 
     def jobs(self) -> Iterator[EpisodeJob]:
         """Yield every episode of the run, task by task."""

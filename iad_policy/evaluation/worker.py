@@ -1,6 +1,6 @@
 """Runs single episodes: a worker has an environment and components, and returns the record of each episode."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
@@ -13,6 +13,7 @@ from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
 from iad_policy.evaluation.components import asking, identity_of
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.episode_run import EpisodeRun
+from iad_policy.evaluation.trained import trained_here
 from iad_policy.hashing import seed_of
 from iad_policy.models import release
 from iad_policy.recording.answer_log import FORMAT, EpisodeLog
@@ -97,6 +98,11 @@ class WorkerContext:
             "information": "" if components.verifier is None else components.verifier.information,
             **({"agent_information": components.agent.information} if components.agent.information else {}),
         }
+
+    def trained_here(self, agent: str, tasks: Sequence[str]) -> dict[str, int]:
+        """Return on how many of the tasks the trained components of a run with this agent were trained."""
+        data = self.data.get("digest", "")
+        return trained_here(self.components(agent), env=self.env_id, data=data, tasks=tasks)
 
     def signatures(self) -> Mapping[str, str]:
         """Return texts that identify the behaviour of the strategies, by name."""

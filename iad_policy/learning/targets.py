@@ -4,24 +4,22 @@ This is the reasoning tree of Q*Agent (Algorithms 3 and 4, published as QLASS). 
 verifier, every row carries the verifier's label, and nothing is committed.
 """
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from iad_policy.errors import BudgetExhausted, GoldError, UnknownName
+from iad_policy.errors import GoldError, UnknownName
 from iad_policy.hashing import dumps, encode
-from iad_policy.requests import Asking
-from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, roll_out, valued
-from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, back_up
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
+from iad_policy.strategies.q_tree import reasoning_tree
 from iad_policy.types import State
 from iad_policy.wrapper import IADPolicyWrapper
 
 Backup = Literal["bellman", "averaged", "raw"]
 BACKUPS: tuple[Backup, ...] = ("bellman", "averaged", "raw")
+Scale = Literal["none", "tree"]
+SCALES: tuple[Scale, ...] = ("none", "tree")
 TRAIN = "train"
 
 
@@ -33,94 +31,35 @@ class ValueRow(NamedTuple):
     q: float
 
 
-def reasoning_tree(
-    here: State,
-    *,
-    width: int = 2,
-    depth_expanded: int = 3,
-    depth: int = DEPTH,
-    threshold: float = 0.01,
-    temperature: float | None = None,
-) -> Asking[Tree]:
-    """Grow a tree of whole rollouts, first in, first out (Algorithm 3).
-
-    Each state in the queue starts up to `width` rollouts, until it has `width` children. Rollouts share their steps as
-    long as their actions are equal. If a rollout's value is above `threshold`, its states up to depth `depth_expanded`
-    are queued. Otherwise none is queued, which prunes the branch. An answer that is not an action ends its rollout with
-    value 0. When the budget ends, the tree so far is returned. The paper also adds the expert's trajectory as a branch.
-    It is left out here, as it is gold.
-
-    Args:
-        here: The root.
-        width: Number of children of an expanded state (W, published code: 2).
-        depth_expanded: Maximum depth of the states that are expanded, in actions from the root (D, WebShop: 3).
-        depth: Maximum number of actions of a rollout, counted from the root (WebShop: 5).
-        threshold: Rewards up to this value count as none.
-        temperature: Temperature of proposals (paper: 0.7). None takes the agent's own.
-    """
-    tree = Tree(here)
-    queue, queued = deque([tree.root]), {tree.root}
-    with suppress(BudgetExhausted):
-        while queue:
-            node = queue.popleft()
-            for _ in range(width - len(node.edges)):
-                rollout = yield from roll_out(node.state, depth=depth - node.depth, temperature=temperature)
-                rollout = yield from _rewarded(rollout)
-                branch = _attached(node, rollout)
-                if rollout.value > threshold:
-                    new = [one for one in branch if one not in queued and one.depth <= depth_expanded]
-                    queue.extend(one for one in new if not one.state.done)
-                    queued.update(new)
-    return tree
-
-
-def _rewarded(rollout: Rollout) -> Asking[Rollout]:
-    wrong = next((place for place, candidate in enumerate(rollout.candidates) if candidate.error), None)
-    if wrong is None:
-        return (yield from valued(rollout))
-    return replace(rollout, candidates=rollout.candidates[:wrong], states=rollout.states[:wrong], value=0.0)
-
-
-def _attached(node: Node, rollout: Rollout) -> list[Node]:
-    """Add a rollout below a node, and return its nodes."""
-    branch = []
-    for candidate, state in zip(rollout.candidates, rollout.states, strict=True):
-        edge = next((known for known in node.edges if known.candidate.key == candidate.key), None)
-        if edge is None:
-            edge = Edge(node, candidate)
-            node.edges.append(edge)
-        node = edge.draws[0] if edge.draws else edge.add_child(state)
-        branch.append(node)
-    if branch:
-        node.ended = rollout
-        back_up(node.edges_above(), rollout.value)
-    return branch
-
-
-def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9) -> list[ValueRow]:
+def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9, scale: Scale = "tree") -> list[ValueRow]:
     """Return the values of the tree's actions (Algorithm 4), in the order of the tree.
 
     Args:
         tree: A tree from `reasoning_tree`, or any other in which rollouts ended.
         backup: How rewards become values. "bellman": q = gamma max over the next actions, or the reward where a rollout
             ended (eq. 4; there are no rewards before the end). "averaged": the mean reward of the rollouts through the
-            action. Both are scaled to [0, 1] by the tree's smallest and largest value, or set to 0 if these are equal.
-            "raw": one row for each action of each finished rollout, with its unchanged reward.
+            action. "raw": one row for each action of each finished rollout, with its unchanged reward.
         gamma: Discount of "bellman".
+        scale: "tree" scales "bellman" and "averaged" to [0, 1] by the tree's smallest and largest value, or sets them
+            to 0 if these are equal, as the paper does. "none" leaves them as they are.
 
     Raises:
-        UnknownName: There is no such backup.
+        UnknownName: There is no such backup or scale.
     """
     if backup not in BACKUPS:
         raise UnknownName("backup", backup, BACKUPS)
+    if scale not in SCALES:
+        raise UnknownName("scale", scale, SCALES)
     nodes = list(tree.nodes())
     if backup == "raw":
-        return [_row(edge, node.ended.value) for node in nodes if node.ended for edge in node.edges_above()]
+        return [_row(edge, node.ended.value) for node in nodes if node.ended is not None for edge in node.edges_above()]
     edges = [edge for node in nodes for edge in node.edges]
     if backup == "averaged":
-        return _scaled([(edge, edge.q) for edge in edges if edge.n])
-    q = _discounted(nodes, gamma)
-    return _scaled([(edge, q[edge]) for edge in edges if edge in q])
+        values = [(edge, edge.q) for edge in edges if edge.n]
+    else:
+        q = _discounted(nodes, gamma)
+        values = [(edge, q[edge]) for edge in edges if edge in q]
+    return _scaled(values) if scale == "tree" else [_row(edge, value) for edge, value in values]
 
 
 def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:

@@ -24,6 +24,7 @@ from iad_policy.recording.index import LogIndex
 from iad_policy.recording.jsonl import MAX_LINE, lines_of, warn_of
 from iad_policy.recording.regular_file import no_links, open_regular, read_regular
 from iad_policy.recording.run_folder import RESET, read_config
+from iad_policy.recording.trees import RecordedTree
 from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 
 N_BLOBS = 128
@@ -73,6 +74,7 @@ class RecordedStep:
         action: The committed action, as the episode's record has it; None where nothing was committed.
         after: What the real environment answered; None where the episode ended before.
         reward: Of the step.
+        trees: The search trees that the strategy kept.
     """
 
     index: int
@@ -80,6 +82,7 @@ class RecordedStep:
     action: Any = None
     after: State | None = None
     reward: float = 0.0
+    trees: tuple[RecordedTree, ...] = ()
 
     @property
     def before(self) -> State | None:
@@ -323,8 +326,20 @@ def _steps(
         )
         after = None if step is None else _state(step, value)
         reward = 0.0 if step is None else step.get("reward") or 0.0
-        yield RecordedStep(index, decision, committed.action, after, reward)
+        yield RecordedStep(index, decision, committed.action, after, reward, _trees(own, known, value))
         before = UNKNOWN if after is None else after
+
+
+def _trees(own: _Lines, known: Mapping[str, Candidate], value: Callable[[Any], Any]) -> tuple[RecordedTree, ...]:
+    if "tree" not in own:
+        return ()
+    outcomes = {line["state"]: line for line in own["outcome"]}
+    candidates = dict(known)
+
+    def state(name: str) -> State:
+        return _state(outcomes[name], value)
+
+    return tuple(RecordedTree(line, state, candidates) for line in sorted(own["tree"], key=_order))
 
 
 def _role_answers(lines: Sequence[Mapping[str, Any]]) -> tuple[RoleAnswer, ...]:

@@ -19,6 +19,9 @@ from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier
 
 NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
+COMPONENTS = (
+    "template", "litellm:<model>", "local:<model>", "verifier:<name>",
+)  # fmt: skip
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
 
@@ -95,8 +98,9 @@ def load_roles(
     """Return the component used for the roles.
 
     Args:
-        roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`, or
-            an object with `answer`). The other roles keep the default. None takes the default for all.
+        roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`,
+            `"verifier:<name>"`, or an object with `answer`). The other roles keep the default. None takes the default
+            for all.
         env: The environment, whose prompts language models get.
         agent: The agent, whose language model is the default.
         verifier: The verifier, whose language model is the default if the agent has none.
@@ -115,8 +119,11 @@ def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
         return component
     if component == TemplateRoles.source:
         return TemplateRoles()
-    if component.partition(":")[0] not in ("litellm", "local"):
-        raise UnknownName("component of a role", component, [TemplateRoles.source, "litellm:<model>", "local:<model>"])
+    kind, _, name = component.partition(":")
+    if kind == "verifier":
+        return load_object("iad_policy.roles.by_verifier:VerifierRoles")(env, name)  # type: ignore[no-any-return]
+    if kind not in ("litellm", "local"):
+        raise UnknownName("component of a role", component, COMPONENTS)
     return load_object("iad_policy.roles.language_model:model_roles")(env, component)  # type: ignore[no-any-return]
 
 

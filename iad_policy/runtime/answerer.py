@@ -14,10 +14,11 @@ from typing import Any
 
 from iad_policy.budget import SIMULATOR, count
 from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
-from iad_policy.hashing import digest
+from iad_policy.hashing import digest, dumps
 from iad_policy.information import may_read_gold
 from iad_policy.prompts.rendering import leaves
 from iad_policy.read_only import ReadOnlyList, read_only
+from iad_policy.recording.answer_log import AnswerLine
 from iad_policy.recording.codec import (
     candidate_of,
     candidate_record,
@@ -26,7 +27,8 @@ from iad_policy.recording.codec import (
     verdict_of,
     verdict_record,
 )
-from iad_policy.requests import Ask, Propose, Simulate, Verify
+from iad_policy.recording.trees import tree_record
+from iad_policy.requests import Ask, Keep, Propose, Simulate, Verify
 from iad_policy.roles import component_for
 from iad_policy.roles.paraphrase_check import agent_view, usable_answer
 from iad_policy.runtime.batching import Cut, Item, Result, WorkUnit
@@ -69,6 +71,7 @@ class Answerer:
         self.candidates: dict[str, Candidate] = {}
         self.notes: dict[str, None] = {}
         self.role_answers: list[RoleAnswer] = []
+        self.trees: list[Any] = []
 
     def answer(self, request: Any) -> Answering:
         """Return the generator that answers a request."""
@@ -81,8 +84,10 @@ class Answerer:
             return self._simulate(request, name)
         if isinstance(request, Ask):
             return self._ask(request, name)
+        if isinstance(request, Keep):
+            return self._keep(request, name)
         raise ContractError(
-            f"expected a strategy to yield Propose, Verify, Simulate, Ask, All or Commit, got {request!r:.200}; "
+            f"expected a strategy to yield Propose, Verify, Simulate, Ask, All, Keep or Commit, got {request!r:.200}; "
             "Commit is for the strategy itself, not for generators inside All"
         )
 
@@ -389,6 +394,17 @@ class Answerer:
         said = well_formed(answer.value)
         self.role_answers.append(RoleAnswer(request.role, said, roles.source, request.at.id))
         return usable_answer(request, said, self.notes)
+
+    def _keep(self, request: Keep, name: str) -> Answering:
+        """Log a tree. A replay that grew the same one writes nothing."""
+        self.trees.append(request.tree)
+        log = self._episode.log
+        if log is not None:
+            record = tree_record(request.tree)
+            item, question = f"{name}.0", digest("keep", dumps(record))
+            if log.recorded(item, question) is None:
+                log.write(AnswerLine(item, question, record))
+        yield from ()  # it has no work, but answers are generators
 
     def _question(self, *parts: Any) -> str:
         """Return the digest of a question, or "" without a log, which alone needs it."""

@@ -104,6 +104,7 @@ class Driver:
             cut=spending.cut,
             notes=tuple(answerer.notes),
             role_answers=tuple(answerer.role_answers),
+            trees=tuple(answerer.trees),
         )
 
     def look(self, here: State, looking: Callable[[State], Asking[T]]) -> T:

@@ -20,6 +20,7 @@ SIMULATORS: Mapping[str, str] = {
     PERFECT: "iad_policy.simulators.perfect:PerfectSimulator",
     "noisy": "iad_policy.simulators.noisy:NoisySimulator",
     "retrieval": "iad_policy.simulators.retrieval:retrieval_simulator",
+    "learned": "iad_policy.simulators.learned:LearnedSimulator",
     "llm": "iad_policy.simulators.llm:LanguageSimulator",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""

@@ -23,6 +23,7 @@ from iad_policy.world import adapt
 
 LEARNING_SPLITS = ("train", "dev")
 N_TASKS, N_EPISODES, N_PROPOSALS = 100, 2, 3
+AGENT, PROVOKED = "agent", "provoked"
 
 
 class Recorded(NamedTuple):
@@ -37,6 +38,7 @@ class Recorded(NamedTuple):
         info: The public info after the action.
         done: Whether the action ended the episode, not counting the step limit.
         key: The environment's name for the result.
+        source: Who acted: `agent`, or `provoked` for an action that was made to fail.
     """
 
     task_id: str
@@ -47,6 +49,11 @@ class Recorded(NamedTuple):
     info: Mapping[str, Any]
     done: bool
     key: str
+    source: str = AGENT
+
+
+REQUIRED = tuple(name for name in Recorded._fields if name not in Recorded._field_defaults)
+"""Fields of a line in a file. Files of version 0.1 lack the others."""
 
 
 def record(
@@ -87,13 +94,14 @@ def record(
                 with world.deciding(), world.guard():
                     actions = [_proposed(proposer, state, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
-                failing = (wrong for action in actions[:1] for wrong in with_typos(action))
-                for action in (*actions, *defaults_of(env).stand_ins, *failing):
+                failing = [wrong for action in actions[:1] for wrong in with_typos(action)]
+                provoked = [(action, PROVOKED) for action in (*defaults_of(env).stand_ins, *failing)]
+                for action, source in (*((action, AGENT) for action in actions), *provoked):
                     outcome = world.simulate(world.snapshot(), action, 0)
                     is_limit = outcome.info.get("stop_reason") == "max_steps"
                     texts = str(info.get("instruction", "")), state.observation, action, outcome.observation
                     recorded = Recorded(
-                        str(task), *texts, dict(outcome.info), outcome.done and not is_limit, outcome.key
+                        str(task), *texts, dict(outcome.info), outcome.done and not is_limit, outcome.key, source
                     )
                     found.setdefault(dumps({"": encode([task, state.observation, action])}), recorded)
                 action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
@@ -159,9 +167,9 @@ def read(path: Path | str) -> Iterator[Recorded]:
     if not Path(path).is_file():
         raise FileNotFoundError(f"expected a file of recorded outcomes at {path}, got none; write one, or name another")
     for number, line in zip(count(1), read_lines(Path(path).resolve()), strict=False):
-        if set(line) != set(Recorded._fields):
+        if not set(REQUIRED) <= set(line) <= set(Recorded._fields):
             raise ValueError(
-                f"expected a recorded outcome with {', '.join(Recorded._fields)} in line {number} of {path}, got "
+                f"expected a recorded outcome with {', '.join(REQUIRED)} in line {number} of {path}, got "
                 f"{json.dumps(line)[:100]}; record the file again"
             )
-        yield Recorded(**{name: decode(line[name]) for name in Recorded._fields})
+        yield Recorded(**{name: decode(value) for name, value in line.items()})

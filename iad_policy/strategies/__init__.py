@@ -40,6 +40,7 @@ STRATEGIES: Mapping[str, str] = {
     "mcts": "iad_policy.strategies.mcts:mcts",
     "lats": "iad_policy.strategies.lats:lats",
     "best-first": "iad_policy.strategies.best_first:best_first",
+    "q-tree": "iad_policy.strategies.q_tree:q_tree",
 }
 """Name -> "module:function"."""
 

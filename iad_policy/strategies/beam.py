@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.requests import All, Asking, Commit, Request, Verify
+from iad_policy.requests import All, Asking, Commit, Keep, Request, Verify
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.expansion import outcome, proposed
 from iad_policy.strategies.building_blocks.rollouts import follow, value_of
@@ -21,7 +21,6 @@ def beam(
     width: int = 3,
     k: int = 3,
     temperature: float | None = None,
-    trees: list[Tree] | None = None,
 ) -> Generator[Request, Any, None]:
     """Look n levels ahead with the `width` best-scored states of each, and commit the whole path to the best.
 
@@ -38,16 +37,14 @@ def beam(
         width: Number of states kept per level.
         k: Number of proposals in a state. Equal ones are one action.
         temperature: Temperature of proposals.
-        trees: List to which every search's tree is appended.
     """
     while not here.done:
         tree = Tree(here)
-        if trees is not None:
-            trees.append(tree)
         level = [tree.root]
         with suppress(BudgetExhausted):
             for _ in range(n):
                 level = yield from _next(tree, level, width=width, k=k, temperature=temperature)
+        yield from Keep(tree)
         if level[0].by is None:
             here = yield from Commit(tree.chosen())
         else:

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.requests import Asking, Commit, Request, Verify
+from iad_policy.requests import Asking, Commit, Keep, Request, Verify
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.expansion import outcome, proposed
 from iad_policy.strategies.building_blocks.rollouts import follow, value_of
@@ -29,7 +29,6 @@ def best_first(
     samples: int | None = None,
     votes: int = 20,
     temperature: float | None = None,
-    trees: list[Tree] | None = None,
 ) -> Generator[Request, Any, None]:
     """Look at up to n states, the most promising first, and commit the whole path to the best (arXiv 2407.01476).
 
@@ -50,16 +49,14 @@ def best_first(
         samples: Number of proposals in a state. None takes max(2 branching, 20).
         votes: Maximum number of verdicts for one value.
         temperature: Temperature of proposals.
-        trees: List to which every search's tree is appended.
     """
     samples = max(2 * branching, MIN_SAMPLES) if samples is None else samples
     while not here.done:
         tree = Tree(here)
-        if trees is not None:
-            trees.append(tree)
         best = yield from _search(
             tree, n=n, branching=branching, depth=depth, samples=samples, votes=votes, temperature=temperature
         )
+        yield from Keep(tree)
         here = yield from Commit(tree.chosen()) if best is tree.root else follow(here, tree.path_to(best))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.requests import Ask, Asking, Commit, Propose, Request, Verify
+from iad_policy.requests import Ask, Asking, Commit, Keep, Propose, Request, Verify
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.expansion import SearchConfig, iteration
 from iad_policy.strategies.building_blocks.incumbent import incumbent
@@ -31,7 +31,6 @@ def lats(
     at_depth: float = -0.5,
     draws: int = 3,
     temperature: float | None = None,
-    trees: list[Tree] | None = None,
 ) -> Generator[Request, Any, None]:
     """Search n iterations and commit the best finished rollout while the environment follows it (arXiv 2310.04406).
 
@@ -57,7 +56,6 @@ def lats(
         at_depth: Value of a rollout that is not finished after `depth` actions.
         draws: Number of outcomes kept per action if the environment is random. Visits use them in turn.
         temperature: Temperature of proposals.
-        trees: List to which every search's tree is appended.
     """
     reflections = _Reflections(n_reflections)
     config = SearchConfig(
@@ -67,9 +65,8 @@ def lats(
     )  # fmt: skip
     while not here.done:
         tree = Tree(here)
-        if trees is not None:
-            trees.append(tree)
         best = yield from _search(tree, config, reflections, n=n, stop=stop)
+        yield from Keep(tree)
         here = yield from Commit(tree.chosen()) if best is None else follow(here, best)
 
 

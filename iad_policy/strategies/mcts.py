@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.requests import Asking, Verify
+from iad_policy.requests import Asking, Keep, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.expansion import SearchConfig, iteration, ranked
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, first_answer
@@ -24,7 +24,6 @@ def mcts(
     pick: Pick = "visits",
     verify_first: bool = True,
     temperature: float | None = None,
-    trees: list[Tree] | None = None,
 ) -> Asking[Candidate]:
     """Commit the action that n iterations visited most (arXiv 2408.07199, section 4.1, Algorithm 1).
 
@@ -46,7 +45,6 @@ def mcts(
         verify_first: Whether the verifier scores all actions of a state before the ranker orders them. A ranker without
             a model uses these verdicts. False saves them if a model ranks, as in the paper.
         temperature: Temperature of proposals.
-        trees: List to which every decision's tree is appended, for `preference_pairs`.
     """
     ranking = ranked_by_verdict if verify_first else ranked
     config = SearchConfig(
@@ -54,12 +52,11 @@ def mcts(
         depth=depth, draws=draws, temperature=temperature,
     )  # fmt: skip
     tree = Tree(here)
-    if trees is not None:
-        trees.append(tree)
     with suppress(BudgetExhausted):
         for _ in range(n):
             if (yield from iteration(tree, config)) is None:
                 break
+    yield from Keep(tree)
     return tree.chosen(pick)
 
 

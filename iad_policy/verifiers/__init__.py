@@ -21,6 +21,7 @@ VERIFIERS: Mapping[str, str] = {
     "judge": "iad_policy.verifiers.judge:judge",
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",
+    "qnet": "iad_policy.verifiers.qnet:QNetVerifier",
     "noisy": "iad_policy.verifiers.corrupted:noisy",
     "alone": "iad_policy.verifiers.corrupted:alone",
     "sparse": "iad_policy.verifiers.corrupted:sparse",

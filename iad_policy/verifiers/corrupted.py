@@ -40,6 +40,7 @@ class Corrupted(ABC):
         self.compares = self._inner.compares
         self.per_candidate = self._inner.per_candidate
         self.reads_info = self._inner.reads_info
+        self.trained_on = self._inner.trained_on
 
     @property
     def identity(self) -> str:

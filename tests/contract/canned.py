@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from iad_policy import All, Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
+from iad_policy import All, Ask, Candidate, Commit, Keep, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
 
 HERE = State("start", {"instruction": "Say what is asked."})
@@ -71,6 +71,7 @@ def canned(*actions: str) -> Answers:
         ],
         Simulate: lambda request: State(f"after {request.candidate.action}", {}, id=request.candidate.key, done=True),
         Ask: lambda request: f"the {request.role} said",
+        Keep: lambda request: None,
         Commit: lambda request: HERE,
     }
 

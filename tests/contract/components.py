@@ -179,6 +179,11 @@ class Played:
     spent: Mapping[str, Usage] = field(default_factory=dict)
     ended_by: str = ""
 
+    @property
+    def trees(self) -> list[Any]:
+        """The search trees that were kept, in order."""
+        return [tree for decision in self.decisions for tree in decision.trees]
+
 
 def play(
     environment: str | Callable[[], gym.Env[Any, Any]],

@@ -27,7 +27,7 @@ NEVER_SPENT: Mapping[str, set[str]] = {
     "asks": {
         "single", "bon", "bon-sc", "bon-sc-result", "weighted-bon", "iad", "iad-none", "iad-scalar", "iad-delta",
         "iad-finalise", "iad-score", "chains", "chains-uneven", "self-debug", "try-again", "bon-episode", "beam",
-        "best-first", "q-guided-plain", "lookahead",
+        "best-first", "q-tree", "q-guided-plain", "lookahead",
     },
 }  # fmt: skip
 """By axis, the strategies that spend nothing on it, so that no limit on it can be met by them."""

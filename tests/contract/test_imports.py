@@ -103,8 +103,8 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
 PUBLIC = {
     iad_envs: ["ENVIRONMENTS"],
     iad_policy: [
-        "Agent", "All", "Ask", "Budget", "Candidate", "Commit", "Decision", "Feedback", "IADPolicyWrapper", "Outcome",
-        "Propose", "Simulate", "State", "Usage", "Verdict", "Verifier", "Verify", "evaluate", "per_step",
+        "Agent", "All", "Ask", "Budget", "Candidate", "Commit", "Decision", "Feedback", "IADPolicyWrapper", "Keep",
+        "Outcome", "Propose", "Simulate", "State", "Usage", "Verdict", "Verifier", "Verify", "evaluate", "per_step",
     ],
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from iad_policy import All, Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
+from iad_policy import All, Ask, Candidate, Commit, Keep, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
 from iad_policy.types import Move
 
@@ -25,6 +25,7 @@ class TwoLetters:
         n_granted: Requests that the budget of a decision covers, beside its first proposal and the commits.
         length: Of a word.
         asked: What was asked so far.
+        kept: The search trees so far.
     """
 
     worth: Mapping[str, float] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class TwoLetters:
     n_granted: float = float("inf")
     length: int = 2
     asked: list[Any] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
     word: str = ""
 
     _n_left: float = 0.0
@@ -82,6 +84,9 @@ class TwoLetters:
 
     def _answered(self, generator: Generator[Any, Any, Any], request: Any) -> Any:
         """Send the answer to a request, or throw that the budget does not cover it; returns the next request."""
+        if isinstance(request, Keep):
+            self.kept.append(request.tree)
+            return generator.send(None)
         if isinstance(request, All):
             return generator.send([self._result(branch) for branch in request.generators])
         if self._is_owed and isinstance(request, Propose) and not request.at.path:

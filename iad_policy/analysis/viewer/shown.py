@@ -16,10 +16,12 @@ from iad_policy.analysis.curves import METRICS
 from iad_policy.analysis.figures import Figures
 from iad_policy.analysis.results import results_of
 from iad_policy.analysis.statistics import N_RESAMPLES
+from iad_policy.hashing import decode
 from iad_policy.models import text_of
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.run_folder import SUMMARY
 from iad_policy.recording.trace import DamagedEpisode, RecordedStep, RunTraces, Trace
+from iad_policy.recording.trees import RecordedTree
 from iad_policy.types import FALLBACK, Candidate, Exchange, State, Usage
 
 N_RESAMPLES_LIVE = 2000
@@ -154,7 +156,9 @@ def _steps_json(trace: Trace, run: RunTraces, table: ShownTable) -> dict[str, An
 
 def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, Any]:
     decision = step.decision
+    trees = {"trees": [_tree(one, table) for one in step.trees]} if step.trees else {}
     return {
+        **trees,
         "index": step.index,
         "before": _state(step.before, run, table),
         "candidates": [_candidate(one, step, run, table) for one in decision.candidates],
@@ -168,6 +172,28 @@ def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, An
         "reward": step.reward,
         "after": _state(step.after, run, table),
     }
+
+
+def _tree(tree: RecordedTree, table: ShownTable) -> list[dict[str, Any]]:
+    """Return the nodes of a search tree, the root first: what was considered there, and what a rollout ended with."""
+    return [
+        {
+            "edges": [
+                {
+                    "id": edge["candidate"],
+                    "action": table.put(_text(tree.candidates[edge["candidate"]].action)),
+                    "rank": edge["rank"],
+                    "n": edge["n"],
+                    "q": decode(edge["q"]),
+                    "score": tree.candidates[edge["candidate"]].score,
+                    "to": list(dict.fromkeys(edge.get("draws", ()))),
+                }
+                for edge in node.get("edges", ())
+            ],
+            **({"ended": decode(node["ended"])} if "ended" in node else {}),
+        }
+        for node in tree.record["nodes"]
+    ]
 
 
 def _candidate(one: Candidate, step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, Any]:

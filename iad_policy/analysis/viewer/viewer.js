@@ -351,6 +351,31 @@ function card(one, place, step, texts, bounds) {
     one.spent ? h("p", { className: "quiet" }, Object.entries(one.spent).map(([axis, value]) => `${axis} ${count(value)}`).join(", ")) : null);
 }
 
+/* A search tree: at each state the actions that were considered there, with their visits and their mean value. */
+function treeView(nodes, step, texts) {
+  const most = Math.max(1, ...nodes.flatMap((node) => node.edges.map((edge) => edge.n)));
+  const branch = (edge, depth) => {
+    const isCommitted = depth === 0 && edge.id === step.committed;
+    const said = text(edge.action, texts);
+    const ends = edge.to.filter((to) => nodes[to].ended !== undefined).map((to) => fixed(nodes[to].ended, 2));
+    const row = h("div", { className: `branch${isCommitted ? " committed" : ""}${edge.n ? "" : " quiet"}` },
+      h("code", { title: said }, said.length > 90 ? `${said.slice(0, 90)}…` : said),
+      h("span", { className: "figures" },
+        isCommitted ? h("span", { className: "chip committed" }, "committed") : null,
+        h("meter", { min: 0, max: most, value: edge.n, "aria-label": "visits" }),
+        `N ${edge.n} · Q ${fixed(edge.q, 2)} · rank ${fixed(edge.rank, 2)}`,
+        typeof edge.score === "number" ? ` · score ${fixed(edge.score, 2)}` : "",
+        ends.length ? ` · ended with ${ends.join(", ")}` : ""));
+    const below = edge.to.flatMap((to) => nodes[to].edges);
+    return h("li", {}, below.length ? h("details", { open: depth < 1 }, h("summary", {}, row), h("ul", {}, below.map((one) => branch(one, depth + 1)))) : row);
+  };
+  const n = nodes.reduce((sum, node) => sum + node.edges.length, 0);
+  return h("details", { className: "tree", open: true },
+    h("summary", {}, `search tree: ${count(nodes.length)} states, ${count(n)} actions`),
+    h("p", { className: "quiet" }, "N: visits of an action. Q: mean value of its visits. Rank: its place in the ranking, 1 is the best. Score: the verifier's."),
+    h("ul", {}, nodes[0].edges.map((edge) => branch(edge, 0))));
+}
+
 function stepView(step, texts) {
   const numbers = step.candidates.map((one) => one.verdict?.score).filter((one) => typeof one === "number");
   const bounds = numbers.length ? [Math.min(0, ...numbers), Math.max(1, ...numbers)] : [0, 0];
@@ -358,7 +383,9 @@ function stepView(step, texts) {
     seen(step.before, texts, "Before"),
     step.cut ? h("p", { className: "warn" }, `Stopped early by ${step.cut}.`) : null,
     h("h3", {}, step.candidates.length ? `${step.candidates.length} candidate${step.candidates.length > 1 ? "s" : ""}` : "Action from an earlier plan, without a new proposal"),
-    h("div", { className: "candidates" }, step.candidates.map((one, place) => card(one, place, step, texts, bounds))),
+    (step.trees || []).map((tree) => treeView(tree, step, texts)),
+    h("div", { className: "candidates" }, step.candidates.map((one, place) => (step.trees && one.ahead ? null : card(one, place, step, texts, bounds)))),
+    step.trees ? folded("candidates in simulation", h("div", { className: "candidates" }, step.candidates.map((one, place) => (one.ahead ? card(one, place, step, texts, bounds) : null)))) : null,
     step.asked.map((one) => folded(`${one.role} (${apart(one.source)})`, h("pre", {}, text(one.text, texts)))),
     h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, apart(text(step.action, texts).slice(0, 300))), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
     step.after ? folded("next state", seen(step.after, texts, "After")) : null,

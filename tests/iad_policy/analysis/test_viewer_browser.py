@@ -263,3 +263,23 @@ def test_over_http_runs_are_shown_together_and_one_that_goes_on_grows(driver: An
         driver.execute_script("document.querySelectorAll('.tasks tbody a')[0].click()")
         wait(driver, "document.querySelector('.card pre.action')")
         assert complaints(driver) == []
+
+
+def test_a_search_shows_its_tree(tmp_path: Path, driver: Any) -> None:
+    evaluate(SHOP, {"mcts": "mcts"}, tasks=1, n=4, out=tmp_path, baseline="mcts")
+    traces = RunTraces(tmp_path)
+    (key,) = traces.records
+    step = traces.trace(key).steps[0]
+    assert step.before is not None
+    tree = step.trees[0].grown(step.before)
+    opened(driver, tmp_path, f"#episode=0.{key}&step=0")
+    wait(driver, "document.querySelector('.tree')")
+    first = ".tree > ul > li > .branch, .tree > ul > li > details > summary .branch"
+    rows = driver.execute_script(f"return [...document.querySelectorAll('{first}')].map((one) => one.textContent)")
+    assert len(rows) == len(tree.root.edges)
+    for row, edge in zip(rows, tree.root.edges, strict=True):
+        assert row.startswith(edge.candidate.action[:80])
+        assert f"N {edge.n} · Q {edge.q:.2f} · rank {edge.rank:.2f}" in row
+    committed = driver.execute_script("return document.querySelectorAll('.tree .branch.committed').length")
+    assert committed == 1
+    assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")

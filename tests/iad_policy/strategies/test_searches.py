@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from iad_policy import Ask, Candidate, IADPolicyWrapper, Propose, State, Verdict, Verify, per_step
 from iad_policy.information import Information
 from iad_policy.strategies import load_strategy
-from iad_policy.strategies.building_blocks.tree import Tree
 from tests.contract.components import ENVIRONMENTS, Calls, CountedOracle, Wanderer, play
 from tests.contract.toy import Digger, SlipperyDigger
 from tests.iad_policy.two_letters import TwoLetters, visits
@@ -39,9 +38,9 @@ def test_best_first_values_the_most_promising_state_first_and_commits_the_whole_
 
 @pytest.mark.parametrize(("n", "valued"), [(1, ""), (2, "b"), (3, "b a"), (4, "b a ab"), (7, "b a ab aa bb ba")])
 def test_n_counts_the_states_that_best_first_takes_from_its_queue(n: int, valued: str) -> None:
-    world, trees = TwoLetters(WORTH, letters="abb"), list[Tree]()
-    world.run(load_strategy("best-first", n=n, branching=2, samples=3, votes=1, trees=trees))
-    assert {word for word, (n_visits, _) in visits(trees[0]).items() if n_visits} == set(valued.split())
+    world = TwoLetters(WORTH, letters="abb")
+    world.run(load_strategy("best-first", n=n, branching=2, samples=3, votes=1))
+    assert {word for word, (n_visits, _) in visits(world.kept[0]).items() if n_visits} == set(valued.split())
 
 
 def test_best_first_stops_at_the_value_1() -> None:
@@ -51,11 +50,11 @@ def test_best_first_stops_at_the_value_1() -> None:
 
 
 def test_best_first_keeps_the_most_frequent_proposals_of_20() -> None:
-    world, trees = TwoLetters(WORTH, letters="abbccc "), list[Tree]()
-    world.run(load_strategy("best-first", n=1, branching=2, trees=trees))
+    world = TwoLetters(WORTH, letters="abbccc ")
+    world.run(load_strategy("best-first", n=1, branching=2))
     assert isinstance(world.asked[0], Propose)
     assert world.asked[0].n == 20
-    assert [edge.candidate.action for edge in trees[0].root.edges] == ["c", "b"]
+    assert [edge.candidate.action for edge in world.kept[0].root.edges] == ["c", "b"]
 
 
 def test_a_value_is_the_mean_of_up_to_20_votes_unless_the_first_three_are_the_same() -> None:
@@ -66,11 +65,11 @@ def test_a_value_is_the_mean_of_up_to_20_votes_unless_the_first_three_are_the_sa
             score = next(self.votes) if candidate.action == "b" else 0.6
             return Candidate(candidate.action, key=candidate.key, verdict=Verdict(score))
 
-    world, trees = Wavering(letters="bba"), list[Tree]()
+    world = Wavering(letters="bba")
     world.votes = iter([1.0, 0.0] * 10)
-    world.run(load_strategy("best-first", n=3, branching=2, samples=3, depth=1, trees=trees))
+    world.run(load_strategy("best-first", n=3, branching=2, samples=3, depth=1))
     assert valued_words(world)[:23] == ["b"] * 20 + ["a"] * 3
-    assert [edge.q for edge in trees[0].root.edges] == pytest.approx([0.5, 0.6])
+    assert [edge.q for edge in world.kept[0].root.edges] == pytest.approx([0.5, 0.6])
 
 
 @pytest.mark.parametrize(("width", "word"), [(1, "ab"), (2, "ba")])
@@ -122,11 +121,13 @@ class Doubtful:
 
 def test_the_true_reward_ends_a_search_under_the_label_oracle_only() -> None:
     def n_iterations(verifier: Any) -> int:
-        env, trees = Digger(), list[Tree]()
-        with IADPolicyWrapper(Digging(), env, strategy="lats", verifier=verifier, n=5, trees=trees) as policy:
+        env = Digger()
+        with IADPolicyWrapper(Digging(), env, strategy="lats", verifier=verifier, n=5) as policy:
             observation, info = env.reset(options={"task_id": "ford"})
             assert env.step(policy.act(observation, info))[1] == 1.0
-        return trees[0].root.n
+            (tree,) = policy.decisions[0].trees
+        n: int = tree.root.n
+        return n
 
     assert n_iterations(CountedOracle(Calls())) == 1
     assert n_iterations(Doubtful()) == 5
@@ -172,10 +173,9 @@ def test_wherever_the_budget_ends_an_action_is_committed_if_one_was_proposed(
 
 
 def test_where_outcomes_differ_an_action_keeps_some_and_visits_them_in_turn() -> None:
-    trees: list[Tree] = []
-    how = {"strategy": "mcts", "n": 60, "k": 3, "depth": 3, "draws": 3, "trees": trees}
-    play(lambda: SlipperyDigger(max_steps=6), {**how, "agent": Wanderer(errors=0.0)}, n_decisions=1)
-    edges = [edge for node in trees[0].nodes() for edge in node.edges]
+    how = {"strategy": "mcts", "n": 60, "k": 3, "depth": 3, "draws": 3}
+    played = play(lambda: SlipperyDigger(max_steps=6), {**how, "agent": Wanderer(errors=0.0)}, n_decisions=1)
+    edges = [edge for node in played.trees[0].nodes() for edge in node.edges]
     assert all(len(edge.draws) == min(edge.n, 3) for edge in edges)
     assert {len(edge.children) for edge in edges if edge.n >= 3} == {1, 2}  # a step, or a slip
     for edge in edges:
@@ -213,16 +213,14 @@ def test_a_verdict_is_about_the_draw_that_is_named() -> None:
 
 
 def test_in_an_environment_that_is_not_random_an_action_has_one_outcome() -> None:
-    trees: list[Tree] = []
-    play("digger", {"strategy": "mcts", "n": 20, "k": 2, "trees": trees}, n_decisions=1)
-    edges = [edge for node in trees[0].nodes() for edge in node.edges]
+    played = play("digger", {"strategy": "mcts", "n": 20, "k": 2}, n_decisions=1)
+    edges = [edge for node in played.trees[0].nodes() for edge in node.edges]
     assert {len(edge.draws) for edge in edges} <= {0, 1}
     assert max(edge.n for edge in edges) > 3
 
 
 def test_no_state_of_a_tree_goes_beyond_the_steps_that_are_left() -> None:
-    trees: list[Tree] = []
-    play(lambda: Digger(max_steps=2), {"strategy": "mcts", "n": 25, "k": 3, "trees": trees}, n_decisions=2)
+    trees = play(lambda: Digger(max_steps=2), {"strategy": "mcts", "n": 25, "k": 3}, n_decisions=2).trees
     assert [max(node.depth for node in tree.nodes()) for tree in trees] == [2, 1][: len(trees)]
     for tree in trees:
         assert all(not node.edges for node in tree.nodes() if node.state.done)

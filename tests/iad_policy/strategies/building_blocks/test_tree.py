@@ -61,10 +61,10 @@ LATS = [
 
 
 def agent_q(n: int, **options: Any) -> Tree:
-    trees: list[Tree] = []
-    settings = {"k": 2, "verify_first": False, "trees": trees, **options}
-    TwoLetters(WORTH, {"": "a", "a": "a", "b": "b"}).run(load_strategy("mcts", n=n, **settings))
-    return trees[0]
+    world = TwoLetters(WORTH, {"": "a", "a": "a", "b": "b"})
+    world.run(load_strategy("mcts", n=n, **{"k": 2, "verify_first": False, **options}))
+    tree: Tree = world.kept[0]
+    return tree
 
 
 @pytest.mark.parametrize("n", range(1, 9))
@@ -74,19 +74,18 @@ def test_visits_and_values_of_agent_q_are_those_of_a_tree_worked_by_hand(n: int)
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_visits_and_values_of_lats_are_those_of_a_tree_worked_by_hand(n: int) -> None:
-    trees: list[Tree] = []
-    options = {"k": 2, "k_root": 2, "n_reflections": 0, "trees": trees}
-    committed = TwoLetters(LATS_WORTH).run(load_strategy("lats", n=n, **options))
-    assert visits(trees[0]) == LATS[n - 1]
+    world = TwoLetters(LATS_WORTH)
+    committed = world.run(load_strategy("lats", n=n, k=2, k_root=2, n_reflections=0))
+    assert visits(world.kept[0]) == LATS[n - 1]
     assert committed == ("ab" if n == 1 else "ba")
 
 
 def test_a_state_is_expanded_once_and_ranked_by_removing_the_best_again_and_again() -> None:
-    world, trees = TwoLetters(WORTH, {"": "c"}, letters="abc"), list[Tree]()
-    world.run(load_strategy("mcts", n=1, k=3, verify_first=False, trees=trees))
+    world = TwoLetters(WORTH, {"": "c"}, letters="abc")
+    world.run(load_strategy("mcts", n=1, k=3, verify_first=False))
     asks = [request for request in world.asked if isinstance(request, Ask) and request.at.observation == ""]
     assert [[candidate.action for candidate in ask.subject] for ask in asks] == [["a", "b", "c"], ["a", "b"]]
-    root = trees[0].root
+    root = world.kept[0].root
     assert [(edge.candidate.action, edge.rank) for edge in root.edges] == [("c", 1.0), ("a", 0.5), ("b", 0.0)]
 
 
@@ -106,10 +105,10 @@ def test_a_ranker_that_names_no_place_is_refused(said: str) -> None:
 
 
 def test_equal_actions_are_one_child_and_an_answer_that_is_no_action_is_none() -> None:
-    world, trees = TwoLetters(WORTH, letters="ab a"), list[Tree]()
-    world.run(load_strategy("mcts", n=1, k=4, trees=trees))
-    assert [edge.candidate.action for edge in trees[0].root.edges] == ["a", "b"]
-    assert [candidate.action for candidate in trees[0].proposed] == ["a", "b", "", "a"]
+    world = TwoLetters(WORTH, letters="ab a")
+    world.run(load_strategy("mcts", n=1, k=4))
+    assert [edge.candidate.action for edge in world.kept[0].root.edges] == ["a", "b"]
+    assert [candidate.action for candidate in world.kept[0].proposed] == ["a", "b", "", "a"]
 
 
 def test_a_state_where_nothing_can_be_done_is_worth_what_led_there_and_is_asked_for_once() -> None:
@@ -119,9 +118,9 @@ def test_a_state_where_nothing_can_be_done_is_worth_what_led_there_and_is_asked_
                 return [letter("")] * request.n
             return super()._answers(request)
 
-    world, trees = Stuck(WORTH, {"": "a", "b": "b"}), list[Tree]()
-    world.run(load_strategy("mcts", n=40, k=2, verify_first=False, trees=trees))
-    (stuck,) = [edge for edge in trees[0].root.edges if edge.candidate.action == "a"]
+    world = Stuck(WORTH, {"": "a", "b": "b"})
+    world.run(load_strategy("mcts", n=40, k=2, verify_first=False))
+    (stuck,) = [edge for edge in world.kept[0].root.edges if edge.candidate.action == "a"]
     assert stuck.n > 2
     # The first visit's rollout goes on with a legal action and is worth 0; the second finds nothing to expand with.
     assert math.isclose(stuck.q, 0.6 * (stuck.n - 1) / stuck.n)
@@ -148,9 +147,9 @@ def test_depth_ends_a_rollout_which_is_then_worth_its_last_verdict() -> None:
 
 
 def test_lats_gives_a_rollout_that_is_cut_by_its_depth_the_worth_named_for_that() -> None:
-    trees: list[Tree] = []
-    committed = TwoLetters(LATS_WORTH).run(load_strategy("lats", n=2, k=2, k_root=2, depth=1, trees=trees))
-    assert visits(trees[0]) == {"a": (1, -0.5), "b": (1, -0.5)}
+    world = TwoLetters(LATS_WORTH)
+    committed = world.run(load_strategy("lats", n=2, k=2, k_root=2, depth=1))
+    assert visits(world.kept[0]) == {"a": (1, -0.5), "b": (1, -0.5)}
     assert committed == "ab"  # no rollout ended, so one action: the first of equals; then a search in which one does
 
 

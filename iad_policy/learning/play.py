@@ -1,0 +1,82 @@
+"""Plays training tasks with a policy while it learns: no strategy, no log, as fast as the environment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from iad_policy.hashing import seed_of
+from iad_policy.learning.backends import Backend
+from iad_policy.learning.objectives import Array
+from iad_policy.learning.rows import Row
+from iad_policy.read_only import read_only
+from iad_policy.types import PublicInfo, State, Turn
+from iad_policy.world import adapt
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedEpisode:
+    """An episode that was played.
+
+    Attributes:
+        task: The task's id.
+        rows: Its actions, each in its state.
+        logprobs: The log-probability of each action when it was sampled.
+        rewards: The reward of each step.
+        refused: 1 for each action that the environment refused, else 0.
+    """
+
+    task: str
+    rows: tuple[Row, ...]
+    logprobs: Array
+    rewards: Array
+    refused: Array
+
+
+def play(
+    env: gym.Env[Any, Any], policy: Backend, tasks: Sequence[str], *, group: int, seed: int
+) -> list[PlayedEpisode]:
+    """Return `group` episodes of each task, sampled at temperature 1.
+
+    Args:
+        env: The environment.
+        policy: The policy.
+        tasks: The tasks.
+        group: Episodes per task.
+        seed: Seed of the samples.
+    """
+    world = adapt(env)
+    return [
+        _episode(env, policy, world, task, Random(seed_of("play", seed, task, place)))
+        for task in tasks
+        for place in range(group)
+    ]
+
+
+def _episode(env: gym.Env[Any, Any], policy: Backend, world: Any, task: str, rng: Random) -> PlayedEpisode:
+    observation, info = env.reset(seed=rng.getrandbits(31), options={"task_id": task})
+    rows: list[Row] = []
+    logprobs: list[float] = []
+    rewards: list[float] = []
+    refused: list[float] = []
+    history: tuple[Turn, ...] = ()
+    done = False
+    while not done:
+        state = State(
+            read_only(observation),
+            PublicInfo(info, world.gold_keys),
+            history=history,
+            steps_left=world.max_steps - len(rows),
+        )
+        candidate = policy.sample(state, temperature=1.0, rng=rng)
+        observation, reward, terminated, truncated, info = env.step(candidate.action)
+        rows.append(Row(state, candidate.action))
+        logprobs.append(candidate.logprob or 0.0)
+        rewards.append(float(reward))
+        refused.append(float(bool(info.get("invalid_action"))))
+        history = (*history, Turn(state.observation, candidate.action, state.info, candidate.thought, candidate.parts))
+        done = terminated or truncated
+    return PlayedEpisode(task, tuple(rows), np.array(logprobs), np.array(rewards), np.array(refused))

@@ -1,0 +1,195 @@
+"""Runs a paper's comparison at our scale, and says of each of its trends whether it holds here."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from iad_policy.analysis.statistics import Interval, bootstrap_mean, holm, sign_flip
+from iad_policy.hashing import dumps
+from iad_policy.learning.papers import N_TEST, Claim, Laboratory, Paper, load_paper
+from iad_policy.recording.atomic import write_atomically
+
+Verdict = Literal["holds", "does not hold", "cannot be told"]
+Scores = Mapping[tuple[str, int], tuple[float, float]]
+"""Reward and success by task and seed."""
+SHOP = "IAD/WebShop-v0"
+RESULTS = "reproduction.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TestedClaim:
+    """A claim, and what came out here.
+
+    Attributes:
+        claim: The claim.
+        reward: Mean difference of the reward.
+        reward_95: Its interval, bootstrapped over tasks.
+        success: Mean difference of the success.
+        p: Of the sign-flip test on the reward, adjusted by Holm for the paper's claims.
+        verdict: `holds` if the interval is above what the claim asks, `does not hold` if it is below it.
+    """
+
+    claim: Claim
+    reward: float
+    reward_95: Interval
+    success: float
+    p: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """A paper's comparison, as it came out.
+
+    Attributes:
+        paper: The paper.
+        env: The environment.
+        backend: What was trained.
+        seeds: The seeds.
+        arms: Mean reward and mean success of each arm.
+        n_tasks: Number of test tasks.
+        claims: The claims.
+    """
+
+    paper: Paper
+    env: str
+    backend: str
+    seeds: tuple[int, ...]
+    arms: Mapping[str, tuple[float, float]]
+    n_tasks: int
+    claims: tuple[TestedClaim, ...]
+
+    def __rich_console__(self, console: Console, options: Any) -> Any:
+        yield self.shown()
+
+    def shown(self) -> RenderableType:
+        """Return the tables for a terminal."""
+        arms = Table("arm", "reward", "success", box=None, pad_edge=False)
+        for name, (reward, success) in self.arms.items():
+            arms.add_row(name, f"{reward:.3f}", f"{success:.3f}")
+        claims = Table("trend", "published", box=None, pad_edge=False)
+        for heading in ("reward here", "success", "p (Holm)", "verdict"):
+            claims.add_column(heading, no_wrap=True)
+        for one in self.claims:
+            low, high = one.reward_95
+            here = f"{one.reward:+.3f} [{low:+.3f}, {high:+.3f}]"
+            p = "<0.001" if one.p < 0.001 else f"{one.p:.3f}"
+            claims.add_row(one.claim.name, one.claim.published, here, f"{one.success:+.3f}", p, one.verdict)
+        seeds = ", ".join(map(str, self.seeds))
+        return Group(
+            Text(f"{self.paper.title} ({self.paper.source})", style="bold"),
+            Text(f"{self.env}, {self.n_tasks} test tasks, seeds {seeds}, backend {self.backend}. Rewards are 0 to 1."),
+            *(Text(f"Differs: {sentence}") for sentence in self.paper.differs),
+            "",
+            arms,
+            "",
+            claims,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content of `reproduction.json`."""
+        return {
+            "title": self.paper.title,
+            "source": self.paper.source,
+            "differs": list(self.paper.differs),
+            "env": self.env,
+            "backend": self.backend,
+            "seeds": list(self.seeds),
+            "n_tasks": self.n_tasks,
+            "arms": {name: {"reward": reward, "success": success} for name, (reward, success) in self.arms.items()},
+            "claims": [{**asdict(one.claim), **_figures(one)} for one in self.claims],
+        }
+
+
+def reproduce(
+    paper: str,
+    *,
+    out: Path | str,
+    env: str = SHOP,
+    backend: str = "linear",
+    seeds: Sequence[int] = (0, 1, 2),
+    tasks: int = N_TEST,
+    scale: float = 1.0,
+    report: Callable[[str], Any] = lambda text: None,
+) -> Reproduction:
+    """Run a paper's comparison. The same call again goes on after a kill: no finished stage is repeated.
+
+    Args:
+        paper: A name in `PAPERS`.
+        out: Folder of everything that is explored, trained and measured.
+        env: The environment's id.
+        backend: What is trained.
+        seeds: Seeds of training and measuring.
+        tasks: Number of test tasks, from the start of the split.
+        scale: Share of the training tasks that stages explore, for short runs.
+        report: Function that is told how it goes, a line at a time.
+
+    Raises:
+        UnknownName: There is no such paper, or the environment lacks what training needs.
+    """
+    known, folder = load_paper(paper), Path(out)
+    scores: dict[str, dict[tuple[str, int], tuple[float, float]]] = {name: {} for name in known.arms}
+    for seed in seeds:
+        here = Laboratory(env, folder / f"seed-{seed}", seed, backend, tasks, scale, report)
+        report(f"seed {seed}")
+        known.stages(here)
+        for name, arm in known.arms.items():
+            scores[name].update(here.measured(name, arm))
+            report(f"  {name}: reward {_mean([reward for reward, _ in scores[name].values()]):.3f}")
+    found = Reproduction(
+        known,
+        env,
+        backend,
+        tuple(seeds),
+        {
+            name: (_mean([r for r, _ in own.values()]), _mean([s for _, s in own.values()]))
+            for name, own in scores.items()
+        },
+        len({task for own in scores.values() for task, _ in own}),
+        _tested(known.claims, scores),
+    )
+    with write_atomically(folder / RESULTS) as part:
+        part.write_text(f"{dumps(found.as_json())}\n", encoding="utf-8")
+    return found
+
+
+def _tested(claims: Sequence[Claim], scores: Mapping[str, Scores]) -> tuple[TestedClaim, ...]:
+    rows = [_differences(scores[claim.more], scores[claim.less]) for claim in claims]
+    tasks = [[task for task, _ in sorted(scores[claim.more])] for claim in claims]
+    p_values = holm([sign_flip(reward, clusters=own) for (reward, _), own in zip(rows, tasks, strict=True)])
+    found = []
+    for claim, (reward, success), own, p in zip(claims, rows, tasks, p_values, strict=True):
+        interval = bootstrap_mean(reward, clusters=own)
+        verdict: Verdict = (
+            "holds"
+            if interval.low > claim.least
+            else "does not hold"
+            if interval.high < claim.least
+            else "cannot be told"
+        )
+        found.append(TestedClaim(claim, _mean(reward), interval, _mean(success), p, verdict))
+    return tuple(found)
+
+
+def _differences(more: Scores, less: Scores) -> tuple[list[float], list[float]]:
+    keys = sorted(more)
+    return [more[key][0] - less[key][0] for key in keys], [more[key][1] - less[key][1] for key in keys]
+
+
+def _figures(one: TestedClaim) -> dict[str, Any]:
+    return {
+        "reward": one.reward,
+        "reward_95": list(one.reward_95),
+        "success": one.success,
+        "p": one.p,
+        "verdict": one.verdict,
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,46 @@
+"""What may be learned from, and what a model says of it. `evaluation.trained` refuses to measure it there."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from iad_policy.errors import IADError
+from iad_policy.learning.experience import Experience
+
+TRAIN = "train"
+TrainedOn = Mapping[str, Any]
+"""What a model's `model.json` says of its training: `env data split tasks n_rows reward_information digest`."""
+
+
+class SplitError(IADError, ValueError):
+    """Tasks were to be learned from that are for measuring."""
+
+
+def require_train(experience: Experience) -> None:
+    """Refuse to learn from tasks that are not for it.
+
+    Raises:
+        SplitError: A run is of another split, or does not say of which.
+    """
+    for origin in experience.origins:
+        if origin.split != TRAIN:
+            given = "a run that does not say of which" if origin.split is None else f"one of the split {origin.split!r}"
+            raise SplitError(
+                f"expected runs of the split {TRAIN!r} to learn from, got {given}: {origin.name}; run with --split "
+                f"{TRAIN}. Whoever learns from other tasks knows them when they are measured"
+            )
+
+
+def trained_on(experience: Experience, *, n_rows: int) -> dict[str, Any]:
+    """Return what a model's file says of its training."""
+    first = experience.origins[0]
+    return {
+        "env": first.env,
+        "data": first.data,
+        "split": first.split,
+        "runs": [origin.name for origin in experience.origins],
+        "reward_information": "oracle",  # the environment's reward chose, weighed or labelled the rows
+        "information": sorted({origin.information for origin in experience.origins if origin.information}),
+        "tasks": sorted(experience.tasks),
+        "n_rows": n_rows,
+        "digest": experience.digest,
+    }

@@ -1,0 +1,55 @@
+"""A verifier in the place of a role: `verifier:<name>`. So a ranking and a reward can come from different verifiers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.information import may_read_gold
+from iad_policy.roles import TemplateRoles
+from iad_policy.types import Candidate, State
+from iad_policy.verifiers import load_verifier
+
+
+class VerifierRoles:
+    """Answers as without a model, by the verdicts of a verifier of its own.
+
+    It is for roles whose subject are candidates of the state: the ranker, the judge and the critic.
+
+    Args:
+        env: The environment.
+        verifier: Name of the verifier.
+
+    Attributes:
+        source: `verifier:<name>`.
+        identity: Everything its answers depend on.
+
+    Raises:
+        ValueError: It reads gold, which only the run's own verifier may, as every table then says so.
+        UnknownName: There is no such verifier.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], verifier: str) -> None:
+        self._verifier = load_verifier(verifier, env)
+        if may_read_gold(self._verifier):
+            raise ValueError(
+                f"expected a verifier without gold for a role, got {verifier}, labelled 'oracle'; use proxy, or pass "
+                "it as the run's verifier"
+            )
+        self.source = f"verifier:{verifier}"
+        self.identity = f"verifier:{self._verifier.identity or verifier}"
+        self._templates = TemplateRoles()
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        """Return the role's text about the subject, with this verifier's verdicts."""
+        return self._templates.answer(role, state, self._verified(state, subject))
+
+    def _verified(self, state: State, subject: Any) -> Any:
+        if isinstance(subject, Candidate):
+            return self._verified(state, [subject])[0]
+        if not isinstance(subject, list | tuple) or not all(isinstance(one, Candidate) for one in subject):
+            return subject
+        usable: Sequence[Candidate] = [replace(one, verdict=None) for one in subject if not one.error]
+        verdicts = iter(self._verifier.verify(state, usable))
+        return [one if one.error else replace(one, verdict=next(verdicts)) for one in subject]

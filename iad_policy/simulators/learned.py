@@ -1,0 +1,70 @@
+"""A trained simulator: a model says which type of outcome follows, and the nearest recorded one is shown."""
+
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.env_defaults import env_id
+from iad_policy.errors import SimulationError
+from iad_policy.learning.rows import Row
+from iad_policy.learning.simulators import load_simulator_model
+from iad_policy.simulators.outcome_types import type_of
+from iad_policy.simulators.retrieval import RetrievalSimulator
+from iad_policy.simulators.visible_state import VisibleState
+from iad_policy.types import Outcome, State, Turn
+from iad_policy.world import World
+
+
+class LearnedSimulator:
+    """Predicts outcomes without asking the environment: `learned:<folder>`.
+
+    Args:
+        env: The environment.
+        folder: Folder of the model.
+
+    Attributes:
+        identity: Everything its outcomes depend on.
+        trained_on: What it was trained on.
+
+    Raises:
+        ModelFolderError: The folder has no simulator for this environment.
+    """
+
+    is_perfect = False
+
+    def __init__(self, env: gym.Env[Any, Any], folder: str) -> None:
+        self._model, records = load_simulator_model(folder, env_id(env))
+        self.trained_on = self._model.trained_on
+        self._by_type = {
+            kind: RetrievalSimulator([one for one in records if type_of(one.info, one.done) == kind])
+            for kind in sorted({type_of(one.info, one.done) for one in records})
+        }
+        self.identity = f"learned {self._model.identity} " + " ".join(one.identity for one in self._by_type.values())
+
+    def begin(self, world: World, state: State) -> VisibleState:
+        """Return the visible part of a state as a token.
+
+        Raises:
+            SimulationError: It was trained on this very task, so outcomes would be looked up, not predicted.
+        """
+        task = str(state.info.get("task_id"))
+        if task in self.trained_on["tasks"]:
+            raise SimulationError(
+                f"expected a task that the simulator was not trained on, got {task}; its outcomes would be looked up, "
+                "not predicted: use it on another split"
+            )
+        return VisibleState.of(state)
+
+    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
+        """Return the nearest recorded outcome of the most likely type. A later `draw` gives the next nearest."""
+        if token.done:
+            return token.end()
+        return self._by_type[self.predicted(token, action)].simulate(world, token, action, draw)
+
+    def predicted(self, token: VisibleState, action: Any) -> str:
+        """Return the most likely type of an action's outcome."""
+        state = State(None, {}, history=(Turn(token.observation, action, token.info),))
+        kinds = list(self._by_type)
+        backend = self._model.backend
+        likely = backend.outputs(backend.batch([Row(state, kind) for kind in kinds]))
+        return kinds[int(likely.argmax())]

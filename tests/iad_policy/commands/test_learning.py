@@ -1,0 +1,85 @@
+"""`iad explore`, `train` and `improve` at the terminal."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from iad_policy.cli import app
+
+SHOP = "IAD/WebShop-v0"
+
+
+def run(*arguments: str | Path) -> str:
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("learning")
+
+
+def test_from_demonstrations_to_a_comparison(folder: Path) -> None:
+    said = run("explore", SHOP, "--tasks", "6", "--episodes", "1", "--temperature", "0", "--out", folder / "demos")
+    assert "explored 6 tasks: 6 episodes, mean reward" in said
+    said = run("train", "bc", folder / "demos", "--out", folder / "bc", "--option", "demos=3", "--option", "epochs=30")
+    assert "30 of 30 epochs" in said
+    assert f"Model folder: {folder / 'bc'}" in said.replace("\n", "")
+    agent = f"learned:{folder / 'bc'}"
+    said = run("explore", SHOP, "--agent", agent, "--how", "tree", "--tasks", "4", "--out", folder / "tree")
+    assert "explored 4 tasks: 4 episodes" in said
+    run("train", "qnet", folder / "tree", "--out", folder / "q", "--option", "epochs=20")
+    said = run(
+        "compare", SHOP, "--agent", agent, "--verifier", f"qnet:{folder / 'q'}", "--strategies", "single,bon",
+        "--tasks", "3", "--out", folder / "run",
+    )  # fmt: skip
+    assert "bon" in said
+
+
+def test_an_option_of_the_search_is_passed_on(folder: Path) -> None:
+    given = ("--how", "mcts", "--option", "n=2", "--option", "k=2", "--tasks", "2", "--critic", "proxy")
+    run("explore", SHOP, *given, "--out", folder / "mcts")
+    config = (folder / "mcts" / "config.json").read_text()
+    assert '"mcts.n": 2' in config
+    assert "verifier:proxy" in config
+
+
+def test_a_simulator_is_trained_from_outcomes(folder: Path) -> None:
+    said = run("explore", SHOP, "--how", "outcomes", "--tasks", "4", "--out", folder / "o.jsonl")
+    assert "random:" in said
+    given = (folder / "o.jsonl", "--env", SHOP, "--out", folder / "sim", "--option", "epochs=30")
+    assert "types of outcomes" in run("train", "simulator", *given)
+    simulator = f"learned:{folder / 'sim'}"
+    run(
+        "run", SHOP, "--strategy", "artis", "--n", "1", "--simulator", simulator, "--tasks", "2", "--out", folder / "ar"
+    )
+
+
+def test_improving_ends_with_the_best_agent(folder: Path) -> None:
+    said = run(
+        "improve", SHOP, "--method", "rft", "--rounds", "1", "--tasks", "5", "--demos", "3", "--out", folder / "i"
+    )
+    assert "Best on dev: round" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "bc", "nowhere", "--out", "m"], "expected"),
+        (["train", "cb", "nowhere", "--out", "m"], "recipe"),
+        (["explore", SHOP, "--how", "bfs", "--out", "r"], "way to explore"),
+        (["explore", SHOP, "--critic", "oracle", "--how", "mcts", "--tasks", "1", "--out", "r"], "without gold"),
+        (["train", "simulator", "o.jsonl", "--out", "s"], "--env ENV"),
+        (["improve", SHOP, "--method", "sft", "--out", "i"], "method"),
+    ],
+)
+def test_what_can_not_be_done_is_one_sentence(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "Traceback" not in result.output
