@@ -25,6 +25,8 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
+TUTORIALS = ["docs/learning.md"]
+"""Documents whose commands build on each other."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXECUTED = {"python", "sh", "toml"}
 ELSEWHERE = {
@@ -125,16 +127,31 @@ def test_toml_blocks_are_suites_that_run(tmp_path: Path) -> None:
         assert len(list((tmp_path / f"runs-{number}").rglob("summary.json"))) == len(runs)
 
 
-def commands() -> Iterator[tuple[str, str]]:
-    for document in ALONE:
-        for body in blocks(document, "sh"):
-            for line in body.replace("\\\n", " ").splitlines():
-                command = line.split("#")[0].strip()
-                if command:
-                    yield document, command
+def commands(document: str) -> Iterator[str]:
+    for body in blocks(document, "sh"):
+        for line in body.replace("\\\n", " ").splitlines():
+            command = line.split("#")[0].strip()
+            if command:
+                yield command
 
 
-@pytest.mark.parametrize(("document", "command"), list(commands()))
+@pytest.mark.parametrize("document", TUTORIALS)
+def test_the_commands_of_a_tutorial_run_one_after_another(document: str, tmp_path: Path) -> None:
+    for command in commands(document):
+        done = subprocess.run(
+            [sys.executable, "-m", "iad_policy.cli", *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("document", "command"), [(one, command) for one in ALONE if one not in TUTORIALS for command in commands(one)]
+)
 def test_shell_commands_run(document: str, command: str, official: Path) -> None:
     words = shlex.split(command)
     if words[0] == "export":

@@ -313,7 +313,7 @@ def _p(value: float) -> str:
 def between(runs: Sequence[Figures]) -> str:
     """Return how the runs' largest `iad` compare by task, as Markdown; "" for runs that can't be compared."""
     lines = [
-        "| `iad` | minus | tasks | success | won:lost | p |",
+        "| `iad` in | minus in | tasks | success | won:lost | p |",
         "|---|---|---|---|---|---|",
     ]
     for one, other in combinations(runs, 2):
@@ -322,7 +322,7 @@ def between(runs: Sequence[Figures]) -> str:
             continue
         pairs = list(zip(one["arms"][arm]["solved"], other["arms"][arm]["solved"], strict=True))
         won, lost = pairs.count(("1", "0")), pairs.count(("0", "1"))
-        names = " | ".join(f"`{run['feedback']}`, {run['verifier']}" for run in (one, other))
+        names = " | ".join(f"`{run['name']}`" for run in (one, other))
         p = _p(mcnemar_exact(won, lost))
         lines.append(f"| {names} | {len(pairs)} | {(won - lost) / len(pairs):+.3f} | {won}:{lost} | {p} |")
     return "\n".join(lines) if len(lines) > 2 else ""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from iad_policy import Ask, Candidate, Commit, Decision, Propose, Simulate, State, Verdict, Verify
+from iad_policy import Ask, Candidate, Commit, Decision, Keep, Propose, Simulate, State, Verdict, Verify
 from iad_policy.hashing import digest
 from iad_policy.information import Information
 from iad_policy.recording.answer_log import ANSWERS
@@ -189,6 +189,7 @@ def test_a_strategy_asks_and_commits_and_does_nothing_else(name: str) -> None:
         Verify: verify,
         Simulate: simulate,
         Ask: lambda request: "0" if request.role == "ranker" else "words",
+        Keep: lambda request: None,
         Commit: lambda request: HERE,
     }
     assert drive(load_strategy(**options)(HERE), answers, n_commits=2) == ["go", "go"]

@@ -134,7 +134,7 @@ def test_lines_of_a_kind_that_is_not_known_are_skipped(agent: Any, tmp_path: Pat
     (key,) = before.records
     steps = before.trace(key).steps
     with (tmp_path / "answers.jsonl").open("a") as log:
-        log.write(json.dumps({"episode": key, "item": "0.9", "question": "", "kind": "tree", "nodes": []}) + "\n")
+        log.write(json.dumps({"episode": key, "item": "0.9", "question": "", "kind": "drawing", "lines": []}) + "\n")
     assert RunTraces(tmp_path).trace(key).steps == steps
     assert run(tmp_path, components, strategies=("single",)).trace(key).steps == steps
 
