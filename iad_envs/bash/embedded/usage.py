@@ -8,6 +8,8 @@ from collections.abc import Iterable
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 COUNTED = ("RssAnon:", "VmSwap:", "VmPTE:")
 COUNTED_ONCE = ("Pss_Anon:", "SwapPss:")
+N_SUMS = 3
+"""Exact sums that have to be above the limit."""
 SOCKET_BYTES = 1 << 18
 """Default size of a socket's buffer where the kernel does not tell it."""
 
@@ -54,8 +56,12 @@ class CellUsage:
         processes = list(processes)
         if sockets + sum(self._kilobytes(f"{each}/status", COUNTED) for each in processes) * 1024 <= most:
             return False
-        # Memory that a process shares with its children was counted for each of them. The exact sum takes longer.
-        return sockets + sum(self._kilobytes(f"{each}/smaps_rollup", COUNTED_ONCE) for each in processes) * 1024 > most
+        # Memory that a process shares with its children was counted for each of them. The exact sum takes longer. Where
+        # one ends meanwhile, the others' shares grow, and the sum comes out too large: so it is taken several times.
+        return all(
+            sockets + sum(self._kilobytes(f"{each}/smaps_rollup", COUNTED_ONCE) for each in processes) * 1024 > most
+            for _ in range(N_SUMS)
+        )
 
     def resume(self, processes: Iterable[str]) -> None:
         """Start to measure the background's CPU time, after a command has ended."""
