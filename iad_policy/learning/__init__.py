@@ -1,1 +1,1 @@
-"""Data to learn from, computed from search trees."""
+"""Learning from runs: experience, objectives, recipes, backends, and the commands that explore, train and improve."""

@@ -17,9 +17,7 @@ from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.recording.trace import RecordedStep, RunTraces
 from iad_policy.strategies.building_blocks.tree import Tree
 from iad_policy.types import Candidate, State, Turn
-
-DEFAULT_GOLD = ("progress", "success", "reward_parts")
-"""Gold keys of an environment whose run does not name them."""
+from iad_policy.world import DEFAULT_GOLD
 
 
 @dataclass(frozen=True, slots=True)

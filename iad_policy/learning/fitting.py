@@ -13,6 +13,7 @@ import numpy as np
 
 from iad_policy.hashing import dumps, seed_of
 from iad_policy.learning.backends import Backend
+from iad_policy.learning.models import require_same
 from iad_policy.learning.objectives import Array
 from iad_policy.learning.recipes import Examples
 from iad_policy.recording.atomic import write_atomically
@@ -67,6 +68,7 @@ def fit(
     *,
     folder: Path,
     seed: int = 0,
+    asked: str = "",
     checkpoint_s: float = CHECKPOINT_S,
 ) -> Fitted:
     """Change a model's parameters to fit examples.
@@ -77,15 +79,17 @@ def fit(
         schedule: How long.
         folder: Where checkpoints and `training.jsonl` are written. Training goes on from the last whole epoch there.
         seed: Seed of the order of the examples.
+        asked: Digest of what the training is to do. A checkpoint of another one is not continued.
         checkpoint_s: Least seconds between two checkpoints.
 
     Raises:
+        ModelFolderError: The folder has a checkpoint of another training.
         NotFinite: The loss is no number. The last checkpoint is kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     whole = model.batch(examples.rows)
     start = model.reference(whole) if schedule.max_kl is not None else None
-    fitted = _resumed(model, folder)
+    fitted = _resumed(model, folder, asked)
     _keep_lines(folder, fitted.n_epochs + bool(fitted.stopped))
     saved_s = monotonic()
     with (folder / TRAINING).open("a", encoding="utf-8") as log:
@@ -112,9 +116,9 @@ def fit(
             else:
                 fitted = Fitted(model, epoch + 1, loss, kl)
             if monotonic() - saved_s >= checkpoint_s:
-                _checkpoint(fitted, folder)
+                _checkpoint(fitted, folder, asked)
                 saved_s = monotonic()
-    _checkpoint(fitted, folder)
+    _checkpoint(fitted, folder, asked)
     return fitted
 
 
@@ -136,13 +140,14 @@ def _renumbered(side: Array) -> Array:
     return numbered
 
 
-def _checkpoint(fitted: Fitted, folder: Path) -> None:
+def _checkpoint(fitted: Fitted, folder: Path, asked: str) -> None:
     """Replace the checkpoint. A kill leaves the old or the new one, as the state names the folder of its parameters."""
     name = f"{CHECKPOINT}-{fitted.n_epochs}{'-end' if fitted.stopped else ''}"
     where = folder / name
     where.mkdir(exist_ok=True)
     fitted.model.save(where)
-    state = {"at": name, "n_epochs": fitted.n_epochs, "loss": fitted.loss, "kl": fitted.kl, "stopped": fitted.stopped}
+    state = {"asked": asked, "at": name, "n_epochs": fitted.n_epochs, "loss": fitted.loss, "kl": fitted.kl}
+    state["stopped"] = fitted.stopped
     with write_atomically(folder / STATE) as part:
         part.write_text(f"{dumps(state)}\n", encoding="utf-8")
     for other in folder.glob(f"{CHECKPOINT}-*"):
@@ -150,11 +155,12 @@ def _checkpoint(fitted: Fitted, folder: Path) -> None:
             shutil.rmtree(other)
 
 
-def _resumed(model: Backend, folder: Path) -> Fitted:
+def _resumed(model: Backend, folder: Path, asked: str) -> Fitted:
     path = folder / STATE
     if not path.exists():
         return Fitted(model)
     state = json.loads(path.read_text(encoding="utf-8"))
+    require_same(folder, state["asked"], asked)
     model.load(folder / state["at"])
     return Fitted(model, state["n_epochs"], state["loss"], state["kl"], state["stopped"])
 

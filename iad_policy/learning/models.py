@@ -2,8 +2,8 @@
 
 model.json        what it is, written last: a folder without it is not finished
 weights.npz       the parameters of the numeric backends
-training.jsonl    one line per step, flushed at once
-checkpoint/       where training goes on after a kill
+training.jsonl    one line per epoch or update, flushed at once
+checkpoint-N/     where training goes on after a kill
 """
 
 import json
@@ -120,12 +120,21 @@ def finished_model(folder: Path, asked: str) -> Model:
     """
     recipe = SIMULATOR if _is_simulator(folder) else ""
     known = load_model(folder, recipe=recipe)
-    if known.facts["asked"] != asked:
+    require_same(folder, known.facts["asked"], asked)
+    return known
+
+
+def require_same(folder: Path, recorded: str, asked: str) -> None:
+    """Refuse a folder of another training, finished or not.
+
+    Raises:
+        ModelFolderError: The digests of what was asked differ.
+    """
+    if recorded != asked:
         raise ModelFolderError(
             f"expected a folder for this training, got {folder}, which holds a model of other runs or options; name "
             "another folder, or delete this one"
         )
-    return known
 
 
 def _is_simulator(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from iad_policy.env_defaults import env_id
 from iad_policy.hashing import digest, dumps, seed_of
 from iad_policy.learning.backends import Backend, load_backend
 from iad_policy.learning.fitting import CHECKPOINT, STATE, TRAINING, forget_checkpoints
-from iad_policy.learning.models import MODEL, Model, finished_model, load_model, write_model
+from iad_policy.learning.models import MODEL, Model, finished_model, load_model, require_same, write_model
 from iad_policy.learning.play import PlayedEpisode, play
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.splits import TRAIN, SplitError
@@ -72,13 +72,13 @@ def train_online(
     folder.mkdir(parents=True, exist_ok=True)
     value = load_backend(f"{policy.name}-states", env, "value", seed=seed) if recipe.advantage == "ppo" else None
     played: set[str] = set()
-    first = _resumed(folder, policy, value, played)
+    first = _resumed(folder, asked, policy, value, played)
     reference = known.backend
     try:
         for update in range(first, recipe.updates):
             episodes, line = _updated(recipe, policy, value, reference, world, seed_of("update", seed, update))
             played.update(one.task for one in episodes)
-            _write(folder, {"update": update, **line}, policy, value, played)
+            _write(folder, asked, {"update": update, **line}, policy, value, played)
             if update % 10 == 9 or update == recipe.updates - 1:
                 report(f"update {update + 1} of {recipe.updates}: mean reward {line['reward']:.3f}")
     finally:
@@ -139,7 +139,9 @@ def _updated(
     return episodes, line
 
 
-def _write(folder: Path, line: Mapping[str, Any], policy: Backend, value: Backend | None, played: set[str]) -> None:
+def _write(
+    folder: Path, asked: str, line: Mapping[str, Any], policy: Backend, value: Backend | None, played: set[str]
+) -> None:
     """Add the update's line, and replace the checkpoint."""
     with (folder / TRAINING).open("a", encoding="utf-8") as log:
         log.write(f"{dumps(line)}\n")
@@ -149,18 +151,21 @@ def _write(folder: Path, line: Mapping[str, Any], policy: Backend, value: Backen
             (folder / name / kind).mkdir(parents=True, exist_ok=True)
             model.save(folder / name / kind)
     with write_atomically(folder / STATE) as part:
-        part.write_text(f"{dumps({'at': name, 'n_updates': line['update'] + 1, 'played': sorted(played)})}\n")
+        part.write_text(
+            f"{dumps({'asked': asked, 'at': name, 'n_updates': line['update'] + 1, 'played': sorted(played)})}\n"
+        )
     for other in folder.glob(f"{CHECKPOINT}-*"):
         if other.name != name:
             shutil.rmtree(other)
 
 
-def _resumed(folder: Path, policy: Backend, value: Backend | None, played: set[str]) -> int:
+def _resumed(folder: Path, asked: str, policy: Backend, value: Backend | None, played: set[str]) -> int:
     path, log = folder / STATE, folder / TRAINING
     if not path.exists():
         log.unlink(missing_ok=True)
         return 0
     state = json.loads(path.read_text(encoding="utf-8"))
+    require_same(folder, state["asked"], asked)
     policy.load(folder / state["at"] / "policy")
     if value is not None:
         value.load(folder / state["at"] / "value")

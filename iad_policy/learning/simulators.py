@@ -129,7 +129,7 @@ def train_simulator(
     chosen = _drawn(known, how, np.random.default_rng(seed_of("simulator", seed)))
     model = FeatureModel(BACKEND, OutcomeFeatures(types), Linear(), "policy", rate=how.rate)
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
-    fitted = fit(model, examples, Schedule(how.epochs), folder=folder, seed=seed)
+    fitted = fit(model, examples, Schedule(how.epochs), folder=folder, seed=seed, asked=asked)
     report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes, loss {fitted.loss:.4f}")
     write(known, folder / OUTCOMES)
     written = write_model(

@@ -87,7 +87,7 @@ def train(
     examples = made.examples(experience, model, np.random.default_rng(seed_of("examples", seed)))
     n_tasks = len(experience.tasks)
     report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
-    fitted = fit(model, examples, schedule, folder=folder, seed=seed)
+    fitted = fit(model, examples, schedule, folder=folder, seed=seed, asked=asked)
     report(_ended(fitted, schedule))
     whole = {
         **facts,

@@ -15,6 +15,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.evaluation.trained import TrainedHere
 from iad_policy.learning.backends.numeric import WEIGHTS
 from iad_policy.learning.experience import Experience
+from iad_policy.learning.fitting import STATE
 from iad_policy.learning.models import MODEL, Model, ModelFolderError, load_model
 from iad_policy.learning.recipes import NothingToLearn
 from iad_policy.learning.splits import SplitError
@@ -74,6 +75,15 @@ def test_the_same_command_returns_the_finished_model(demos: Experience, tmp_path
     assert (tmp_path / MODEL).stat().st_mtime_ns == written
     with pytest.raises(ModelFolderError, match="other runs or options"):
         train("bc", demos, out=tmp_path, epochs=11)
+
+
+def test_a_killed_training_is_not_continued_as_another_one(demos: Experience, tmp_path: Path) -> None:
+    train("bc", demos, out=tmp_path, **FEW)
+    (tmp_path / MODEL).unlink()
+    state = {"asked": "another", "at": "checkpoint-3", "n_epochs": 3, "loss": 1.0, "kl": None, "stopped": ""}
+    (tmp_path / STATE).write_text(json.dumps(state))
+    with pytest.raises(ModelFolderError, match="other runs or options"):
+        train("bc", demos, out=tmp_path, **FEW)
 
 
 def test_a_model_says_what_it_was_trained_on(cloned: Model, rollouts: Experience, tmp_path: Path) -> None:

@@ -12,22 +12,9 @@ import iad_envs  # noqa: F401 (registers IAD/...)
 from iad_policy import Feedback, State
 from iad_policy.agents.learned import LearnedAgent
 from iad_policy.learning.experience import Experience
-from iad_policy.learning.explore import explore
 from iad_policy.learning.models import Model
-from iad_policy.learning.train import train
 from iad_policy.types import Candidate
-
-SHOP = "IAD/WebShop-v0"
-
-
-@pytest.fixture(scope="module")
-def demos(tmp_path_factory: pytest.TempPathFactory) -> Experience:
-    return explore(SHOP, out=tmp_path_factory.mktemp("learned") / "demos", tasks=6, episodes=1, temperature=0.0)
-
-
-@pytest.fixture(scope="module")
-def cloned(demos: Experience, tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return train("bc", demos, out=tmp_path_factory.mktemp("learned") / "bc", epochs=40)
+from tests.iad_policy.learning.conftest import SHOP
 
 
 @pytest.fixture(scope="module")
