@@ -191,6 +191,11 @@ def local_agent(env: gym.Env[Any, Any], model: str = "", **options: Any) -> Lang
     return language_agent(env, f"local:{model}", **options)
 
 
+def hf_agent(env: gym.Env[Any, Any], model: str = "", **options: Any) -> LanguageAgent:
+    """Ask a model in this process, which can be trained: `hf:<model>` or `hf:<model>#cot`. See `language_agent`."""
+    return language_agent(env, f"hf:{model}", **options)
+
+
 def paper_agent(env: gym.Env[Any, Any], kind: type[AgentT], model: str | LanguageModel, **options: Any) -> AgentT:
     """Return a paper's agent for an environment. See `language_agent`.
 

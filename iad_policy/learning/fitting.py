@@ -102,7 +102,7 @@ def fit(
                 batch = whole if rows is None else model.batch([examples.rows[row] for row in rows])
                 stored = {name: one if rows is None else one[rows] for name, one in examples.stored.items()}
                 if rows is not None and "side" in stored:
-                    stored["side"] = _renumbered(stored["side"])
+                    stored["side"] = renumbered(stored["side"])
                 losses.append(model.step(batch, examples.objective, stored))
             kl = None if start is None else model.divergence(whole, start)
             loss = float(np.mean(losses))
@@ -132,7 +132,7 @@ def _batches(examples: Examples, size: int | None, seed: int) -> Iterator[Any]:
         yield np.flatnonzero(np.isin(examples.unit, order[first : first + size]))
 
 
-def _renumbered(side: Array) -> Array:
+def renumbered(side: Array) -> Array:
     """Return the sides of some pairs, numbered from 0 without gaps."""
     pair, which = np.divmod(side.astype(int), 2)
     _, place = np.unique(pair, return_inverse=True)

@@ -1,8 +1,8 @@
 """Model folders: what was trained, from what, on what, with the parameters.
 
 model.json        what it is, written last: a folder without it is not finished
-weights.npz       the parameters of the numeric backends
-training.jsonl    one line per epoch or update, flushed at once
+weights.npz       the parameters of the numeric backends; adapter.safetensors or head.safetensors of a language model
+training.jsonl    one line per epoch, update or step, flushed at once
 checkpoint-N/     where training goes on after a kill
 """
 
@@ -57,7 +57,7 @@ def write_model(folder: Path, backend: Backend, facts: Mapping[str, Any]) -> Mod
     """Write a model's folder. `model.json` is written last, so that a folder with it is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     backend.save(folder)
-    whole = {"format": FORMAT, **facts}
+    whole = {"format": FORMAT, **facts, "backend_options": dict(backend.options)}
     with write_atomically(folder / MODEL, is_synced=True) as part:
         part.write_text(f"{dumps(whole)}\n", encoding="utf-8")
     return Model(folder, whole, backend)
@@ -97,8 +97,7 @@ def load_model(folder: Path | str, *, head: Head | None = None, env: str = "", r
         raise ModelFolderError(f"expected {kinds[head]}, got a {facts['head']} trained by {facts['recipe']} in {path}")
     if env and facts["env"] != env:
         raise ModelFolderError(f"expected a model of {env}, got one of {facts['env']} in {path}; train one there")
-    options = {"types": facts["types"]} if "types" in facts else {}
-    backend = load_backend(facts["backend"], facts["env"], facts["head"], **options)
+    backend = load_backend(facts["backend"], facts["env"], facts["head"], **facts.get("backend_options", {}))
     backend.load(path)
     if backend.identity != facts["identity"]:
         raise ModelFolderError(

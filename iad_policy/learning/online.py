@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,11 +16,15 @@ from iad_policy.hashing import digest, dumps, seed_of
 from iad_policy.learning.backends import Backend, load_backend
 from iad_policy.learning.fitting import CHECKPOINT, STATE, TRAINING, forget_checkpoints
 from iad_policy.learning.models import MODEL, Model, finished_model, load_model, require_same, write_model
-from iad_policy.learning.play import PlayedEpisode, play
+from iad_policy.learning.play import Act, PlayedEpisode, play
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.splits import TRAIN, SplitError
+from iad_policy.models.call_context import Call, use_call
 from iad_policy.recording.atomic import write_atomically
+from iad_policy.types import Candidate, State
 
+N_TOKENS = 64
+"""Longest answer of a language model while it plays."""
 VALUE_PASSES = 20
 """Steps of the value model per update: it is cheap, and advantages are as good as its values."""
 
@@ -53,7 +57,7 @@ def train_online(
         ModelFolderError: `out` holds another model, or `start` holds no policy for this environment.
     """
     known = load_model(start, head="policy", env=env)
-    policy = load_backend(known.facts["backend"], env, "policy", seed=seed, **options)
+    policy = load_backend(known.facts["backend"], env, "policy", seed=seed, **{**known.backend.options, **options})
     policy.take(known.backend)
     world = _training_tasks(env, env_args or {})
     data = getattr(world.unwrapped, "data", None)
@@ -70,13 +74,14 @@ def train_online(
     if (folder / MODEL).exists():
         return finished_model(folder, asked)
     folder.mkdir(parents=True, exist_ok=True)
-    value = load_backend(f"{policy.name}-states", env, "value", seed=seed) if recipe.advantage == "ppo" else None
+    needs_values = recipe.advantage == "ppo" and not hasattr(policy, "writer")
+    value = load_backend(f"{policy.name}-states", env, "value", seed=seed) if needs_values else None
     played: set[str] = set()
     first = _resumed(folder, asked, policy, value, played)
-    reference = known.backend
+    reference, act = known.backend, _actor(policy, recipe, world)
     try:
         for update in range(first, recipe.updates):
-            episodes, line = _updated(recipe, policy, value, reference, world, seed_of("update", seed, update))
+            episodes, line = _updated(recipe, policy, value, reference, world, act, seed_of("update", seed, update))
             played.update(one.task for one in episodes)
             _write(folder, asked, {"update": update, **line}, policy, value, played)
             if update % 10 == 9 or update == recipe.updates - 1:
@@ -101,6 +106,30 @@ def train_online(
     return written
 
 
+def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any]") -> Act:
+    """Return what plays. A language model writes: among offered actions its sampling odds are not what is trained.
+
+    Raises:
+        ValueError: The recipe can't train a language model like this.
+    """
+    write = getattr(policy, "writer", None)
+    if write is None:
+        return lambda state, rng: policy.sample(state, temperature=1.0, rng=rng)
+    if recipe.advantage == "ppo":
+        raise ValueError(
+            "expected an advantage without a value model of states for a language model, got ppo; pass --option "
+            "advantage=grpo or gigpo"
+        )
+    agent = write(world, temperature=1.0, max_tokens=N_TOKENS)
+
+    def act(state: State, rng: Random) -> Candidate:
+        with use_call(Call(stream=str(rng.getrandbits(63)))) as call:
+            candidate: Candidate = agent.propose(state, feedback=None, temperature=1.0, rng=rng)
+        return replace(candidate, exchanges=tuple(call.exchanges))
+
+    return act
+
+
 def _training_tasks(env: str, env_args: Mapping[str, Any]) -> "gym.Env[Any, Any]":
     try:
         made = gym.make(env, **{**env_args, "split": TRAIN})
@@ -118,12 +147,13 @@ def _updated(
     value: Backend | None,
     reference: Backend,
     world: "gym.Env[Any, Any]",
+    act: Act,
     seed: int,
 ) -> tuple[list[PlayedEpisode], dict[str, Any]]:
     """Play, and change the policy. Return the episodes, and the update's line."""
     known = list(world.unwrapped.task_ids)  # type: ignore[attr-defined]
     tasks = Random(seed).sample(known, min(recipe.tasks, len(known)))
-    episodes = play(world, policy, tasks, group=recipe.group, seed=seed)
+    episodes = play(world, act, tasks, group=recipe.group, seed=seed)
     rewards = np.array([one.rewards.sum() for one in episodes])
     examples = recipe.examples(episodes, recipe.advantages(episodes, value), reference)
     line: dict[str, Any] = {"reward": float(rewards.mean()), "n_episodes": len(episodes)}

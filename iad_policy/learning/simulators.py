@@ -139,7 +139,6 @@ def train_simulator(
             **facts,
             "head": "policy",
             "backend": BACKEND,
-            "types": types,
             "asked": asked,
             "identity": fitted.model.identity,
             "trained_on": {

@@ -1,7 +1,7 @@
 """Trains a model from run folders by a recipe, and writes its folder."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,24 +12,19 @@ from iad_policy.errors import UnknownName
 from iad_policy.hashing import digest, seed_of
 from iad_policy.learning.backends import Backend, load_backend
 from iad_policy.learning.experience import Experience
-from iad_policy.learning.fitting import Fitted, Schedule, fit, forget_checkpoints
+from iad_policy.learning.fitting import Fitted, Schedule, forget_checkpoints
 from iad_policy.learning.models import MODEL, Model, ModelFolderError, finished_model, load_model, write_model
 from iad_policy.learning.online import train_online
 from iad_policy.learning.recipes import Recipe, load_recipe
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.splits import require_train, trained_on
 
-SCHEDULES: Mapping[str, Schedule] = {
-    "bc": Schedule(epochs=200),
-    "rft": Schedule(epochs=200),
-    "dpo": Schedule(epochs=100, max_kl=0.5),
-    "eto": Schedule(epochs=100, max_kl=0.5),
-    "qnet": Schedule(epochs=300),
-}
-"""How long each recipe trains a numeric backend, if nothing else is said."""
+LANGUAGE = "hf:"
+"""What the names of language models to train begin with."""
 ONLINE = "ppo"
 """The recipe that plays while it learns."""
 SCHEDULE_OPTIONS = ("epochs", "batch", "max_kl")
+BACKEND_OPTIONS = ("rate", "entropy", "rank", "micro", "decode")
 
 
 def train(
@@ -64,13 +59,14 @@ def train(
     """
     if recipe == ONLINE:
         return _online(experience, out=out, start=start, seed=seed, report=report, options=options)
-    schedule = _schedule(recipe, options)
+    asked_schedule = {name: options.pop(name) for name in SCHEDULE_OPTIONS if name in options}
     made, backend_options = _recipe(recipe, options)
     if not isinstance(experience, Experience):
         folders = [experience] if isinstance(experience, str | Path) else experience
         experience = Experience.of(folders)
     require_train(experience)
-    model = _start(made, backend, start, experience.env, seed, backend_options)
+    model = _start(made, backend, start, experience, seed, backend_options)
+    schedule = replace(model.schedule(recipe), **asked_schedule)
     facts = {
         "recipe": recipe,
         "options": asdict(made) | asdict(schedule) | backend_options,  # type: ignore[call-overload]
@@ -87,7 +83,7 @@ def train(
     examples = made.examples(experience, model, np.random.default_rng(seed_of("examples", seed)))
     n_tasks = len(experience.tasks)
     report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
-    fitted = fit(model, examples, schedule, folder=folder, seed=seed, asked=asked)
+    fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
     report(_ended(fitted, schedule))
     whole = {
         **facts,
@@ -131,28 +127,30 @@ def _needs_start() -> ModelFolderError:
     )
 
 
-def _schedule(recipe: str, options: dict[str, Any]) -> Schedule:
-    default = SCHEDULES.get(recipe, Schedule())
-    given = {name: options.pop(name) for name in SCHEDULE_OPTIONS if name in options}
-    return Schedule(**{**asdict(default), **given})
-
-
 def _recipe(recipe: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe with its options, and the options that are the backend's."""
-    backend = {name: value for name, value in options.items() if name in ("rate", "entropy")}
+    backend = {name: value for name, value in options.items() if name in BACKEND_OPTIONS}
     return load_recipe(recipe, **{name: value for name, value in options.items() if name not in backend}), backend
 
 
 def _start(
-    recipe: Recipe, backend: str, start: Path | str | None, env: str, seed: int, options: Mapping[str, Any]
+    recipe: Recipe,
+    backend: str,
+    start: Path | str | None,
+    experience: Experience,
+    seed: int,
+    options: Mapping[str, Any],
 ) -> Backend:
+    env = experience.env
     if start is None:
         if recipe.needs_start:
             raise _needs_start()
-        return load_backend(backend, env, recipe.head, seed=seed, **options)
+        mode = experience.origins[0].env_args.get("mode")
+        own = {"mode": mode} if mode and backend.startswith(LANGUAGE) else {}
+        return load_backend(backend, env, recipe.head, seed=seed, **own, **options)
     known = load_model(start, head=recipe.head, env=env)
     # Its optimiser does not go on: another objective has other slopes.
-    fresh = load_backend(known.facts["backend"], env, recipe.head, seed=seed, **options)
+    fresh = load_backend(known.facts["backend"], env, recipe.head, seed=seed, **{**known.backend.options, **options})
     fresh.take(known.backend)
     return fresh
 

@@ -72,14 +72,16 @@ def load_model(spec: str | LanguageModel, **sampling: Any) -> LanguageModel:
 
     Args:
         spec: A litellm name (`"gpt-4o-mini"`, `"ollama/qwen3"`, `"hosted_vllm/<model>"`), `local:` and a model on this
-            machine (`"local:smollm2"`, `"local:path/to/model.gguf"`), or an object with `complete`. Equal names give
+            machine (`"local:smollm2"`, `"local:path/to/model.gguf"`), `hf:` and a model of the package transformers
+            (`"hf:smollm2"`, `"hf:path/to/folder"`), or an object with `complete`. Equal names give
             the same client, so an agent and a judge share its limit on parallel calls. A prefix `litellm:`, as in names
             of agents and roles, is dropped.
         sampling: Sampling options of a client created by name: `top_p=`, `logprobs=True`. Other options give another
             client.
 
     Raises:
-        MissingExtra: The package litellm is not installed, or for `local:` the package xllamacpp.
+        MissingExtra: The package litellm is not installed, for `local:` the package xllamacpp, or for `hf:` one of the
+            extra training.
         ValueError: The name is empty, or there is no such file, or it can't be used.
         TypeError: It is neither a name nor a model, or sampling options were given for an existing client.
     """
@@ -152,6 +154,10 @@ def _named(name: str, sampling: tuple[tuple[str, Any], ...]) -> LanguageModel:
         from iad_policy.models.local import local_model
 
         return local_model(file, **limit, **dict(sampling))
+    if kind == "hf":
+        from iad_policy.models.hf import hf_model
+
+        return hf_model(file, **limit, **dict(sampling))
     from iad_policy.models.litellm import LiteLLMModel
 
     return LiteLLMModel(name, **limit, **dict(sampling))

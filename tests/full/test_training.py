@@ -12,6 +12,7 @@ from iad_policy.analysis.exports import FORMATS, export_runs
 from iad_policy.evaluation.config import FREE
 from iad_policy.recording.run_folder import RunFolder
 from iad_policy.recording.trace import RunTraces
+from tests.full.tiny import byte_tokenizer, tiny_model
 from tests.iad_policy.evaluation_toy import runner
 
 pytestmark = [
@@ -25,10 +26,6 @@ needs_trl = pytest.mark.skipif(
     reason="the packages trl and torch are not installed: make training",
 )
 N_STEPS = 10
-TEMPLATE = (
-    "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}</s>{% endfor %}"
-    "{% if add_generation_prompt %}<assistant>{% endif %}"
-)
 
 
 @pytest.fixture(scope="module")
@@ -116,43 +113,3 @@ def test_dpo_on_the_preferences_lowers_its_loss_on_a_tiny_random_model(run: Path
     assert losses[0] == pytest.approx(math.log(2), abs=0.01)
     assert mean(losses[N_STEPS // 2 :]) < 0.9 * losses[0]
     assert mean(accuracies[N_STEPS // 2 :]) > 0.6
-
-
-def byte_tokenizer() -> Any:
-    """A tokenizer of single bytes, built here: nothing is downloaded."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    special = ("<pad>", "</s>", "<system>", "<user>", "<assistant>")
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(
-        models.BPE(vocab={name: place for place, name in enumerate((*special, *alphabet))}, merges=[])
-    )
-    tokenizer.add_special_tokens(list(special))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", chat_template=TEMPLATE, padding_side="left"
-    )
-
-
-def tiny_model() -> Any:
-    """Two layers, 64 wide, of random weights."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(0)
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(byte_tokenizer()),
-            hidden_size=64,
-            intermediate_size=128,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=4,
-            max_position_embeddings=2048,
-            pad_token_id=0,
-            eos_token_id=1,
-            bos_token_id=1,
-        )
-    )

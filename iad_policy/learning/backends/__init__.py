@@ -3,13 +3,17 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from iad_policy.errors import UnknownName
+from iad_policy.errors import IADError, UnknownName
 from iad_policy.learning.objectives import Array, Objective, Stored
 from iad_policy.learning.rows import Row
 from iad_policy.registry import load_object
 from iad_policy.types import Candidate, State
+
+if TYPE_CHECKING:
+    from iad_policy.learning.fitting import Fitted, Schedule
+    from iad_policy.learning.recipes import Examples
 
 Head = Literal["policy", "value"]
 """A policy's output for a row is the log-probability of its action, a value model's the value."""
@@ -20,8 +24,10 @@ BACKENDS: Mapping[str, str] = {
     "linear-states": "iad_policy.learning.backends.numeric:linear_states",
     "outcomes": "iad_policy.learning.backends.numeric:outcomes",
     "mlp-states": "iad_policy.learning.backends.numeric:mlp_states",
+    "hf": "iad_policy.learning.backends.language:language_model",
 }
-"""Name -> "module:factory". A factory is called with the environment's id, the head, and options.
+"""Name -> "module:factory". A factory is called with the environment's id, the head, what stands after a colon in the
+name, and options.
 
 The backends `...-states` see the state alone. They are for the value model of PPO. `outcomes` is that of simulators.
 """
@@ -40,6 +46,21 @@ class Backend(Protocol):
     @property
     def identity(self) -> str:
         """A text that changes whenever an output does."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that another backend needs to read the same parameters."""
+        ...
+
+    def schedule(self, recipe: str) -> "Schedule":
+        """Return how long a recipe trains, if nothing else is said."""
+        ...
+
+    def fit(
+        self, examples: "Examples", schedule: "Schedule", *, folder: Path, seed: int = 0, asked: str = ""
+    ) -> "Fitted":
+        """Change the parameters to fit examples: see `iad_policy.learning.fitting.fit`."""
         ...
 
     def batch(self, rows: Sequence[Row]) -> Any:
@@ -92,6 +113,10 @@ class Backend(Protocol):
     def load(self, folder: Path) -> None:
         """Read what `save` wrote."""
         ...
+
+
+class NotFinite(IADError, ArithmeticError):
+    """Training ran away: the loss is no number."""
 
 
 def load_backend(backend: str, env: str, head: Head, **options: Any) -> Backend:

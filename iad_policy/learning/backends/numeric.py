@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from iad_policy.errors import IADError
 from iad_policy.hashing import digest
-from iad_policy.learning.backends import Head
+from iad_policy.learning.backends import Head, NotFinite
 from iad_policy.learning.features import Features, StateFeatures, load_features
+from iad_policy.learning.fitting import Fitted, Schedule, fit
 from iad_policy.learning.objectives import Array, Objective, Stored
 from iad_policy.learning.outcomes import OutcomeFeatures
+from iad_policy.learning.recipes import Examples
 from iad_policy.learning.rows import Row
 from iad_policy.types import Candidate, State
 
@@ -28,6 +29,14 @@ N_HIDDEN = 32
 WEIGHTS = "weights.npz"
 LEAST_TEMPERATURE = 1e-3
 """Temperatures below it are greedy."""
+SCHEDULES: Mapping[str, Schedule] = {
+    "bc": Schedule(epochs=200),
+    "rft": Schedule(epochs=200),
+    "dpo": Schedule(epochs=100, max_kl=0.5),
+    "eto": Schedule(epochs=100, max_kl=0.5),
+    "qnet": Schedule(epochs=300),
+}
+"""How long each recipe trains, if nothing else is said."""
 FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8
 """Adam's (arXiv 1412.6980)."""
 Parameters = dict[str, Array]
@@ -162,6 +171,19 @@ class FeatureModel:
     def identity(self) -> str:
         """The features, and a hash of the parameters."""
         return f"{self.name} {self.features.identity} {digest(self._parameters)}"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The types of outcomes of a simulator. Others need no options."""
+        return {"types": list(self.features.types)} if isinstance(self.features, OutcomeFeatures) else {}
+
+    def schedule(self, recipe: str) -> Schedule:
+        """Return how long a recipe trains, if nothing else is said."""
+        return SCHEDULES.get(recipe, Schedule())
+
+    def fit(self, examples: Examples, schedule: Schedule, *, folder: Path, seed: int = 0, asked: str = "") -> Fitted:
+        """Change the parameters to fit examples: see `fitting.fit`."""
+        return fit(self, examples, schedule, folder=folder, seed=seed, asked=asked)
 
     def batch(self, rows: Sequence[Row]) -> FeatureBatch:
         """Return rows as features. An action that is not offered joins those that are."""
@@ -314,10 +336,6 @@ class _Likely(NamedTuple):
 
     batch: FeatureBatch
     values: Array
-
-
-class NotFinite(IADError, ArithmeticError):
-    """Training ran away: the loss is no number."""
 
 
 def _none(features: Features) -> Iterator[Array]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from iad_policy.learning.backends.numeric import FeatureModel, Linear, Mlp, NotFinite
+from iad_policy.learning.backends import NotFinite
+from iad_policy.learning.backends.numeric import FeatureModel, Linear, Mlp
 from iad_policy.learning.fitting import STATE, TRAINING, Schedule, fit, forget_checkpoints
 from iad_policy.learning.objectives import Array, Loss, Preference, Stored, cross_entropy, squared_error
 from iad_policy.learning.recipes import Examples, weighted

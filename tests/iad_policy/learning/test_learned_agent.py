@@ -4,7 +4,6 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -14,12 +13,11 @@ from iad_policy.agents.learned import LearnedAgent
 from iad_policy.learning.experience import Experience
 from iad_policy.learning.models import Model
 from iad_policy.types import Candidate
-from tests.iad_policy.learning.conftest import SHOP
 
 
 @pytest.fixture(scope="module")
 def agent(cloned: Model) -> LearnedAgent:
-    return LearnedAgent(gym.make(SHOP), str(cloned.folder))
+    return LearnedAgent(cloned)
 
 
 def proposals(agent: LearnedAgent, state: State, n: int = 400, **given: Any) -> Counter[str]:

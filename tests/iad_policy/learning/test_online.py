@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import gymnasium as gym
@@ -15,6 +16,7 @@ from iad_policy.learning.models import Model, ModelFolderError
 from iad_policy.learning.play import PlayedEpisode, play
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.train import train
+from iad_policy.types import Candidate, State
 from tests.iad_policy.learning.bandits import policy, probabilities, pull
 from tests.iad_policy.learning.conftest import SHOP
 
@@ -63,13 +65,17 @@ def test_a_refused_action_costs(cloned: Model) -> None:
 def test_episodes_are_those_of_the_environment(cloned: Model) -> None:
     env = gym.make(SHOP, split="train")
     tasks = env.unwrapped.task_ids[:2]  # type: ignore[attr-defined]
-    found = play(env, cloned.backend, tasks, group=2, seed=1)
+
+    def act(state: State, rng: Random) -> Candidate:
+        return cloned.backend.sample(state, temperature=1.0, rng=rng)
+
+    found = play(env, act, tasks, group=2, seed=1)
     assert [one.task for one in found] == [tasks[0]] * 2 + [tasks[1]] * 2
     for one in found:
         env.reset(options={"task_id": one.task})
         assert [env.step(row.action)[1] for row in one.rows] == pytest.approx(one.rewards)
         assert cloned.backend.outputs(cloned.backend.batch(one.rows)) == pytest.approx(one.logprobs, abs=1e-12)
-    again = play(env, cloned.backend, tasks, group=2, seed=1)
+    again = play(env, act, tasks, group=2, seed=1)
     assert [[row.action for row in one.rows] for one in again] == [[row.action for row in one.rows] for one in found]
 
 

@@ -1,0 +1,146 @@
+"""Measures the training of a language model: seconds per step, tokens per second, memory, and with `--full` what it is worth.
+
+`--full` imitates demonstrations, explores with the trained model, fits a value model and prefers what the trees found
+better, all in the shop, and compares the policies on test tasks. It takes an hour or two on two cores for 135 million
+parameters, and resumes in `--out`. Without the extra `training` nothing is measured.
+"""
+
+import argparse
+import resource
+import tempfile
+from itertools import combinations
+from pathlib import Path
+from time import perf_counter
+
+from support.figures import figure
+from support.learning import SHOP, compared, rewards, row
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy.errors import MissingExtra
+from iad_policy.learning.experience import Experience
+from iad_policy.learning.explore import explore
+from iad_policy.learning.models import load_model
+from iad_policy.learning.targets import q_values
+from iad_policy.learning.train import train
+from iad_policy.models.hf import require_packages
+
+MODEL = "hf:smollm2"
+N_PROMPT, N_ANSWER, N_STEPS = 500, 12, 3
+N_TREES, N_HELD_OUT = 15, 5
+N_TEST = 40
+
+
+def speed(backend: str) -> None:
+    """Print how long a step of 512 tokens and a written answer take, and the memory."""
+    import torch
+
+    from iad_policy.learning.backends.hf import HFBackend
+    from iad_policy.models.hf.client import HFModel
+    from iad_policy.models.hf.likelihood import answer_logprobs
+
+    made = HFBackend(SHOP, "policy", backend.removeprefix("hf:"))
+    prompt = [list(range(100, 100 + N_PROMPT))]
+    answer = [list(range(200, 200 + N_ANSWER))]
+    trained = [one for one in made.model.parameters() if one.requires_grad]
+    optimiser = torch.optim.AdamW(trained, 1e-4)
+    seconds = []
+    for _ in range(N_STEPS + 1):
+        began = perf_counter()
+        answer_logprobs(made.weights, made.model, prompt, answer).sum().backward()
+        optimiser.step()
+        seconds.append(perf_counter() - began)
+    figure("learning_hf_step_of_512_tokens_s", sorted(seconds[1:])[N_STEPS // 2], "s", n=N_STEPS)
+    client = HFModel(made.weights)
+    asked = ({"role": "user", "content": "Write a long story about a shop."},)
+    client.complete(asked, temperature=0.0, max_tokens=4)
+    began = perf_counter()
+    said = client.complete(asked, temperature=0.0, max_tokens=64)
+    took = perf_counter() - began
+    figure("learning_hf_tokens_per_s", said.usage.completion_tokens / took, "1/s", better="higher")
+    figure("learning_hf_memory_mb", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MB")
+
+
+def whole(backend: str, folder: Path, n_test: int) -> None:
+    """Train and compare, and print rows 14 and 15."""
+    seconds = {}
+
+    def timed(name: str, began: float) -> None:
+        seconds[name] = perf_counter() - began
+        figure(f"learning_hf_{name}_s", seconds[name], "s")
+
+    began = perf_counter()
+    demos = explore(SHOP, out=folder / "demos", tasks=120, episodes=1, temperature=0.0, report=print)
+    timed("demos", began)
+    train("bc", demos, out=folder / "untrained", backend=backend, demos=1, epochs=0, report=print)
+    began = perf_counter()
+    train("bc", demos, out=folder / "bc", backend=backend, demos=20, epochs=2, report=print)
+    timed("bc", began)
+    agent = f"learned:{folder / 'bc'}"
+    began = perf_counter()
+    settings = {"strategy_args": {"q-tree.depth_expanded": 2}}
+    trees = explore(SHOP, agent, how="tree", out=folder / "trees", tasks=N_TREES + N_HELD_OUT, report=print, **settings)
+    timed("explore", began)
+    tasks = trees.tasks
+    learning, held_out = (
+        trees.only([one for one in trees.trajectories if one.task in some])
+        for some in (tasks[:N_TREES], tasks[N_TREES:])
+    )
+    began = perf_counter()
+    train("qnet", learning, out=folder / "qnet", backend=backend, report=print)
+    timed("qnet", began)
+    _pairs(folder / "qnet", held_out)
+    began = perf_counter()
+    train("dpo", learning, out=folder / "dpo", backend=backend, start=folder / "bc", alpha=1.0, epochs=1, report=print)
+    timed("dpo", began)
+    figure("learning_hf_pipeline_s", sum(seconds.values()), "s", target=7200)
+    arms = {}
+    for name in ("bc", "untrained", "dpo"):
+        began = perf_counter()
+        arms[name] = rewards(f"learned:{folder / name}", seed=0, tasks=n_test, out=folder / f"test-{name}")
+        timed(f"test_{name}", began)
+    row("14_hf_bc_minus_untrained", arms["bc"], arms["untrained"])
+    row("15_hf_dpo_minus_bc", arms["dpo"], arms["bc"], least=None)
+
+
+def _pairs(folder: Path, held_out: Experience) -> None:
+    """Print how many pairs of siblings the value model orders as their trees do, less a half."""
+    model = load_model(folder, head="value").backend
+    right: list[float] = []
+    clusters: list[str] = []
+    for task, tree in held_out.trees:
+        by_state: dict[str, list[tuple[object, float]]] = {}
+        states = {}
+        for one in q_values(tree, "bellman"):
+            by_state.setdefault(one.state.id, []).append((one.action, one.q))
+            states[one.state.id] = one.state
+        for id, rows in by_state.items():
+            values = model.values(states[id], [action for action, _ in rows])
+            for (place, (_, q)), (other, (_, less)) in combinations(enumerate(rows), 2):
+                if q != less:
+                    right.append(float((values[place] - values[other]) * (q - less) > 0) - 0.5)
+                    clusters.append(task)
+    if right:
+        compared("15_hf_qnet_pair_accuracy_less_half", right, clusters, unit="share")
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="the whole pipeline")
+    parser.add_argument("--backend", default=MODEL, help="the model, such as hf:smollm2 or hf:FOLDER")
+    parser.add_argument("--out", type=Path, help="folder of the pipeline, which resumes there")
+    parser.add_argument("--tasks", type=int, default=N_TEST, help="test tasks")
+    arguments = parser.parse_args()
+    try:
+        require_packages()
+    except MissingExtra as error:
+        print(f"Not measured: {error}")
+        return
+    speed(arguments.backend)
+    if arguments.full:
+        with tempfile.TemporaryDirectory() as folder:
+            whole(arguments.backend, arguments.out or Path(folder), arguments.tasks)
+
+
+if __name__ == "__main__":
+    main()

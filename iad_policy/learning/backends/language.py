@@ -1,0 +1,22 @@
+"""The backend of language models, if the packages that train them are there."""
+
+from typing import TYPE_CHECKING, Any
+
+from iad_policy.learning.backends import Head
+from iad_policy.models.hf import require_packages
+
+if TYPE_CHECKING:
+    from iad_policy.learning.backends.hf import HFBackend
+
+
+def language_model(env: str, head: Head, spec: str = "", **options: Any) -> "HFBackend":
+    """Return a language model to train: `hf:<model>`. See `HFBackend`.
+
+    Raises:
+        MissingExtra: A package is not installed.
+        ValueError: There is no such model, or transformers can't load it.
+    """
+    require_packages()
+    from iad_policy.learning.backends.hf import HFBackend
+
+    return HFBackend(env, head, spec, **options)

@@ -1,0 +1,152 @@
+"""Loads a model's weights and its tokenizer: from the hub, a folder, or a GGUF file."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+from transformers.utils.logging import disable_progress_bar
+
+from iad_policy.models import Messages
+from iad_policy.models.local.fetch import fetched
+from iad_policy.models.local.files import hash_of
+from iad_policy.models.local.known import KNOWN
+
+DTYPE_VARIABLE = "IAD_HF_DTYPE"
+"""Variable with the type of the weights: `bfloat16` or `float32`. Without it, it is float32 on a processor, which is
+faster on most of them, and bfloat16 on a GPU."""
+DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """A causal language model with its tokenizer.
+
+    Attributes:
+        name: What stands after `hf:`.
+        model: The model, on its device.
+        tokenizer: The tokenizer, with a chat template.
+        ends: Ids of the tokens that end an answer. The first one is trained.
+        identity: A text that changes whenever the weights do.
+        fixed: How many tokens a prompt with a system message begins with whatever comes after it, by that message.
+    """
+
+    name: str
+    model: Any
+    tokenizer: Any
+    ends: tuple[int, ...]
+    identity: str
+    fixed: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def n_context(self) -> int:
+        """Most tokens of a prompt with its answer."""
+        return int(getattr(self.model.config, "max_position_embeddings", None) or 1 << 20)
+
+    def prompt_ids(self, messages: Messages) -> list[int]:
+        """Return the tokens of a prompt, up to where the answer begins."""
+        given = [dict(one) for one in messages]
+        text = self.tokenizer.apply_chat_template(given, add_generation_prompt=True, tokenize=False)
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def n_fixed(self, messages: Messages) -> int:
+        """Return how many tokens of a prompt are the same for every prompt with its system message."""
+        first = messages[0]
+        if first["role"] != "system" or not isinstance(first["content"], str):
+            return 0
+        if first["content"] not in self.fixed:
+            one, other = (self.prompt_ids([first, {"role": "user", "content": text}]) for text in ("a", "1"))
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+            self.fixed[first["content"]] = len(list(same))
+        return self.fixed[first["content"]]
+
+    def answer_ids(self, text: str) -> list[int]:
+        """Return the tokens of a whole answer, with the one that ends it."""
+        return [*self.tokenizer(text, add_special_tokens=False)["input_ids"], self.ends[0]]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of an answer's tokens."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True))
+
+
+def load_weights(spec: str) -> Weights:
+    """Return a model's weights. They are loaded once per process, and nobody may change them.
+
+    Args:
+        spec: The id of a model on the hub, a folder, a GGUF file, or a name that stands for one, such as `smollm2`.
+
+    Raises:
+        ValueError: There is no such model, or transformers can't load it.
+    """
+    return _loaded(spec, _dtype())
+
+
+def fresh_weights(spec: str) -> Weights:
+    """Return weights that the caller may change, or put adapters on. See `load_weights`."""
+    return _load(spec, _dtype())
+
+
+@cache
+def _loaded(spec: str, dtype: str) -> Weights:
+    return _load(spec, dtype)
+
+
+def _dtype() -> str:
+    given = os.environ.get(DTYPE_VARIABLE) or ("bfloat16" if torch.cuda.is_available() else "float32")
+    if given not in DTYPES:
+        raise ValueError(f"expected one of {', '.join(DTYPES)} in {DTYPE_VARIABLE}, got {given!r}; choose one of them")
+    return given
+
+
+def _load(spec: str, dtype: str) -> Weights:
+    if not spec:
+        raise ValueError("expected a model after hf:, got none; write hf:smollm2, hf:FOLDER or hf:ORGANISATION/NAME")
+    path = fetched(spec) if spec in KNOWN else Path(spec).expanduser()
+    is_gguf = path.is_file()
+    place = str(path.parent if is_gguf else path if path.is_dir() else spec)
+    file = {"gguf_file": path.name} if is_gguf else {}
+    # Packed weights can't be trained.
+    unpacked = {"quantization_config": GgufConfig(dequantize=True)} if is_gguf else {}
+    disable_progress_bar()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place, **file)
+        model = AutoModelForCausalLM.from_pretrained(place, dtype=DTYPES[dtype], **file, **unpacked)
+    except Exception as error:  # each kind of file fails in its own way
+        raise ValueError(
+            f"expected a model that transformers can load, got hf:{spec} ({type(error).__name__}: {error!s:.300}); "
+            "name a model on the hub, a folder with config.json and weights, or a GGUF file of an architecture that it "
+            "knows"
+        ) from error
+    if not tokenizer.chat_template:
+        raise ValueError(
+            f"expected a model with a chat template, got hf:{spec}, which has none (a base model?); take its instruct "
+            "version"
+        )
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    if torch.cuda.is_available():
+        model = model.to("cuda")
+    model.eval()
+    model.requires_grad_(False)
+    identity = hash_of(path) if is_gguf else _identity(path, model)
+    return Weights(spec, model, tokenizer, _ends(model, tokenizer), f"{identity} {dtype}")
+
+
+def _ends(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    named = model.generation_config.eos_token_id
+    others = named if isinstance(named, list) else [named]
+    return tuple(dict.fromkeys(one for one in (tokenizer.eos_token_id, *others) if one is not None))
+
+
+def _identity(path: Path, model: Any) -> str:
+    """Return a hash of a folder's weights, or the commit of a model on the hub."""
+    if path.is_dir():
+        found = [hash_of(one) for one in sorted(path.glob("*.safetensors")) or sorted(path.glob("*.bin"))]
+        return hashlib.sha256("".join(found).encode()).hexdigest()
+    return str(getattr(model.config, "_commit_hash", None) or "")

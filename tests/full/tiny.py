@@ -1,0 +1,56 @@
+"""A language model of random weights, small enough to train in a test. Nothing is downloaded."""
+
+from pathlib import Path
+from typing import Any
+
+TEMPLATE = (
+    "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+def byte_tokenizer() -> Any:
+    """A tokenizer of single bytes, built here: nothing is downloaded."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    special = ("<pad>", "</s>", "<system>", "<user>", "<assistant>")
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(
+        models.BPE(vocab={name: place for place, name in enumerate((*special, *alphabet))}, merges=[])
+    )
+    tokenizer.add_special_tokens(list(special))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", chat_template=TEMPLATE, padding_side="left"
+    )
+
+
+def tiny_model(seed: int = 0) -> Any:
+    """Two layers, 64 wide, of random weights."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(byte_tokenizer()),
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            max_position_embeddings=8192,
+            pad_token_id=0,
+            eos_token_id=1,
+            bos_token_id=1,
+        )
+    )
+
+
+def tiny_folder(path: Path) -> Path:
+    """Write the model and its tokenizer into a folder, and return it."""
+    tiny_model().save_pretrained(path)
+    byte_tokenizer().save_pretrained(path)
+    return path
