@@ -1,4 +1,4 @@
-"""Measures the training of a language model: seconds per step, tokens per second, memory, and with `--full` what it is worth.
+"""Measures the training of a language model: its speed, its memory, and with `--full` what it is worth.
 
 `--full` imitates demonstrations, explores with the trained model, fits a value model and prefers what the trees found
 better, all in the shop, and compares the policies on test tasks. It takes an hour or two on two cores for 135 million

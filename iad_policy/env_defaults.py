@@ -59,6 +59,7 @@ DEFAULTS = {
         prompts="bash",
         syntax="shell",
         stand_ins=("ls", "cat /missing", "nothing-such", "submit"),
+        features="iad_policy.domains.bash.features:ShellFeatures",
     ),
     "IAD/BIRD-v0": Defaults(
         "linker",
@@ -67,12 +68,14 @@ DEFAULTS = {
         syntax="sql",
         mode_prompts={"answer": "bird/answer"},
         stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
+        features="iad_policy.domains.bird.features:QueryFeatures",
     ),
     "IAD/Sketch2Code-v0": Defaults(
         "tracer",
         proxy="iad_policy.domains.sketch2code.verifier:Sketch2CodeVerifier",
         prompts="sketch2code",
         language="iad_policy.domains.sketch2code.language_agent:Sketch2CodeLanguageAgent",
+        features="iad_policy.domains.sketch2code.features:PageFeatures",
     ),
 }
 

@@ -49,14 +49,14 @@ class Fitted:
     Attributes:
         model: The model with the kept parameters.
         n_epochs: Number of epochs whose parameters were kept.
-        loss: Mean loss of the last of them.
+        loss: Mean loss of the last of them; None if there was none.
         kl: Its mean KL from the model before training; None if it was not watched.
         stopped: Why it ended before the last epoch; "" if it did not.
     """
 
     model: Backend
     n_epochs: int = 0
-    loss: float = float("nan")
+    loss: float | None = None
     kl: float | None = None
     stopped: str = ""
 

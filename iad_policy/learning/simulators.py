@@ -130,7 +130,7 @@ def train_simulator(
     model = FeatureModel(BACKEND, OutcomeFeatures(types), Linear(), "policy", rate=how.rate)
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
     fitted = fit(model, examples, Schedule(how.epochs), folder=folder, seed=seed, asked=asked)
-    report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes, loss {fitted.loss:.4f}")
+    report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes, {fitted.n_epochs} epochs")
     write(known, folder / OUTCOMES)
     written = write_model(
         folder,

@@ -166,4 +166,5 @@ def _with_start(facts: dict[str, Any], start: Path | str | None) -> dict[str, An
 def _ended(fitted: Fitted, schedule: Schedule) -> str:
     why = f": {fitted.stopped}" if fitted.stopped else ""
     kl = "" if fitted.kl is None else f", KL from the start {fitted.kl:.3f} nat"
-    return f"{fitted.n_epochs} of {schedule.epochs} epochs, loss {fitted.loss:.4f}{kl}{why}"
+    loss = "" if fitted.loss is None else f", loss {fitted.loss:.4f}"
+    return f"{fitted.n_epochs} of {schedule.epochs} epochs{loss}{kl}{why}"
