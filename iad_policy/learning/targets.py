@@ -16,8 +16,8 @@ from iad_policy.strategies.q_tree import reasoning_tree
 from iad_policy.types import State
 from iad_policy.wrapper import IADPolicyWrapper
 
-Backup = Literal["bellman", "averaged", "raw"]
-BACKUPS: tuple[Backup, ...] = ("bellman", "averaged", "raw")
+Backup = Literal["bellman", "averaged", "raw", "pseudo-depth"]
+BACKUPS: tuple[Backup, ...] = ("bellman", "averaged", "raw", "pseudo-depth")
 Scale = Literal["none", "tree"]
 SCALES: tuple[Scale, ...] = ("none", "tree")
 TRAIN = "train"
@@ -38,9 +38,11 @@ def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9, scale: 
         tree: A tree from `reasoning_tree`, or any other in which rollouts ended.
         backup: How rewards become values. "bellman": q = gamma max over the next actions, or the reward where a rollout
             ended (eq. 4; there are no rewards before the end). "averaged": the mean reward of the rollouts through the
-            action. "raw": one row for each action of each finished rollout, with its unchanged reward.
-        gamma: Discount of "bellman".
-        scale: "tree" scales "bellman" and "averaged" to [0, 1] by the tree's smallest and largest value, or sets them
+            action. "raw": one row for each action of each finished rollout, with its unchanged reward. "pseudo-depth":
+            as "bellman", with rewards as if each rollout earned its reward again in every step until the depth of the
+            longest one, so that short ones are not overrated. They are divided by what an end at the root would give.
+        gamma: Discount of "bellman" and "pseudo-depth".
+        scale: "tree" scales all but "raw" to [0, 1] by the tree's smallest and largest value, or sets them
             to 0 if these are equal, as the paper does. "none" leaves them as they are.
 
     Raises:
@@ -57,13 +59,27 @@ def q_values(tree: Tree, backup: Backup = "bellman", gamma: float = 0.9, scale: 
     if backup == "averaged":
         values = [(edge, edge.q) for edge in edges if edge.n]
     else:
-        q = _discounted(nodes, gamma)
+        q = _discounted(nodes, gamma, _lasting(nodes, gamma) if backup == "pseudo-depth" else {})
         values = [(edge, q[edge]) for edge in edges if edge in q]
     return _scaled(values) if scale == "tree" else [_row(edge, value) for edge, value in values]
 
 
-def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:
-    """Back up the best later reward. An action with several outcomes gets their mean."""
+def _lasting(nodes: Sequence[Node], gamma: float) -> dict[Node, float]:
+    """Return the rewards of ends as if they were earned until the depth of the deepest one."""
+    ends = [(node, node.ended.value) for node in nodes if node.ended is not None]
+    deepest = max((node.depth for node, _ in ends), default=0)
+    steps = [sum(gamma**step for step in range(deepest - depth + 1)) for depth in range(deepest + 1)]
+    return {node: value * steps[node.depth] / steps[0] for node, value in ends}
+
+
+def _discounted(nodes: Sequence[Node], gamma: float, ends: Mapping[Node, float]) -> dict[Edge, float]:
+    """Back up the best later reward. An action with several outcomes gets their mean.
+
+    Args:
+        nodes: The nodes, parents before their children.
+        gamma: Discount.
+        ends: Rewards of ends, where they are others than what the rollouts earned.
+    """
     best: dict[Node, float] = {}
     q: dict[Edge, float] = {}
     for node in reversed(nodes):  # children before their parents
@@ -72,7 +88,7 @@ def _discounted(nodes: Sequence[Node], gamma: float) -> dict[Edge, float]:
             if ahead:
                 q[edge] = sum(ahead) / len(ahead)
         known = [gamma * q[edge] for edge in node.edges if edge in q]
-        known += [node.ended.value] if node.ended is not None else []
+        known += [ends.get(node, node.ended.value)] if node.ended is not None else []
         if known:
             best[node] = max(known)
     return q

@@ -25,7 +25,7 @@ LAST_STEP = 10
 UNSEEN: Mapping[str, Any] = {
     "exit_code": 0,
     **{f"n_{kind}": 0 for kind in ("created", "changed", "deleted")},
-    **{kind: () for kind in ("created", "changed", "deleted")},
+    **dict.fromkeys(("created", "changed", "deleted"), ()),
 }
 """Facts of a command that was not run."""
 

@@ -1,6 +1,7 @@
 """Value data: which states a reasoning tree expands, what is backed up, and what a row says."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import iad_envs  # noqa: F401 (registers IAD/...)
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Propose, State, Verify
 from iad_policy.errors import BudgetExhausted, ContractError, GoldError, UnknownName
 from iad_policy.learning.targets import q_values, reasoning_tree, value_rows, write_value_data
-from iad_policy.strategies.building_blocks.tree import Tree
+from iad_policy.strategies.building_blocks.rollouts import Rollout
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
 from tests.contract.components import Calls, CountedOracle, Hunch, Wanderer
 from tests.contract.toy import Digger
 from tests.iad_policy.two_letters import TwoLetters
@@ -69,6 +71,31 @@ def test_values_are_backed_up_best_first_with_a_discount_and_scaled_within_the_t
         "a": 0.81, "aa": 0.45, "aaa": 0.5, "ab": 0.9, "aba": 1.0, "b": 0.0, "ba": 0.0, "baa": 0.0,
     }  # fmt: skip
     assert q_by_word(tree, gamma=0.5)["a"] == 0.25
+
+
+def test_with_pseudo_depth_a_short_rollout_is_worth_no_more_than_a_long_one() -> None:
+    # Ends at depths 1 and 3, gamma .5. Steps: 1 + .5 + .25 + .125 = 1.875 at the root, 1.75 at depth 1, 1 at depth 3.
+    tree = Tree(State("", {}))
+    short = ended_at(tree.root, "a", 1.0)
+    ended_at(tree.root, "bcd", 1.0)
+    plain = {row.action: row.q for row in q_values(tree, gamma=0.5, scale="none")}
+    assert plain == {"a": 1.0, "b": 0.25, "c": 0.5, "d": 1.0}
+    found = {row.action: row.q for row in q_values(tree, "pseudo-depth", gamma=0.5, scale="none")}
+    assert found == pytest.approx({"a": 1.75 / 1.875, "b": 0.25 / 1.875, "c": 0.5 / 1.875, "d": 1 / 1.875})
+    assert short.ended is not None
+    short.ended = replace(short.ended, value=0.4)
+    again = {row.action: row.q for row in q_values(tree, "pseudo-depth", gamma=0.5, scale="none")}
+    assert again["a"] == pytest.approx(0.4 * 1.75 / 1.875)
+
+
+def ended_at(node: Node, word: str, value: float) -> Node:
+    """The end of a rollout that takes the letters of a word from a node."""
+    for letter in word:
+        edge = Edge(node, Candidate(letter, key=letter))
+        node.edges.append(edge)
+        node = edge.add_child(State(node.state.observation + letter, {}))
+    node.ended = Rollout(node.state, (), (), value=value)
+    return node
 
 
 def test_values_are_scaled_so_that_the_smallest_is_0_and_the_largest_1() -> None:
@@ -127,7 +154,7 @@ def test_values_lie_between_0_and_1_and_keep_the_order_of_the_rewards(rewards: l
 
 
 def test_an_unknown_backup_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="averaged, bellman, raw"):
+    with pytest.raises(UnknownName, match="averaged, bellman, pseudo-depth, raw"):
         q_values(Tree(State("", {})), "summed")  # type: ignore[arg-type]
 
 
