@@ -19,6 +19,7 @@ WRITTEN: Mapping[str, str] = {
     "iad_policy.domains.sketch2code.verifier:page_judge": "page-judge:<sees>:<model>",
     "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
     "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
+    "iad_policy.verifiers.terminal_oracle:terminal_oracle": "terminal-oracle:<verifier>",
     "iad_policy.verifiers.corrupted:sparse": "sparse:<level>:<verifier>",
     "iad_policy.agents.plan_following:PlanFollowingAgent": "plan-following[:<agent>]",
     "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",

@@ -14,6 +14,7 @@ from iad_policy.errors import GoldError
 from iad_policy.hashing import digest
 from iad_policy.learning.rows import Row
 from iad_policy.recording.episode_record import EpisodeRecord
+from iad_policy.recording.gc_pause import without_collector
 from iad_policy.recording.trace import RecordedStep, RunTraces
 from iad_policy.strategies.building_blocks.tree import Tree
 from iad_policy.types import Candidate, State, Turn
@@ -112,6 +113,7 @@ class Experience:
     trajectories: tuple[Trajectory, ...]
 
     @classmethod
+    @without_collector()
     def of(cls, folders: Sequence[Path | str]) -> "Experience":
         """Read run folders. Damaged episodes are left out, with a warning.
 

@@ -1,11 +1,11 @@
-"""Explores and trains in turn. Each round goes on from the policy of the round before, and dev tasks choose the best.
+"""Explores and trains in turn. Each round goes on from the policy that is best so far on dev tasks, which choose the last.
 
 A stage is a run folder or a model folder, and both resume by themselves. So a stopped loop goes on when it is called
 again: finished stages are read, not repeated.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -70,7 +70,7 @@ class Improved:
     @property
     def best(self) -> int:
         """The round with the highest mean reward on dev tasks, the first among equals."""
-        return max(range(len(self.dev)), key=self.dev.__getitem__)
+        return _best(self.dev)
 
     @property
     def agent(self) -> str:
@@ -118,7 +118,7 @@ def improve(
     train("bc", shown, out=_model(folder, 0), backend=backend, demos=demos, seed=seed, report=report)
     dev = [_measured(env, folder, 0, report)]
     for number in range(1, rounds + 1):
-        before = _model(folder, number - 1)
+        before = _model(folder, _best(dev))
         found = explore(
             env,
             f"learned:{before}",
@@ -144,6 +144,10 @@ def improve(
     with write_atomically(folder / ROUNDS) as part:
         part.write_text(f"{dumps({'method': method, 'dev': dev, 'best': improved.best})}\n", encoding="utf-8")
     return improved
+
+
+def _best(dev: Sequence[float]) -> int:
+    return max(range(len(dev)), key=dev.__getitem__)
 
 
 def _model(folder: Path, number: int) -> Path:

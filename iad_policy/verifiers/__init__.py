@@ -25,10 +25,11 @@ VERIFIERS: Mapping[str, str] = {
     "noisy": "iad_policy.verifiers.corrupted:noisy",
     "alone": "iad_policy.verifiers.corrupted:alone",
     "sparse": "iad_policy.verifiers.corrupted:sparse",
+    "terminal-oracle": "iad_policy.verifiers.terminal_oracle:terminal_oracle",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 
-WORDS_BEFORE_INNER = {"noisy": 1, "alone": 0, "sparse": 1}
+WORDS_BEFORE_INNER = {"noisy": 1, "alone": 0, "sparse": 1, "terminal-oracle": 0}
 """Name of a verifier that changes another one's verdicts -> number of words between it and the other one's name."""
 
 NO_VERIFIER = "none"

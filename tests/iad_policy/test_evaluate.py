@@ -99,6 +99,7 @@ def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> No
         ("oracle", True),
         ("judge:gpt-4o-mini", True),
         ("alone:proxy", True),
+        ("terminal-oracle:proxy", True),
         ("noisy:0.2:judge:module:name", True),
         ("sparse:low:alone:noisy:1:proxy", True),
         ("", False),
