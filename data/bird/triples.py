@@ -1,26 +1,23 @@
-"""The question-evidence-SQL triples, read from questions/<db>.toml and dealt to the splits.
+"""The question-evidence-SQL triples, read from questions/<db>.toml and made into the records of a split's file.
 
 An entry there is one question; with `fill` it is one question per set of values for the names in braces. All questions
-of an entry are in the same split, so that no split holds another's question with other values.
+of an entry are in the same part of a file, so that no part holds another's question with other values.
 """
 
 import tomllib
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from dealing import PARTS, deal
 from drawing import Draw
 
 HERE = Path(__file__).resolve().parent
 DIFFICULTIES = ("simple", "moderate", "challenging")
-SPLIT_SIZES = {"test": 100, "dev": 40}
-SPLITS = (*SPLIT_SIZES, "train")
-"""In their order in dev.json; train is the rest."""
 
 
 class Triple(NamedTuple):
-    """One record of dev.json but for its number and split."""
+    """One record but for its number and its part of the file."""
 
     db_id: str
     question: str
@@ -51,22 +48,25 @@ def read_entries(db_id: str) -> list[Entry]:
     ]
 
 
-def deal(entries: Sequence[Entry], seed: int) -> list[str]:
-    """Return each entry's split: sizes as in `SPLIT_SIZES`, databases and difficulties spread evenly."""
-    n_triples = sum(map(len, entries))
-    share = {split: size / n_triples for split, size in SPLIT_SIZES.items()}
-    share["train"] = 1.0 - sum(share.values())
-    left = {**SPLIT_SIZES, "train": n_triples - sum(SPLIT_SIZES.values())}
-    dealt: Counter[tuple[str, str, str]] = Counter()
-    seen: Counter[tuple[str, str]] = Counter()
-    splits: dict[Entry, str] = {}
-    order = Draw(seed, "splits").some(list(entries), len(entries))
-    for entry in sorted(order, key=len, reverse=True):  # the single ones last, to fill up exactly
-        kind = (entry[0].db_id, entry[0].difficulty)
-        seen[kind] += len(entry)
-        fits = [split for split in share if left[split] >= len(entry)]
-        split = max(fits, key=lambda split: share[split] * seen[kind] - dealt[*kind, split])
-        splits[entry] = split
-        dealt[*kind, split] += len(entry)
-        left[split] -= len(entry)
-    return [splits[entry] for entry in entries]
+def make_records(split: str, db_ids: Iterable[str], seed: int) -> list[dict[str, Any]]:
+    """The records of `<split>.json`, mixed, so that the first n are a fair sample; those of dev part by part."""
+    entries = [entry for db_id in db_ids for entry in read_entries(db_id)]
+    parts = deal(entries, seed) if split == "dev" else [""] * len(entries)
+    dealt = [(triple, part) for entry, part in zip(entries, parts, strict=True) for triple in entry]
+    key = "order" if split == "dev" else f"order of {split}"
+    mixed = Draw(seed, key).some(dealt, len(dealt))
+    if split == "dev":
+        mixed = sorted(mixed, key=lambda pair: PARTS.index(pair[1]))
+    return [_record(number, triple, part) for number, (triple, part) in enumerate(mixed)]
+
+
+def _record(number: int, triple: Triple, part: str) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "question_id": number,
+        "db_id": triple.db_id,
+        "question": triple.question,
+        "evidence": triple.evidence,
+        "SQL": triple.sql,
+        "difficulty": triple.difficulty,
+    }
+    return {**record, "split": part} if part else record
