@@ -8,10 +8,12 @@ import clinic_lab
 import ferry_line
 import library_network
 import music_label
+import playhouse
+import seed_bank
 
 BUNDLE: Mapping[str, tuple[ModuleType, ...]] = {
     "dev": (bike_share, library_network, clinic_lab, music_label),
-    "train": (ferry_line,),
+    "train": (ferry_line, seed_bank, playhouse),
 }
 """What makes the rows of each database, by split; a module is named as its database."""
 
