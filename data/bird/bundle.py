@@ -8,12 +8,16 @@ import clinic_lab
 import ferry_line
 import library_network
 import music_label
+import observatory
 import playhouse
+import pottery_workshop
 import seed_bank
+import vineyard_coop
 
 BUNDLE: Mapping[str, tuple[ModuleType, ...]] = {
     "dev": (bike_share, library_network, clinic_lab, music_label),
-    "train": (ferry_line, seed_bank, playhouse),
+    "train": (ferry_line, seed_bank, playhouse, observatory),
+    "validation": (vineyard_coop, pottery_workshop),
 }
 """What makes the rows of each database, by split; a module is named as its database."""
 
