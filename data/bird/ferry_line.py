@@ -4,7 +4,7 @@ from drawing import Draw
 from rows_common import Row, Rows, day, moment, skewed, typed
 from schema import Schema
 
-N_SAILINGS, N_TICKETS = 1_750, 6_200
+N_SAILINGS, N_TICKETS = 1_750, 4_100
 SEASON_DAYS = {"Y": ("01-01", "12-28"), "S": ("05-01", "09-30"), "W": ("01-01", "03-31")}
 CLASS_SHARES = {"AD": 0.55, "IS": 0.3, "CH": 0.15}
 CLASS_FACTOR = {"AD": 1.0, "IS": 0.5, "CH": 0.4}

@@ -4,7 +4,7 @@ from drawing import Draw
 from rows_common import Row, Rows, day, moment, people, skewed, typed
 from schema import Schema
 
-N_CAMERAS, N_OBSERVERS, N_PROPOSALS, N_TARGETS, N_EXPOSURES = 15, 70, 260, 240, 5_600
+N_CAMERAS, N_OBSERVERS, N_PROPOSALS, N_TARGETS, N_EXPOSURES = 15, 70, 260, 240, 4_100
 MIRRORS = (210, 64, 120, 122, 90, 351)
 FIRST_LIGHTS = ("1988-09-14", "1956-04-02", "1999-10-21", "2001-03-08", "1974-06-30", "2016-11-17")
 MOTHBALLED = (None, "2022-08-31", None, None, None, None)

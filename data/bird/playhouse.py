@@ -4,7 +4,7 @@ from drawing import Draw
 from rows_common import Row, Rows, day, later, moment, people, skewed, typed
 from schema import Schema
 
-N_STAGINGS, N_EVENINGS, N_PLAYERS, N_SALES = 42, 900, 58, 5_200
+N_STAGINGS, N_EVENINGS, N_PLAYERS, N_SALES = 42, 900, 58, 4_500
 TODAY = "2024-12-01"
 AREA_PRICE = {"stalls": 18.0, "circle": 14.0, "gallery": 7.5, "box": 31.0}
 

@@ -6,7 +6,7 @@ from drawing import Draw
 from rows_common import Row, Rows, day, later, moment, people, skewed, typed
 from schema import Schema
 
-N_POTTERS, N_FIRINGS, N_POTS, N_SALES = 64, 420, 4_200, 1_700
+N_POTTERS, N_FIRINGS, N_POTS, N_SALES = 64, 420, 3_500, 1_500
 VOLUMES = (340, 45, 1_100, 520, 480)
 HOTTEST = (1260, 1300, 1340, 1290, 1280)
 FAIR_OF_MONTH = (3, 4, 0, 0, 0, 1, 1, 1, 2, 2, 3, 3)
@@ -15,11 +15,11 @@ FAIR_OF_MONTH = (3, 4, 0, 0, 0, 1, 1, 1, 2, 2, 3, 3)
 def make_rows(schema: Schema, seed: int) -> Rows:
     """All rows, by table."""
     draw = Draw(seed, "pottery_workshop")
-    firings = _firings(draw)
+    potters, glazes, firings = _potters(draw), _glazes(schema, draw), _firings(draw)
     pots = _pots(schema, draw)
     return {
-        "potter": _potters(draw),
-        "glaze": _glazes(schema, draw),
+        "potter": potters,
+        "glaze": glazes,
         "kiln": _kilns(schema),
         "firing": firings,
         "pot": pots,
@@ -40,7 +40,7 @@ def _potters(draw: Draw) -> list[Row]:
 def _glazes(schema: Schema, draw: Draw) -> list[Row]:
     rows: list[Row] = []
     for number, name in enumerate(schema.words["glaze_names"], 1):
-        safe = draw.weighted({"1": 0.6, "0": 0.2, "": 0.2})
+        safe = draw.weighted({"1": 0.5, "0": 0.3, "": 0.2})
         price = round(draw.between(6.0, 41.0), 2)
         rows.append((number, name, schema.words["finishes"][skewed(draw, 3)], int(safe) if safe else None, price))
     return rows

@@ -4,7 +4,7 @@ from drawing import Draw
 from rows_common import Row, Rows, day, later, moment, people, skewed, typed
 from schema import Schema
 
-N_GROWERS, N_PARCELS, N_DELIVERIES, N_WINES, N_PURCHASES = 74, 190, 3_100, 46, 2_300
+N_GROWERS, N_PARCELS, N_DELIVERIES, N_WINES, N_PURCHASES = 74, 190, 2_600, 46, 2_100
 LAST_DAY = "2024-12-15"
 
 
