@@ -2,19 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from drawing import Draw
-
-if TYPE_CHECKING:
-    from triples import Entry
+from triples import Entry
 
 SIZES = {"test": 100, "dev": 40}
 PARTS = (*SIZES, "train")
 """In their order in dev.json; train is the rest."""
 
 
-def deal(entries: "Sequence[Entry]", seed: int) -> list[str]:
+def deal(entries: Sequence[Entry], seed: int) -> list[str]:
     """Return each entry's part: sizes as in `SIZES`, databases and difficulties spread evenly."""
     n_triples = sum(map(len, entries))
     share = {part: size / n_triples for part, size in SIZES.items()}

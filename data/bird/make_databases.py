@@ -19,8 +19,8 @@ sys.path.append(str(HERE.parent / "webshop"))  # where the drawing is that both 
 
 from bundle import BUNDLE, databases  # noqa: E402
 from checking import complaints  # noqa: E402
+from records import make_records  # noqa: E402
 from schema import Schema, load_schema, tables_entry  # noqa: E402
-from triples import make_records  # noqa: E402
 
 SEED = 20260901
 
