@@ -11,28 +11,24 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "webshop"))  # where the drawing is that both scripts use
 
-import bike_share  # noqa: E402
-import clinic_lab  # noqa: E402
-import library_network  # noqa: E402
-import music_label  # noqa: E402
+from bundle import BUNDLE, databases  # noqa: E402
 from checking import complaints  # noqa: E402
-from drawing import Draw  # noqa: E402
+from records import make_records  # noqa: E402
 from schema import Schema, load_schema, tables_entry  # noqa: E402
-from triples import SPLITS, deal, read_entries  # noqa: E402
 
 SEED = 20260901
-DATABASES = {module.__name__: module for module in (bike_share, library_network, clinic_lab, music_label)}
 
 
-def write_database(schema: Schema, path: Path) -> None:
+def write_database(schema: Schema, maker: ModuleType, path: Path) -> None:
     """Write one database, in place of what is there."""
     path.unlink(missing_ok=True)
-    rows = DATABASES[schema.db_id].make_rows(schema, SEED)
+    rows = maker.make_rows(schema, SEED)
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA foreign_keys = ON")
     with connection:
@@ -52,60 +48,46 @@ def dump(path: Path) -> list[str]:
     return lines
 
 
-def database_path(folder: Path, db_id: str) -> Path:
+def database_path(folder: Path, split: str, db_id: str) -> Path:
     """Where BIRD's layout has a database."""
-    return folder / "dev_databases" / db_id / f"{db_id}.sqlite"
+    return folder / f"{split}_databases" / db_id / f"{db_id}.sqlite"
 
 
-def make_records() -> list[dict[str, Any]]:
-    """The records of dev.json, split by split and mixed in each, so that the first n are a fair sample."""
-    entries = [entry for db_id in DATABASES for entry in read_entries(db_id)]
-    splits = deal(entries, SEED)
-    dealt = [(triple, split) for entry, split in zip(entries, splits, strict=True) for triple in entry]
-    mixed = Draw(SEED, "order").some(dealt, len(dealt))
-    dealt = sorted(mixed, key=lambda pair: SPLITS.index(pair[1]))
-    return [
-        {
-            "question_id": number,
-            "db_id": triple.db_id,
-            "question": triple.question,
-            "evidence": triple.evidence,
-            "SQL": triple.sql,
-            "difficulty": triple.difficulty,
-            "split": split,
-        }
-        for number, (triple, split) in enumerate(dealt)
-    ]
-
-
-def complaints_of(records: Sequence[dict[str, Any]], folder: Path) -> list[str]:
-    """What is wrong with the gold queries, one line each."""
+def complaints_of(records: Sequence[dict[str, Any]], folder: Path, split: str) -> list[str]:
+    """What is wrong with the gold queries of a split, one line each."""
     found = []
-    for db_id in DATABASES:
-        connection = sqlite3.connect(f"file:{database_path(folder, db_id)}?mode=ro", uri=True)
+    for db_id in databases(split):
+        connection = sqlite3.connect(f"file:{database_path(folder, split, db_id)}?mode=ro", uri=True)
         for record in records:
             if record["db_id"] == db_id:
                 found += [
-                    f"{record['question_id']} {record['SQL']}: {c}" for c in complaints(connection, record["SQL"])
+                    f"{split} {record['question_id']} {record['SQL']}: {c}"
+                    for c in complaints(connection, record["SQL"])
                 ]
         connection.close()
     return found
 
 
-def write_all(folder: Path) -> list[str]:
-    """Write every file; returns what is wrong with the gold queries."""
-    schemas = [load_schema(db_id) for db_id in DATABASES]
-    records = make_records()
-    for schema in schemas:
-        path = database_path(folder, schema.db_id)
+def write_split(folder: Path, split: str) -> list[str]:
+    """Write every file of a split; returns what is wrong with its gold queries."""
+    schemas = [load_schema(db_id) for db_id in databases(split)]
+    records = make_records(split, databases(split), SEED)
+    for schema, maker in zip(schemas, BUNDLE[split], strict=True):
+        path = database_path(folder, split, schema.db_id)
         described = path.parent / "database_description"
         described.mkdir(parents=True, exist_ok=True)
-        write_database(schema, path)
+        write_database(schema, maker, path)
         for table in schema.tables:
             (described / f"{table.name}.csv").write_bytes(table.description_csv().encode())
-    for name, value in (("dev.json", records), ("dev_tables.json", [tables_entry(schema) for schema in schemas])):
+    entries = [tables_entry(schema) for schema in schemas]
+    for name, value in ((f"{split}.json", records), (f"{split}_tables.json", entries)):
         (folder / name).write_bytes((json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode())
-    return complaints_of(records, folder)
+    return complaints_of(records, folder, split)
+
+
+def write_all(folder: Path) -> list[str]:
+    """Write every file; returns what is wrong with the gold queries."""
+    return [complaint for split in BUNDLE for complaint in write_split(folder, split)]
 
 
 def differing(folder: Path, fresh: Path) -> list[str]:

@@ -16,9 +16,10 @@ def person(draw: Draw) -> str:
     return f"{draw.one(PEOPLE['first'])} {draw.one(PEOPLE['last'])}"
 
 
-def people(draw: Draw, n: int) -> list[str]:
-    """That many different full names."""
-    return draw.some([f"{first} {last}" for first in PEOPLE["first"] for last in PEOPLE["last"]], n)
+def people(draw: Draw, n: int, of: str = "") -> list[str]:
+    """That many different full names; the databases of train and validation have names `of` their own."""
+    names = PEOPLE[of] if of else PEOPLE
+    return draw.some([f"{first} {last}" for first in names["first"] for last in names["last"]], n)
 
 
 def day(draw: Draw, first: str, last: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from iad_envs.data import DataVersion, data_version, is_official
 from iad_envs.errors import DataNotFound, UnknownTask
 
-DATA_FILES = ("*.json", "*_databases/*/*.sqlite")
 DIFFICULTIES = ("simple", "moderate", "challenging")
 SEPARATOR = "\t----- bird -----\t"
 BLANK_DATABASE = "financial"
@@ -39,7 +38,10 @@ LAYOUTS: Mapping[str, Layout] = {
         ("mini_dev_databases", "dev_databases"),
     ),
     "train": Layout(("train.json",), ("train_tables.json",), ("train_databases",)),
+    "validation": Layout(("validation.json",), ("validation_tables.json",), ("validation_databases",)),
 }
+OURS = frozenset({"validation"})
+"""Splits that BIRD does not have."""
 
 
 class Question(NamedTuple):
@@ -70,7 +72,7 @@ class BirdData(NamedTuple):
 
     Attributes:
         folder: The data folder.
-        split: Name of the split: `dev`, `mini_dev` or `train`.
+        split: Name of the split, as in `LAYOUTS`.
         questions: Questions by task id, in the order of the file.
         golds: Gold SQL by task id. Some questions have none.
         tables: Records of the tables file, by database id.
@@ -92,8 +94,9 @@ class BirdData(NamedTuple):
         for path in tried:
             if path.is_file():
                 return path
+        whose = "your" if self.split in OURS else "BIRD's"
         raise DataNotFound(
-            f"expected the database {db_id} in {' or '.join(map(str, tried))}, found none; unpack BIRD's "
+            f"expected the database {db_id} in {' or '.join(map(str, tried))}, found none; unpack {whose} "
             f"{LAYOUTS[self.split].databases[0]} there"
         )
 
@@ -109,8 +112,14 @@ class BirdData(NamedTuple):
 
     @property
     def version(self) -> DataVersion:
-        """Version of the data, by content."""
-        return data_version(self.folder, DATA_FILES)
+        """Version of the split's files, by content.
+
+        Other splits' files do not count: task ids are unique only within a split, and whoever learned from one split
+        is not to be refused on another.
+        """
+        layout = LAYOUTS[self.split]
+        databases = (f"{name}/*/*.sqlite" for name in layout.databases)
+        return data_version(self.folder, (*layout.questions, *layout.tables, *databases))
 
 
 @lru_cache(maxsize=8)
@@ -127,10 +136,7 @@ def load_data(folder: Path, split: str) -> BirdData:
     layout = LAYOUTS[split]
     path = next((folder / name for name in layout.questions if (folder / name).is_file()), None)
     if path is None:
-        raise DataNotFound(
-            f"expected {' or '.join(layout.questions)} in {folder}, found none; set IAD_DATA or data_dir to a folder "
-            "in BIRD's layout"
-        )
+        raise DataNotFound(f"expected {' or '.join(layout.questions)} in {folder}, found none; {_remedy(split)}")
     questions: dict[str, Question] = {}
     golds: dict[str, str] = {}
     for place, record in enumerate(_records(path)):
@@ -141,6 +147,16 @@ def load_data(folder: Path, split: str) -> BirdData:
     tables = next((folder / name for name in layout.tables if (folder / name).is_file()), None)
     described = {record["db_id"]: record for record in (_records(tables) if tables else ())}
     return BirdData(folder, split, questions, golds, described)
+
+
+def _remedy(split: str) -> str:
+    """What to do about a split without questions."""
+    if split in OURS:
+        return (
+            f"BIRD has no split {split!r}, only the bundled data have: unset IAD_DATA and data_dir for those, or put "
+            "questions of your own there, on databases that no other split has"
+        )
+    return "set IAD_DATA or data_dir to a folder in BIRD's layout"
 
 
 def _question(

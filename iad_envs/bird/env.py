@@ -72,7 +72,8 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     ## Arguments
         data_dir: Folder in BIRD's layout. Default: `$IAD_DATA/bird`, else the bundled data.
-        split: Name of the split: `dev`, `mini_dev` or `train`.
+        split: Name of the split: `dev`, `mini_dev`, `mini_dev_postgresql`, `train` or `validation` (ours, to choose an
+            epoch or a round by; BIRD has none).
         schema: Format of the schema: `ddl`, `ddl+samples` or `m-schema`.
         scoring: `ex` is the official EX, with score 0 for anything but a single reading query. `official` runs the
             official procedure on a temporary copy even for such texts. `sound` is a stricter rule, see docs/bird.md.

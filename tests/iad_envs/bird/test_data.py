@@ -108,6 +108,16 @@ def test_the_version_names_the_data_and_changes_with_a_database(tmp_path: Path) 
     assert load_data(other, "dev").version.digest != first.digest
 
 
+def test_the_version_of_a_split_is_that_of_its_own_files(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    before = load_data(folder, "dev").version.digest
+    shutil.copytree(folder / "dev_databases", folder / "train_databases")
+    shutil.copy(folder / "dev.json", folder / "train.json")
+    data_version.cache_clear()
+    assert load_data(folder, "dev").version.digest == before
+    assert load_data(folder, "train").version.digest != before
+
+
 def test_every_dev_database_has_a_known_hash_and_another_file_is_said_to_be_another(tmp_path: Path) -> None:
     assert sum(name.endswith(".sqlite") for name in OFFICIAL_SHA256) == 11
     path = tmp_path / "superhero.sqlite"

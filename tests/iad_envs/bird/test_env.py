@@ -233,7 +233,7 @@ def test_a_corrupt_database_is_a_clear_error(folder: Path) -> None:
     [
         ({"schema": "xml"}, "known: ddl, ddl\\+samples, m-schema"),
         ({"scoring": "kind"}, "known: ex, official, sound"),
-        ({"split": "test"}, "known: dev, mini_dev, mini_dev_postgresql, train"),
+        ({"split": "test"}, "known: dev, mini_dev, mini_dev_postgresql, train, validation"),
         ({"time_limit_s": 0}, "limits above 0 s"),
         ({"dialect": "mysql"}, "known: sqlite, postgresql"),
         ({"dialect": "postgresql"}, "expected a dsn with dialect='postgresql' only"),
@@ -248,6 +248,12 @@ def test_arguments_that_make_no_sense_are_refused(folder: Path, options: dict[st
 def test_a_split_without_its_file_is_a_clear_error(folder: Path) -> None:
     with pytest.raises(DataNotFound, match=r"expected mini_dev_sqlite.json or .* found none; set IAD_DATA"):
         BirdEnv(data_dir=folder, split="mini_dev")
+
+
+def test_official_data_have_no_split_for_validation_and_the_error_says_what_to_do(folder: Path) -> None:
+    wanted = r"expected validation.json in .*, found none; BIRD has no split 'validation'.*unset IAD_DATA and data_dir"
+    with pytest.raises(DataNotFound, match=wanted):
+        BirdEnv(data_dir=folder, split="validation")
 
 
 def test_an_episode_can_move_from_one_database_to_another(tmp_path: Path) -> None:
