@@ -6,7 +6,6 @@ seeds instead of one, and adds rounds of improvement.
 """
 
 import argparse
-import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,21 +13,22 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from support.corridor import gain_of_steps
 from support.figures import figure
+from support.learning import SHOP, Rewards, compared, rewards, row
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy import evaluate
-from iad_policy.analysis.statistics import bootstrap_mean, sign_flip
 from iad_policy.learning.experience import Experience
 from iad_policy.learning.explore import explore
 from iad_policy.learning.improve import improve
 from iad_policy.learning.train import train
 
-SHOP = "IAD/WebShop-v0"
 N_TEST = 200
-N_DEMOS = 10
-Rewards = Mapping[tuple[str, int], float]
-"""Reward by task and seed."""
+N_DEMOS, FEW, MANY = 10, 3, 100
+OTHERS = {"IAD/InterCodeBash-v0": "scripter", "IAD/BIRD-v0": "linker"}
+"""Environment -> its rule-based agent, of whose proposals a policy learns to choose."""
+N_PROPOSED = 16
+GUIDED: Mapping[str, Any] = {"temperature": 1.0, "strategy_args": {"q-guided.perturb": False}}
 
 
 @dataclass
@@ -90,40 +90,7 @@ class Pipeline:
 
     def rewards(self, agent: str, strategy: str = "single", **options: Any) -> Rewards:
         """Return what an agent earns on the test tasks."""
-        found = evaluate(
-            SHOP, [strategy], agent=agent, tasks=N_TEST, seed=self.seed, baseline=strategy, split="test", **options
-        )
-        (records,) = found.records.values()
-        return {(record.task_id, record.seed): record.reward for record in records}
-
-
-def row(name: str, ours: Rewards, theirs: Rewards, *, least: float | None = 0.0) -> None:
-    """Print a comparison.
-
-    Args:
-        name: Name of the row.
-        ours: Rewards of one side.
-        theirs: Rewards of the other, on the same tasks with the same seeds.
-        least: The interval has to be above it. None for a row that is reported only.
-    """
-    keys = sorted(ours)
-    off = [ours[key] - theirs[key] for key in keys]
-    tasks = [task for task, _ in keys]
-    interval = bootstrap_mean(off, clusters=tasks)
-    line = {
-        "metric": f"learning_{name}",
-        "value": round(sum(off) / len(off), 4),
-        "unit": "reward",
-        "interval": [round(interval.low, 4), round(interval.high, 4)],
-        "p": round(sign_flip(off, clusters=tasks), 4),
-        "ours": round(sum(ours.values()) / len(ours), 4),
-        "theirs": round(sum(theirs.values()) / len(theirs), 4),
-        "target": least,
-        "better": "higher",
-        "meets": None if least is None else interval.low > least,
-        "n": len(off),
-    }
-    print(json.dumps(line), flush=True)
+        return rewards(agent, strategy, seed=self.seed, tasks=N_TEST, **options)
 
 
 def measure(folder: Path, seeds: range, *, is_full: bool) -> None:
@@ -135,27 +102,31 @@ def measure(folder: Path, seeds: range, *, is_full: bool) -> None:
         one.run()
         seconds.append(sum(one.seconds.values()))
         one.online()
-        for name, rewards in _measured(one).items():
-            found.setdefault(name, {}).update(rewards)
+        for name, own in _measured(one).items():
+            found.setdefault(name, {}).update(own)
         if seed == seeds[0]:
             for name, value in one.seconds.items():
                 figure(f"learning_{name}_s", value, "s CPU")
     figure("learning_pipeline_s", sorted(seconds)[len(seconds) // 2], "s CPU", target=8, n=len(seconds))
     _rows(found)
     if is_full:
+        few_demonstrations(folder, seeds)
+        leaks(folder, seeds)
+        corridors()
         rounds(folder)
+        for env in OTHERS:
+            beyond_shopping(env, folder, seeds)
 
 
 def _measured(one: Pipeline) -> dict[str, Rewards]:
     """Return the rewards of every arm of a seed."""
-    guided = {"temperature": 1.0, "strategy_args": {"q-guided.perturb": False}}
     policies = ("bc", "rft", "eto", "dpo-1", "dpo-0.5", "ppo", "grpo", "gigpo")
     arms: dict[str, Rewards] = {name: one.rewards(one.agent(name)) for name in policies}
     arms["random"] = one.rewards("random")
     for q in ("q-bellman", "q-averaged", "q-raw", "q-scaled"):
-        arms[q] = one.rewards(one.agent("bc"), "q-guided", n=2, verifier=f"qnet:{one.folder / q}", **guided)
+        arms[q] = one.rewards(one.agent("bc"), "q-guided", n=2, verifier=f"qnet:{one.folder / q}", **GUIDED)
     arms["q-guided-3"] = one.rewards(
-        one.agent("bc"), "q-guided", n=3, verifier=f"qnet:{one.folder / 'q-bellman'}", **guided
+        one.agent("bc"), "q-guided", n=3, verifier=f"qnet:{one.folder / 'q-bellman'}", **GUIDED
     )
     for n in (2, 3):
         arms[f"bon-{n}"] = one.rewards(one.agent("bc"), "bon", n=n)
@@ -185,14 +156,95 @@ def _rows(found: Mapping[str, Rewards]) -> None:
         row(f"10_{name}_with_mcts_minus_without", found[f"{name}+mcts"], found[name], least=None)
 
 
+def few_demonstrations(folder: Path, seeds: range) -> None:
+    """Print how much less guiding loses than imitating where there are 3 demonstrations instead of 100 (row 7)."""
+    arms: dict[str, dict[tuple[str, int], float]] = {}
+    for seed in seeds:
+        one = Pipeline(folder / f"seed-{seed}", seed)
+        demos = one.explored("demos-300", tasks=300, episodes=1, temperature=0.0)
+        for n in (FEW, MANY):
+            one.trained(f"bc-{n}", "bc", demos, demos=n)
+            trees = one.explored(f"trees-{n}", agent=one.agent(f"bc-{n}"), how="tree", tasks=100)
+            one.trained(f"q-{n}", "qnet", trees)
+            arms.setdefault(f"bc-{n}", {}).update(one.rewards(one.agent(f"bc-{n}")))
+            guided = one.rewards(
+                one.agent(f"bc-{n}"), "q-guided", n=2, verifier=f"qnet:{one.folder / f'q-{n}'}", **GUIDED
+            )
+            arms.setdefault(f"guided-{n}", {}).update(guided)
+    lost = {
+        kind: {key: arms[f"{kind}-{MANY}"][key] - arms[f"{kind}-{FEW}"][key] for key in arms[f"{kind}-{MANY}"]}
+        for kind in ("bc", "guided")
+    }
+    row("7_loss_of_bc_minus_loss_of_q_guided", lost["bc"], lost["guided"])
+
+
+def leaks(folder: Path, seeds: range) -> None:
+    """Print what true rewards at test time are worth (row 16, label oracle), and searching whole episodes (row 17)."""
+    arms: dict[str, dict[tuple[str, int], float]] = {}
+    for seed in seeds:
+        one = Pipeline(folder / f"seed-{seed}", seed)
+        q = f"qnet:{one.folder / 'q-bellman'}"
+        for name, verifier in (("fair", q), ("leaking", f"terminal-oracle:{q}")):
+            own = one.rewards(one.agent("bc"), "q-guided", n=2, verifier=verifier, **GUIDED)
+            arms.setdefault(f"guided-{name}", {}).update(own)
+        for name, verifier in (("fair", q), ("leaking", "oracle")):
+            own = one.rewards(one.agent("bc"), "bon-episode", n=2, verifier=verifier)
+            arms.setdefault(f"best-{name}", {}).update(own)
+    row("16_oracle_true_reward_at_ends_minus_qnet", arms["guided-leaking"], arms["guided-fair"], least=None)
+    row("16_oracle_best_episode_by_true_reward_minus_by_qnet", arms["best-leaking"], arms["best-fair"], least=None)
+    row("17_q_guided_2_minus_best_of_2_episodes", arms["guided-fair"], arms["best-fair"], least=None)
+
+
+def corridors() -> None:
+    """Print how much more step preferences gain over outcome preferences in a long corridor than in a short one."""
+    for name, how in (("soft", {}), ("hard", {"theta": 0.02, "tau": None})):
+        gains = [gain_of_steps(12, seed, **how) - gain_of_steps(3, seed, **how) for seed in range(20)]  # type: ignore[arg-type]
+        compared(f"11_corridor_12_minus_3_{name}_labels", gains, list(map(str, range(20))), unit="success")
+
+
+def beyond_shopping(env: str, folder: Path, seeds: range) -> None:
+    """Print what is learned from the training tasks of other environments, against their agents at equal proposals."""
+    short = env.split("/")[1].split("-")[0].lower()
+    arms: dict[str, dict[tuple[str, int], float]] = {}
+    for seed in seeds:
+        here = folder / f"{short}-{seed}"
+        given: dict[str, Any] = {"seed": 10_000 * (seed + 1)}
+        demos = explore(env, out=here / "demos", episodes=1, temperature=0.0, **given)
+        train("bc", demos, out=here / "bc", seed=seed, keep=0.99)
+        agent = f"learned:{here / 'bc'}"
+        rollouts = explore(env, agent, out=here / "rollouts", **given)
+        train("rft", rollouts, out=here / "rft", seed=seed, keep=0.99)
+        train("eto", rollouts, out=here / "eto", start=here / "bc", seed=seed, beta=0.5)
+        train("qnet", explore(env, agent, how="tree", out=here / "trees", **given), out=here / "q", seed=seed)
+        measured: dict[str, Rewards] = {
+            **{
+                name: rewards(f"learned:{here / name}", seed=seed, tasks=N_TEST, env=env)
+                for name in ("bc", "rft", "eto")
+            },
+            "agent": rewards(OTHERS[env], seed=seed, tasks=N_TEST, env=env),
+            "voted": rewards(OTHERS[env], "bon-sc", n=N_PROPOSED, seed=seed, tasks=N_TEST, env=env),
+            "guided": rewards(
+                agent, "q-guided", n=3, verifier=f"qnet:{here / 'q'}", seed=seed, tasks=N_TEST, env=env, **GUIDED
+            ),
+        }
+        for name, own in measured.items():
+            arms.setdefault(name, {}).update(own)
+    row(f"18_{short}_bc_minus_rule_based_agent", arms["bc"], arms["agent"])
+    row(f"18_{short}_bc_minus_agent_of_16_voted", arms["bc"], arms["voted"], least=None)
+    row(f"18_{short}_rft_minus_bc", arms["rft"], arms["bc"], least=None)
+    row(f"18_{short}_eto_minus_bc", arms["eto"], arms["bc"], least=None)
+    row(f"18_{short}_q_guided_3_minus_bc", arms["guided"], arms["bc"], least=None)
+
+
 def rounds(folder: Path) -> None:
     """Print what three rounds of each method are worth on the test tasks."""
     for method in ("dpo", "rft", "eto", "iad"):
         out = folder / f"improve-{method}"
         found = improve(SHOP, method, out=out, rounds=3, tasks=100)
         one = Pipeline(out, 0)
-        first, last = (one.rewards(one.agent(f"model-{number}")) for number in (0, 3))
-        row(f"9_improve_{method}_round_3_minus_0", last, first)
+        first, best = (one.rewards(one.agent(f"model-{number}")) for number in (0, found.best))
+        row(f"9_improve_{method}_best_round_minus_0", best, first)
+        figure(f"learning_9_improve_{method}_best_round", found.best, "round", better="higher")
         figure(
             f"learning_9_improve_{method}_least_gain_on_dev", min(found.dev) - found.dev[0], "reward", better="higher"
         )

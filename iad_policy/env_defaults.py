@@ -26,6 +26,8 @@ class Defaults:
         syntax: Language of the actions that a model writes.
         language: The class that `litellm:<model>` makes, as "module:Class".
         features: The features of its actions as "module:Class", for policies without a language model; "" for none.
+        development: The split that chooses an epoch or a round.
+        tested: The split that is measured, whose gold nothing reads but the result.
     """
 
     agent: str = "random"
@@ -36,6 +38,8 @@ class Defaults:
     syntax: Syntax = "text"
     language: str = "iad_policy.agents.language:LanguageAgent"
     features: str = ""
+    development: str = "dev"
+    tested: str = "test"
 
     def prompts_in(self, mode: str) -> str:
         """Return the name of the prompts' folder for a mode of the environment; "" for one without modes."""
@@ -69,6 +73,8 @@ DEFAULTS = {
         mode_prompts={"answer": "bird/answer"},
         stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
         features="iad_policy.domains.bird.features:QueryFeatures",
+        development="validation",
+        tested="dev",
     ),
     "IAD/Sketch2Code-v0": Defaults(
         "tracer",
@@ -82,7 +88,12 @@ DEFAULTS = {
 
 def defaults_of(env: gym.Env[Any, Any]) -> Defaults:
     """Return the defaults of an environment, by its id."""
-    return DEFAULTS.get(env_id(env), Defaults())
+    return defaults_by_id(env_id(env))
+
+
+def defaults_by_id(id: str) -> Defaults:
+    """Return the defaults of an environment with an id without its module."""
+    return DEFAULTS.get(id, Defaults())
 
 
 def env_id(env: gym.Env[Any, Any]) -> str:

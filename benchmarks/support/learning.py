@@ -6,15 +6,17 @@ from typing import Any
 
 from iad_policy import evaluate
 from iad_policy.analysis.statistics import bootstrap_mean, sign_flip
+from iad_policy.env_defaults import defaults_by_id
 
 SHOP = "IAD/WebShop-v0"
 Rewards = Mapping[tuple[str, int], float]
 """Reward by task and seed."""
 
 
-def rewards(agent: str, strategy: str = "single", *, seed: int, tasks: int, **options: Any) -> Rewards:
-    """Return what an agent earns on the first test tasks of the shop."""
-    found = evaluate(SHOP, [strategy], agent=agent, tasks=tasks, seed=seed, baseline=strategy, split="test", **options)
+def rewards(agent: str, strategy: str = "single", *, seed: int, tasks: int, env: str = SHOP, **options: Any) -> Rewards:
+    """Return what an agent earns on the first tasks of the split that is measured."""
+    split = defaults_by_id(env).tested
+    found = evaluate(env, [strategy], agent=agent, tasks=tasks, seed=seed, baseline=strategy, split=split, **options)
     (records,) = found.records.values()
     return {(record.task_id, record.seed): record.reward for record in records}
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,8 @@ def exploration(
         **options,
     }
     asked["strategy_args"] = {**_settings(known), **dict(asked.get("strategy_args", {}))}
-    return resolve(asked)
+    # To `resolve`, None is an option that was not set.
+    return replace(resolve(asked), tasks=tasks)
 
 
 def _settings(how: How) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Explores and trains in turn. Each round goes on from the policy that is best so far on dev tasks, which choose the last.
+"""Explores and trains in turn. Each round goes on from the policy that is best on dev tasks so far.
 
 A stage is a run folder or a model folder, and both resume by themselves. So a stopped loop goes on when it is called
 again: finished stages are read, not repeated.
@@ -6,11 +6,12 @@ again: finished stages are read, not repeated.
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from iad_policy.env_defaults import defaults_by_id
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import execute
 from iad_policy.evaluation.components import load_components
@@ -21,7 +22,6 @@ from iad_policy.learning.explore import explore
 from iad_policy.learning.train import train
 from iad_policy.recording.atomic import write_atomically
 
-DEV = "dev"
 ROUNDS = "rounds.json"
 N_DEV_SEEDS = 2
 Tell = Callable[[str], Any]
@@ -161,11 +161,11 @@ def _measured(env: str, folder: Path, number: int, report: Tell) -> float:
             "env": env,
             "agent": f"learned:{_model(folder, number)}",
             "strategies": ("single",),
-            "split": DEV,
-            "tasks": None,
+            "split": defaults_by_id(env).development,
             "seed": tuple(range(N_DEV_SEEDS)),
         }
     )
+    config = replace(config, tasks=None)
     runner = Runner(config, partial(env_of, config), load_components)
     try:
         finished = execute(runner, folder / f"dev-{number}", warn=warnings.warn, writes_report=False)

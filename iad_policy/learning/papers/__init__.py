@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from iad_policy.env_defaults import defaults_by_id
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.learning.experience import Experience
@@ -162,7 +163,7 @@ class Laboratory:
             agent=self.named(arm.agent),
             tasks=self.tasks,
             seed=self.seed,
-            split="test",
+            split=defaults_by_id(self.env).tested,
             baseline=arm.strategy,
             out=self.folder / "arms" / name.replace(" ", "-"),
             **given,
