@@ -18,7 +18,7 @@ Verdict = Literal["holds", "does not hold", "cannot be told"]
 Scores = Mapping[tuple[str, int], tuple[float, float]]
 """Reward and success by task and seed."""
 SHOP = "IAD/WebShop-v0"
-RESULTS = "reproduction.json"
+RESULTS, PAGE = "reproduction.json", "reproduction.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def reproduce(
     Raises:
         UnknownName: There is no such paper, or the environment lacks what training needs.
     """
-    known, folder = load_paper(paper), Path(out)
+    known, folder = load_paper(paper).for_backend(backend), Path(out)
     scores: dict[str, dict[tuple[str, int], tuple[float, float]]] = {name: {} for name in known.arms}
     for seed in seeds:
         here = Laboratory(env, folder / f"seed-{seed}", seed, backend, tasks, scale, report)
@@ -153,9 +153,37 @@ def reproduce(
         len({task for own in scores.values() for task, _ in own}),
         _tested(known.claims, scores),
     )
-    with write_atomically(folder / RESULTS) as part:
-        part.write_text(f"{dumps(found.as_json())}\n", encoding="utf-8")
+    record = found.as_json()
+    for name, text in ((RESULTS, f"{dumps(record)}\n"), (PAGE, as_markdown(record))):
+        with write_atomically(folder / name) as part:
+            part.write_text(text, encoding="utf-8")
     return found
+
+
+def as_markdown(record: Mapping[str, Any]) -> str:
+    """Return the content of `reproduction.json` as the tables of a page, the content of `reproduction.md`."""
+    seeds = ", ".join(map(str, record["seeds"]))
+    lines = [
+        f"{record['env']}, {record['n_tasks']} test tasks, seeds {seeds}, backend `{record['backend']}`. "
+        "Rewards are 0 to 1; intervals are 95 %, clustered by task.",
+        "",
+        *(f"- Differs: {sentence}" for sentence in record["differs"]),
+        "",
+        "| arm | reward | success |",
+        "|---|---|---|",
+        *(f"| {name} | {one['reward']:.3f} | {one['success']:.3f} |" for name, one in record["arms"].items()),
+        "",
+        "| trend | published | reward here | success | p (Holm) | verdict |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in record["claims"]:
+        low, high = one["reward_95"]
+        here = f"{one['reward']:+.3f} [{low:+.3f}, {high:+.3f}]"
+        p = "<0.001" if one["p"] < 0.001 else f"{one['p']:.3f}"
+        lines.append(
+            f"| {one['name']} | {one['published']} | {here} | {one['success']:+.3f} | {p} | {one['verdict']} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def _tested(claims: Sequence[Claim], scores: Mapping[str, Scores]) -> tuple[TestedClaim, ...]:

@@ -4,7 +4,7 @@ A paper is stages of training, arms that are measured, and claims: which arm the
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from iad_policy.evaluate import evaluate
 from iad_policy.learning.experience import Experience
 from iad_policy.learning.explore import explore
 from iad_policy.learning.simulators import record_outcomes, train_simulator
-from iad_policy.learning.train import train
+from iad_policy.learning.train import LANGUAGE, train
 from iad_policy.registry import load_object
 
 PAPERS: Mapping[str, str] = {
@@ -38,6 +38,8 @@ class MeasuredArm:
         options: Its settings, and those of the run.
         verifier: The verifier; the name of a trained value model stands for it.
         simulator: The simulator; the name of a trained one stands for it.
+        needs_text: Whether it differs from another arm only for a policy that reads text. Others leave it out.
+        needs_features: Whether it can't be trained with a language model.
     """
 
     agent: str
@@ -45,6 +47,8 @@ class MeasuredArm:
     options: Mapping[str, Any] = field(default_factory=dict)
     verifier: str = ""
     simulator: str = ""
+    needs_text: bool = False
+    needs_features: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,16 @@ class Paper:
     stages: Callable[["Laboratory"], None]
     arms: Mapping[str, MeasuredArm]
     claims: tuple[Claim, ...]
+
+    def for_backend(self, backend: str) -> "Paper":
+        """Return the comparison without the arms that say nothing with a backend, and without their claims."""
+        reads = backend.startswith(LANGUAGE)
+        arms = {
+            name: arm
+            for name, arm in self.arms.items()
+            if not (arm.needs_text and not reads) and not (arm.needs_features and reads)
+        }
+        return replace(self, arms=arms, claims=tuple(one for one in self.claims if {one.more, one.less} <= set(arms)))
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ AGENTQ = Paper(
         "agent-q": MeasuredArm("agent-q"),
         "base + mcts": MeasuredArm("base", "mcts", SEARCH),
         "outcome-dpo + mcts": MeasuredArm("outcome-dpo", "mcts", SEARCH),
+        "step-dpo + mcts": MeasuredArm("step-dpo", "mcts", SEARCH),
         "agent-q + mcts": MeasuredArm("agent-q", "mcts", SEARCH),
     },
     (

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from iad_policy.errors import UnknownName
 from iad_policy.learning.papers import PAPERS, Claim, load_paper
-from iad_policy.learning.reproduce import RESULTS, _tested, reproduce
+from iad_policy.learning.reproduce import PAGE, RESULTS, _tested, as_markdown, reproduce
 from iad_policy.recording.run_folder import read_config
 
 TINY: dict[str, Any] = {"seeds": (0,), "tasks": 3, "scale": 0.02}
@@ -19,11 +19,14 @@ TINY: dict[str, Any] = {"seeds": (0,), "tasks": 3, "scale": 0.02}
 def test_every_comparison_runs_and_is_not_repeated(name: str, tmp_path: Path) -> None:
     told: list[str] = []
     found = reproduce(name, out=tmp_path, report=told.append, **TINY)
-    assert set(found.arms) == set(load_paper(name).arms)
+    assert set(found.arms) == set(load_paper(name).for_backend("linear").arms)
     assert found.n_tasks == 3
     assert {one.verdict for one in found.claims} <= {"holds", "does not hold", "cannot be told"}
     written = json.loads((tmp_path / RESULTS).read_text())
-    assert [one["name"] for one in written["claims"]] == [claim.name for claim in load_paper(name).claims]
+    assert [one["name"] for one in written["claims"]] == [
+        claim.name for claim in load_paper(name).for_backend("linear").claims
+    ]
+    assert (tmp_path / PAGE).read_text() == as_markdown(written)
     files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("answers.jsonl")}
     files |= {path: path.stat().st_mtime_ns for path in tmp_path.rglob("model.json")}
     assert files
@@ -47,6 +50,16 @@ def test_claims_are_about_arms_of_the_paper(name: str) -> None:
     for claim in paper.claims:
         assert {claim.more, claim.less} <= set(paper.arms)
     assert paper.differs
+
+
+def test_arms_that_a_backend_can_not_tell_are_left_out_with_their_claims() -> None:
+    paper = load_paper("qstar")
+    linear, language = paper.for_backend("linear"), paper.for_backend("hf:smollm2")
+    assert "q-guided perturbed" in language.arms
+    assert "q-guided perturbed" not in linear.arms
+    assert ("ppo" in linear.arms, "ppo" in language.arms) == (True, False)
+    for one in (linear, language):
+        assert all({claim.more, claim.less} <= set(one.arms) for claim in one.claims)
 
 
 def scores(*rewards: float) -> dict[tuple[str, int], tuple[float, float]]:
