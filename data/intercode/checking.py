@@ -19,7 +19,7 @@ from iad_envs.core import Token  # noqa: E402
 
 SPLITS = ("train", "dev")
 _RANKING = re.compile(r"(sort (?:-\S+ ?)+)(\S* ?)\| (head|tail) -n (\d+)$")
-_ORDERS = re.compile(r"the stage sort$|[nr] of -(rn|n|r)$")
+_ORDERS = re.compile(r"the stage sort$|[nr] of sort -(rn|n|r)$")
 """What only decides about an order: the published reward does not see it, and a single line has none."""
 _OF_FOLDERS = re.compile(r"-size|-newer|%s")
 _GUARDS = re.compile(r"-type f$")

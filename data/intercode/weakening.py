@@ -23,7 +23,10 @@ def weaker(gold: str) -> Iterator[tuple[str, str]]:
         elif re.fullmatch(r"-[A-Za-z]+", word) and not _is_needed(words, place):
             for letter in word[1:]:
                 rest = word.replace(letter, "", 1)
-                yield f"{letter} of {word}", gold[:start] + (rest if rest != "-" else "") + gold[end:]
+                yield (
+                    f"{letter} of {_command(words, place)} {word}",
+                    gold[:start] + (rest if rest != "-" else "") + gold[end:],
+                )
         elif word.startswith("'"):
             for name, rest in _within(word):
                 yield name, gold[:start] + rest + gold[end:]
@@ -42,6 +45,12 @@ def _without_stages(gold: str, words: list[tuple[str, tuple[int, int]]]) -> Iter
         yield f"the stage{gold[end:stop].rstrip()}", _cut(gold, start, stop)
         if word == "&&":
             yield "what comes first", gold[end:].strip()
+
+
+def _command(words: list[tuple[str, tuple[int, int]]], place: int) -> str:
+    """The command that an option is of."""
+    starts = [0, *(k + 1 for k, (word, _) in enumerate(words[:place]) if word in _ENDS_A_COMMAND or word == "<(")]
+    return words[starts[-1]][0]
 
 
 def _is_needed(words: list[tuple[str, tuple[int, int]]], place: int) -> bool:

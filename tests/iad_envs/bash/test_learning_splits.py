@@ -207,7 +207,7 @@ def test_a_gold_command_gives_the_same_again() -> None:
     ("gold", "complaint"),
     [
         ("find /desk -name '*.txt' -type f", "the same without -type f"),
-        ("grep -i 'one' /desk/a.txt", "the same without i of -i"),
+        ("grep -i 'one' /desk/a.txt", "the same without i of grep -i"),
         ("grep 'one' /desk/a.txt | grep -v 'two'", "the same without the stage grep -v 'two'"),
         ("awk '$2 > 0 { print $1 }' /desk/a.txt", "the same without the condition"),
         ("awk '$2 > 1 && $2 > 0' /desk/a.txt", "the same without $2 > 0"),
