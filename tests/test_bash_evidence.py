@@ -26,7 +26,7 @@ def test_tasks_for_fitting_and_for_reports_are_apart(measured: Any, tmp_path: Pa
         {task.task_id: task.split for task in measured.TaskSet(measured.BUNDLED, held_out=held_out).tasks}
         for held_out in (False, True)
     )
-    assert (set(fitting.values()), set(held_out.values())) == ({"dev"}, {"test"})
+    assert (set(fitting.values()), set(held_out.values())) == ({"tuning"}, {"test"})
     rows = [{"query": f"Count {number}", "gold": f"echo {number}"} for number in range(100)]
     (tmp_path / "tasks_fs_1.json").write_text(json.dumps(rows), encoding="utf-8")
     halves = [

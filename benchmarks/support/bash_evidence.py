@@ -33,7 +33,9 @@ from iad_policy.domains.bash.verifier import BashVerifier
 from iad_policy.types import Verifier
 
 BUNDLED = ROOT / "data" / "intercode"
-FITTING_SPLITS = ("dev", "train")
+FITTING_SPLITS = ("tuning",)
+REPORTED_SPLITS = ("test",)
+"""What is bundled for learning (`train`, `dev`) is in neither."""
 TIME_S = 3.0
 """Wall time of a command in seconds. Some wrong commands read the whole file system."""
 
@@ -52,12 +54,13 @@ class TaskSet(NamedTuple):
     @property
     def tasks(self) -> Sequence[BashTask]:
         """The tasks. Data without splits of its own is divided by a hash of the ids."""
+        splits = REPORTED_SPLITS if self.held_out else FITTING_SPLITS
         found = load_tasks(self.folder.resolve())
         has_splits = len({task.split for task in found}) > 1
         return [
             task
             for task in found
-            if self.held_out == (task.split not in FITTING_SPLITS if has_splits else is_held_out(task.task_id))
+            if (task.split in splits if has_splits else is_held_out(task.task_id) == self.held_out)
         ]
 
 

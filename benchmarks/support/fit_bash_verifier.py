@@ -1,6 +1,6 @@
 """Fits the weights of the proxy verifier of `IAD/InterCodeBash-v0`, and writes `iad_policy/domains/bash/weights.toml`.
 
-The attempts are those of `bash_candidates.py` at the tasks for fitting: the bundled development tasks and, if
+The attempts are those of `bash_candidates.py` at the tasks for fitting: the bundled tasks of the split `tuning` and, if
 `IAD_REAL_DATA` is set, half of InterCode's tasks. It takes about ten minutes on an idle machine; on a
 busy one, more commands reach the time limit and count as wrong. `bash_evidence.py` prints the evidence on the other
 tasks.

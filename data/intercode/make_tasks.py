@@ -1,24 +1,59 @@
-"""Write the bundled shell tasks and their start states; `--check` compares instead. The same bytes every time."""
+"""Write the bundled shell tasks and their start states; `--check` compares instead. The same bytes every time.
 
-import io
+What was written is checked by running it in a sandbox, see checking.py.
+"""
+
 import json
 import sys
-import tarfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from trees import FIRST_DAY, TREES, files_of
+from apiary import apiary
+from bakery import bakery
+from ferry import ferry
+from gateway import gateway
+from museum import museum
+from tree_parts import File, tar_of
+from trees import TREES, files_of
 
 HERE = Path(__file__).parent
-FOLDER_MODE = 0o755
+NEW_TREES: Mapping[str, Callable[[], list[File]]] = {
+    "fs_4": bakery,
+    "fs_5": ferry,
+    "fs_6": gateway,
+    "fs_7": museum,
+    "fs_8": apiary,
+}
 
 
-def tasks_of(file_system: str) -> Iterator[dict[str, Any]]:
+class TaskSet(NamedTuple):
+    """Families, what they are about, and the split of their tasks.
+
+    Attributes:
+        families: File with the kinds of tasks.
+        instances: File with the values, by file system and family.
+        split: Split of the tasks.
+        last: Split of the last task of each family and file system that has more than one.
+    """
+
+    families: str
+    instances: str
+    split: str
+    last: str
+
+
+TASK_SETS = (
+    TaskSet("families.toml", "instances.toml", "test", "tuning"),
+    TaskSet("train_families.toml", "train_instances.toml", "train", "train"),
+    TaskSet("dev_families.toml", "dev_instances.toml", "dev", "dev"),
+)
+
+
+def tasks_of(file_system: str, task_set: TaskSet) -> Iterator[dict[str, Any]]:
     """Yield a file system's tasks, easy and hard mixed as the families come."""
-    families = tomllib.loads((HERE / "families.toml").read_text(encoding="utf-8"))
-    instances = tomllib.loads((HERE / "instances.toml").read_text(encoding="utf-8"))[file_system]
+    families, instances = read(task_set.families), read(task_set.instances)[file_system]
     # Every file system begins with another way to say things.
     count = int(file_system[-1])
     for name, filled in instances.items():
@@ -30,42 +65,34 @@ def tasks_of(file_system: str) -> Iterator[dict[str, Any]]:
                 "query": says.format(**values),
                 "gold": family["gold"].format(**values),
                 "difficulty": family["difficulty"],
-                "split": "dev" if position and position == len(filled) - 1 else "test",
+                "split": task_set.last if position and position == len(filled) - 1 else task_set.split,
             }
 
 
-def tar_of(file_system: str) -> bytes:
-    """Return a start state as an uncompressed tar, whose bytes depend on no library's version."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        files = files_of(file_system)
-        for folder in sorted({str(parent) for file in files for parent in Path(file.path).parents} - {"."}):
-            entry = tarfile.TarInfo(folder)
-            entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, FOLDER_MODE, FIRST_DAY
-            archive.addfile(entry)
-        for file in files:
-            content = file.content.encode()
-            entry = tarfile.TarInfo(file.path)
-            entry.size, entry.mode, entry.mtime = len(content), file.mode, file.mtime
-            archive.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()
+def read(name: str) -> dict[str, Any]:
+    """Return the tables of a file."""
+    return tomllib.loads((HERE / name).read_text(encoding="utf-8"))
 
 
 def outputs() -> Iterator[tuple[Path, bytes]]:
     """Yield every file with its content."""
-    for file_system in TREES:
-        rows = json.dumps(list(tasks_of(file_system)), indent=1, ensure_ascii=False) + "\n"
-        yield HERE / f"tasks_{file_system}.json", rows.encode()
-        yield HERE / f"{file_system}.tar", tar_of(file_system)
+    for task_set in TASK_SETS:
+        for file_system in read(task_set.instances):
+            rows = json.dumps(list(tasks_of(file_system, task_set)), indent=1, ensure_ascii=False) + "\n"
+            yield HERE / f"tasks_{file_system}.json", rows.encode()
+            files = files_of(file_system) if file_system in TREES else NEW_TREES[file_system]()
+            yield HERE / f"{file_system}.tar", tar_of(files)
 
 
 def main() -> int:
-    """Write, or with `--check` return 1 where a file differs."""
+    """Write and run, or with `--check` compare. Return 1 where a task is wrong, or a file differs."""
     if "--check" in sys.argv[1:]:
         return int(any(path.read_bytes() != content for path, content in outputs()))
     for path, content in outputs():
         path.write_bytes(content)
-    return 0
+    import checking  # needs the package and a sandbox, which comparing does not
+
+    return checking.main()
 
 
 if __name__ == "__main__":

@@ -1,49 +1,8 @@
 """The three start states of the bundled shell tasks: what their files hold, drawn from fixed seeds."""
 
 from collections.abc import Callable, Iterator
-from random import Random
-from typing import NamedTuple, TypeVar
 
-T = TypeVar("T")
-DAY_S = 86_400
-FIRST_DAY = 1_640_995_200
-"""2022-01-01 00:00 UTC."""
-N_DAYS = 720
-
-
-class File(NamedTuple):
-    """A file of a tree.
-
-    Attributes:
-        path: Without the first slash.
-        content: As text.
-        mode: Permissions.
-        mtime: Seconds since 1970.
-    """
-
-    path: str
-    content: str
-    mode: int
-    mtime: int
-
-
-class Draw:
-    """Choices from a seed that come out the same under every Python: they use nothing but `random()`."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed).random
-
-    def below(self, n: int) -> int:
-        """A number from 0 to n - 1."""
-        return int(self._random() * n)
-
-    def one(self, options: list[T]) -> T:
-        """One of the options."""
-        return options[self.below(len(options))]
-
-    def mtime(self) -> int:
-        """A time in 2022 or 2023."""
-        return FIRST_DAY + self.below(N_DAYS) * DAY_S + self.below(DAY_S)
+from tree_parts import Draw, File
 
 
 def project(draw: Draw) -> Iterator[tuple[str, str, int]]:

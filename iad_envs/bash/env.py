@@ -88,7 +88,7 @@ class BashEnv(IADEnv[str, ShellState]):
 
     ## Arguments
         data_dir: Folder with tasks in InterCode's format. Default: `$IAD_DATA/intercode`, else the bundled tasks.
-        split: `test` or another split of the tasks. None means all splits.
+        split: `test`, `tuning`, `train`, `dev`, or another split of the tasks. None means all splits.
         reward: `intercode` for the original reward with its quirks. `strict` compares contents, modes, deletions and
             the exact output.
         published: Whether to behave like the original's containers. Commands and gold then lose their inner double

@@ -32,12 +32,13 @@ def test_there_are_sixty_tasks_on_three_file_systems_easy_and_hard() -> None:
 def test_bundled_gold_commands_arrive_the_same_however_they_are_quoted() -> None:
     for task in load_tasks(DATA):
         assert arrives_as(task.gold) == ("/bin/bash", "-c", task.gold)
+        assert '"' not in task.gold
 
 
 @pytest.mark.parametrize("options", [{}, {"published": True}, {"reward": "strict"}], ids=str)
-def test_every_bundled_gold_command_does_something_and_scores_1(options: dict[str, object]) -> None:
+def test_every_gold_command_of_the_test_trees_does_something_and_scores_1(options: dict[str, object]) -> None:
     env = BashEnv(split=None, data_dir=DATA, **options)  # type: ignore[arg-type]
-    for task_id in env.task_ids:
+    for task_id in (task.task_id for task in load_tasks(DATA) if task.split in ("test", "tuning")):
         env.reset(options={"task_id": task_id})
         *_, info = env.step(env.oracle(env.snapshot())["reference"]["gold"])
         facts = info["facts"]

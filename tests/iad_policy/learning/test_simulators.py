@@ -152,4 +152,4 @@ def test_what_can_not_be_learned_from_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="driven"):
         train_simulator([outcome("click[a]")], SHOP, out=tmp_path, driven="rare")
     with pytest.raises(SplitError, match="split 'train'"):
-        record_outcomes("IAD/InterCodeBash-v0", tmp_path / "o.jsonl")
+        record_outcomes("CartPole-v1", tmp_path / "o.jsonl")

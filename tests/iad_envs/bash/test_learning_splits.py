@@ -1,0 +1,246 @@
+"""The bundled shell tasks for learning: how many there are, that each is a good one, and that none is a tested one."""
+
+import json
+import re
+import sys
+import tarfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from iad_envs.bash.env import BashEnv
+from iad_envs.bash.tasks import BashTask, load_tasks
+
+DATA = Path(__file__).parents[3] / "data" / "intercode"
+TREES: Mapping[str, tuple[str, ...]] = {
+    "test": ("fs_1", "fs_2", "fs_3"),
+    "train": ("fs_4", "fs_5", "fs_6"),
+    "dev": ("fs_7", "fs_8"),
+}
+FAMILIES = {"test": "families.toml", "train": "train_families.toml", "dev": "dev_families.toml"}
+PAIRS = list(combinations(TREES, 2))
+N_LINES = 3
+"""So many lines in a row are a shared content."""
+MAX_TAR_BYTES = 100_000
+N_TASKS_APART = 4
+"""Every so manieth task is run twice here. The slow test runs all of them."""
+
+
+def tasks_of(group: str) -> list[BashTask]:
+    return [task for task in load_tasks(DATA) if task.file_system in TREES[group]]
+
+
+def families_of(group: str) -> dict[str, dict[str, object]]:
+    return tomllib.loads((DATA / FAMILIES[group]).read_text(encoding="utf-8"))
+
+
+def files_of(group: str) -> Iterator[tuple[str, str]]:
+    for file_system in TREES[group]:
+        with tarfile.open(DATA / f"{file_system}.tar") as archive:
+            for member in archive.getmembers():
+                content = archive.extractfile(member)
+                if content is not None:
+                    yield member.name, content.read().decode("utf-8", "replace")
+
+
+def sentence_shape(text: str) -> str:
+    """Take the values out of a sentence: what is quoted, paths, endings and numbers."""
+    for pattern, mark in ((r"'[^']*'", "Q"), (r"(?<!\S)/[\w./-]*\w", "P"), (r"\.[a-z]\w*", "E"), (r"\d[\d-]*", "N")):
+        text = re.sub(pattern, mark, text)
+    return text.lower()
+
+
+def command_shape(text: str) -> str:
+    """Take the values out of a command: paths, quoted words that are no program, endings and numbers."""
+    paths, words = r"(?<![^\s(])/[a-z][\w./-]*", r"'(?![\d,]+p')[\w .*=<>#\[\]|:;,-]*'"
+    for pattern, mark in ((paths, "P"), (words, "Q"), (r"\.[a-z]\w*", "E"), (r"\d[\d-]*", "N")):
+        text = re.sub(pattern, mark, text)
+    return text
+
+
+def runs_of_lines(group: str) -> set[tuple[str, ...]]:
+    return {
+        tuple(rows[start : start + N_LINES])
+        for rows in (content.splitlines() for _, content in files_of(group))
+        for start in range(len(rows) - N_LINES + 1)
+    }
+
+
+@pytest.fixture
+def checking(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(DATA)
+    import checking  # type: ignore[import-not-found]
+
+    yield checking
+    for name in ("checking", "weakening"):
+        sys.modules.pop(name, None)
+
+
+def test_there_are_150_tasks_for_training_and_50_for_development_half_of_them_easy() -> None:
+    counts = Counter((task.split, task.difficulty) for task in load_tasks(DATA))
+    assert {split: n for (split, kind), n in counts.items() if kind == "easy"} == {
+        "test": 39, "tuning": 7, "train": 75, "dev": 25,
+    }  # fmt: skip
+    assert {split: n for (split, kind), n in counts.items() if kind == "hard"} == {
+        "test": 44, "tuning": 5, "train": 75, "dev": 25,
+    }  # fmt: skip
+    assert len({task.instruction for task in load_tasks(DATA)}) == counts.total()
+
+
+def test_each_split_has_trees_of_its_own_and_the_fitting_tasks_are_on_those_of_the_test() -> None:
+    for group in TREES:
+        assert {task.split for task in tasks_of(group)} == {group} | ({"tuning"} if group == "test" else set())
+
+
+def test_tasks_are_of_many_kinds_each_said_in_three_ways() -> None:
+    assert len(families_of("train")) >= 40
+    assert len(families_of("dev")) >= 25
+    for group in ("train", "dev"):
+        used = tomllib.loads((DATA / f"{group}_instances.toml").read_text(encoding="utf-8"))
+        assert {name for filled in used.values() for name in filled} == set(families_of(group))
+        for name, family in families_of(group).items():
+            assert len(set(family["says"])) == 3, name  # type: ignore[call-overload]
+    ways = Counter(
+        family["says"].index(said)  # type: ignore[attr-defined]
+        for family in families_of("train").values()
+        for said in family["says"]  # type: ignore[attr-defined]
+        for task in tasks_of("train")
+        if re.fullmatch(re.sub(r"\\{\w+\\}", ".*", re.escape(said)), task.instruction)
+    )
+    assert min(ways[way] for way in range(3)) >= 40
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_no_file_is_on_the_trees_of_two_splits(one: str, other: str) -> None:
+    files, others = dict(files_of(one)), dict(files_of(other))
+    assert not files.keys() & others.keys()
+    assert not {path.split("/")[0] for path in files} & {path.split("/")[0] for path in others}
+    assert not {Path(path).name for path in files} & {Path(path).name for path in others}
+    assert not {text for text in files.values() if text} & set(others.values())
+    assert not runs_of_lines(one) & runs_of_lines(other)
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_no_sentence_and_no_command_is_that_of_another_split_with_other_values(one: str, other: str) -> None:
+    tasks, others = tasks_of(one), tasks_of(other)
+    for shape, texts, other_texts in (
+        (sentence_shape, [task.instruction for task in tasks], [task.instruction for task in others]),
+        (command_shape, [task.gold for task in tasks], [task.gold for task in others]),
+    ):
+        assert not set(map(shape, texts)) & set(map(shape, other_texts))
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_no_kind_of_task_is_that_of_another_split(one: str, other: str) -> None:
+    families, others = families_of(one), families_of(other)
+    assert not families.keys() & others.keys()
+    for key in ("gold", "says"):
+        texts, other_texts = (
+            {re.sub(r"\{\w+\}", "{}", text) for family in kinds.values() for text in _listed(family[key])}
+            for kinds in (families, others)
+        )
+        assert not texts & other_texts
+
+
+def _listed(value: object) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+
+
+def test_values_are_taken_out_of_sentences_and_commands() -> None:
+    assert sentence_shape("Print 3 lines of /a/b.txt with 'x y'.") == sentence_shape(
+        "Print 12 lines of /c/d.e with 'z'."
+    )
+    assert sentence_shape("List .py files.") == sentence_shape("List .c files.") != sentence_shape("Show .c files.")
+    assert (
+        command_shape("head -n 3 /a/b.txt") == command_shape("head -n 12 /c/d.csv") != command_shape("tail -n 3 /a/b")
+    )
+    assert command_shape("mv /a/*.x /b") == command_shape("mv /c/d/*.y /e") != command_shape("mv /a/x /b")
+    assert command_shape("sed -n '3p' /a") == command_shape("sed -n '12p' /b") != command_shape("sed -n '3,4p' /a")
+    assert command_shape("awk '{ print $1 }' /a") == command_shape("awk '{ print $2 }' /b")
+    assert command_shape("awk '{ print $1 }' /a") != command_shape("awk '{ s += $2 }' /b")
+
+
+def test_trees_are_small_and_varied() -> None:
+    for file_system in (*TREES["train"], *TREES["dev"]):
+        path = DATA / f"{file_system}.tar"
+        assert path.stat().st_size < MAX_TAR_BYTES
+        with tarfile.open(path) as archive:
+            files = [member for member in archive.getmembers() if member.isfile()]
+        assert 30 <= len(files) <= 60
+        assert len({member.mode for member in files}) >= 4
+        assert any(member.size == 0 for member in files)
+        assert max(member.size for member in files) > 3000
+        assert max(member.mtime for member in files) - min(member.mtime for member in files) > 5 * 365 * 86_400
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_every_gold_command_scores_1_and_doing_nothing_does_not(split: str) -> None:
+    env = BashEnv(split=split, data_dir=DATA)
+    for task in tasks_of(split):
+        env.reset(options={"task_id": task.task_id})
+        start = env.snapshot()
+        *_, info = env.step(task.gold)
+        facts = info["facts"]
+        assert facts["exit_code"] == 0, task
+        assert info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"], task
+        if not info["page"]["output"]:  # where gold prints something, printing nothing is a wrong answer
+            assert env.oracle(env.simulate(start, "true").token)["progress"] < 1.0, task
+        _, reward, terminated, _, info = env.step("submit")
+        assert (reward, terminated, info["success"]) == (1.0, True, True), task
+    env.close()
+
+
+def test_a_gold_command_gives_the_same_again() -> None:
+    env = BashEnv(split=None, data_dir=DATA, reward="strict")
+    for task in (tasks_of("train") + tasks_of("dev"))[::N_TASKS_APART]:
+        env.reset(options={"task_id": task.task_id})
+        assert env.step(task.gold)[4]["progress"] == 1.0, task  # the reference is another run
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("gold", "complaint"),
+    [
+        ("find /desk -name '*.txt' -type f", "the same without -type f"),
+        ("grep -i 'one' /desk/a.txt", "the same without i of grep -i"),
+        ("grep 'one' /desk/a.txt | grep -v 'two'", "the same without the stage grep -v 'two'"),
+        ("awk '$2 > 0 { print $1 }' /desk/a.txt", "the same without the condition"),
+        ("awk '$2 > 1 && $2 > 0' /desk/a.txt", "the same without $2 > 0"),
+        ("sed 's/one/1/g' /desk/a.txt > /desk/c.txt", "the same without the g"),
+        ("cut -d' ' -f2 /desk/b.txt | sort | uniq -c | sort -rn | head -n 1", "a tie at its end"),
+        ("cat /desk/a.txt", "the same without all but a look at /desk/a.txt"),
+        ("mkdir /desk/new", "full reward without anything"),
+        ("grep 'nine' /desk/a.txt", "exit code 1"),
+        ("true", "nothing happens"),
+        ("echo $RANDOM$RANDOM$RANDOM", "the second time differs"),
+        ('echo "one   two"', "its quotes"),
+    ],
+)
+def test_a_bad_task_is_complained_about(checking: ModuleType, tmp_path: Path, gold: str, complaint: str) -> None:
+    (tmp_path / "tasks_fs_1.json").write_text(json.dumps([{"query": "Do it", "gold": gold}]))
+    text = r"mkdir /desk; printf 'one 2\ntwo 1\n' > /desk/a.txt; printf 'a 1\nb 2\n' > /desk/b.txt"
+    (tmp_path / "setup_nl2b_fs_1.sh").write_text(text)
+    env = BashEnv(data_dir=tmp_path)
+    found = checking.complaints(env, "fs_1-0")
+    env.close()
+    assert any(complaint in one for one in found), found
+
+
+def test_a_good_task_is_not_complained_about(checking: ModuleType, tmp_path: Path) -> None:
+    gold = "grep 'one' /desk/a.txt | cut -d' ' -f2 | sort"
+    (tmp_path / "tasks_fs_1.json").write_text(json.dumps([{"query": "Do it", "gold": gold}]))
+    (tmp_path / "setup_nl2b_fs_1.sh").write_text(r"mkdir /desk; printf 'one 22\none 11\ntwo 44\n' > /desk/a.txt")
+    env = BashEnv(data_dir=tmp_path)
+    assert checking.complaints(env, "fs_1-0") == []
+    env.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_bundled_task_is_complained_about(checking: ModuleType) -> None:
+    assert checking.main() == 0
