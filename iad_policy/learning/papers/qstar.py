@@ -8,7 +8,7 @@ PERTURBED = {"n": 3, "temperature": 1.0, "strategy_args": {"q-guided.perturb": T
 EPISODES = {"n": 3, "temperature": 1.0}
 OTHER_EPISODES = {"n": 3, "temperature": 1.0, "strategy_args": {"bon-episode.perturb": True}}
 FEW, MANY = 3, 100
-UPDATES = 60
+UPDATES = 30
 
 
 def stages(here: Laboratory) -> None:
