@@ -17,6 +17,10 @@ from iad_policy.evaluation.resolve import entry_points
 __all__ = ["add_commands"]
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+Shown = Annotated[
+    list[Path],
+    typer.Argument(metavar="FOLDER...", help="Folders of runs, of models, or of several models, as of iad improve."),
+]
 Guard = Callable[[], AbstractContextManager[None]]
 Serve = Callable[[Any, str, int], None]
 Tell = Callable[[str], None]
@@ -74,21 +78,21 @@ def _add_list(app: typer.Typer, environments: Sequence[str], console: Callable[[
 def _add_report(app: typer.Typer, tell: Tell, guard: Guard) -> None:
     @app.command()
     def report(
-        runs: Runs,
+        folders: Shown,
         agentboard: Annotated[
             Path | None, typer.Option(metavar="DIR", help="Also write AgentBoard's files for all runs to this folder.")
         ] = None,
     ) -> None:
-        """Rewrite report.html of each run, and write AgentBoard's files if asked."""
+        """Rewrite report.html of each run or training, and write AgentBoard's files if asked."""
         from iad_policy.analysis.agentboard import write_agentboard
-        from iad_policy.analysis.viewer.report import write_report
+        from iad_policy.analysis.viewer.training_report import write_any_report
         from iad_policy.recording.trace import RunTraces
 
         with guard():
-            for folder in runs:
-                tell(f"Report: {write_report(folder)}")
+            for folder in folders:
+                tell(f"Report: {write_any_report(folder)}")
             if agentboard is not None:
-                write_agentboard([RunTraces(folder) for folder in runs], agentboard)
+                write_agentboard([RunTraces(folder) for folder in folders], agentboard)
                 tell(f"AgentBoard's files: {agentboard}")
 
 
@@ -123,17 +127,17 @@ def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
 def _add_view(app: typer.Typer, guard: Guard, serve: Serve) -> None:
     @app.command()
     def view(
-        runs: Runs,
+        folders: Shown,
         host: Annotated[
             str, typer.Option(help="Address to listen on; the default is reachable from this machine only.")
         ] = LOOPBACK,
         port: Annotated[int, typer.Option(help="Port to listen on; if it is in use, the next free one.")] = PORT,
     ) -> None:
-        """Show finished or ongoing runs in a browser. Ctrl-C stops it."""
+        """Show finished or ongoing runs and trainings in a browser. Ctrl-C stops it."""
         from iad_policy.analysis.viewer.server import create_app
 
         with guard():
-            serve(create_app(runs), host, port)
+            serve(create_app(folders), host, port)
 
 
 def _add_sweep(app: typer.Typer, tell: Tell, guard: Guard) -> None:

@@ -21,6 +21,8 @@ from iad_policy.recording.atomic import write_atomically
 CHECKPOINT = "checkpoint"
 STATE = "state.json"
 TRAINING = "training.jsonl"
+EPOCHS = "epochs.json"
+"""The epochs of a language model, whose lines in `training.jsonl` are steps."""
 CHECKPOINT_S = 1.0
 """Seconds between checkpoints. A rerun goes on from the last one and comes to the same parameters."""
 

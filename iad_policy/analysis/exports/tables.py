@@ -30,7 +30,8 @@ HEAD: Mapping[str, Kind] = {
     "progress": float,
     "episode_reward": float,
 }
-"""Stands in every row, so that no row of a run under an oracle can be mistaken for another."""
+"""Stands in every row. So no row of a run under an oracle can be mistaken for another, and a file says of itself which
+split and which data its tasks are from."""
 MESSAGES: Kind = [{"role": str, "content": str}]
 
 
@@ -63,7 +64,7 @@ class Source:
             "episode": record.key,
             "env": record.env,
             "data": config.get("data", {}).get("digest", ""),
-            "split": config.get("split") or "",
+            "split": _split_of(config),
             "task_id": record.task_id,
             "seed": record.seed,
             "agent": record.agent,
@@ -76,6 +77,11 @@ class Source:
             "progress": record.progress,
             "episode_reward": record.reward,
         }
+
+
+def _split_of(config: Mapping[str, Any]) -> str:
+    """Return the split of a run's tasks; "" where it does not say. An environment knows it that was made with it."""
+    return next((one for one in (config.get("tasks_of"), config.get("split")) if isinstance(one, str)), "")
 
 
 class ExportTable(NamedTuple):

@@ -1,1 +1,1 @@
-"""The page on which people read a run: the same one as a file (`report.py`) and over HTTP (`iad view`)."""
+"""The page on which people read runs and trainings: the same one as a file (`report.py`) and over HTTP (`iad view`)."""

@@ -39,7 +39,7 @@ def write_report(run: RunTraces | Path | str, *, max_episodes: int = MAX_EPISODE
     head["n_with_steps"] = len(keys)
     chunks = list(_chunks(run, keys))
     places = {key: place // EPISODES_PER_CHUNK for place, key in enumerate(keys)}
-    html = page("report", {"run": _packed(head), "chunks": chunks, "places": _packed(places)})
+    html = page("report", {"run": packed(head), "chunks": chunks, "places": packed(places)})
     path = run.folder / REPORT
     with write_atomically(path) as part:
         part.write_text(html, encoding="utf-8")
@@ -52,6 +52,7 @@ def page(kind: str, data: dict[str, Any]) -> str:
     for name, text in (
         ("{{style}}", asset("viewer.css")),
         ("{{charts}}", asset("charts.js")),
+        ("{{trainings}}", asset("trainings.js")),
         ("{{script}}", asset("viewer.js")),
         ("{{kind}}", kind),
         ("{{data}}", json.dumps(data).replace("<", "\\u003c")),
@@ -71,18 +72,18 @@ def _chunks(run: RunTraces, keys: list[str]) -> Iterator[str]:
         table = ShownTable()
         episodes = {key: episode_json(run, key, table) for key in part}
         try:
-            yield _packed({"episodes": episodes, "texts": table.texts})
+            yield packed({"episodes": episodes, "texts": table.texts})
         except (TypeError, ValueError, RecursionError):  # a damaged value is none that JSON has
             whole = dict(run.readable(part, partial(_packed_alone, episodes)))
             shown = {key: episodes[key] if key in whole else {"damaged": run.damaged[key]} for key in part}
-            yield _packed({"episodes": shown, "texts": table.texts})
+            yield packed({"episodes": shown, "texts": table.texts})
 
 
 def _packed_alone(episodes: Mapping[str, Any], trace: Trace) -> str:
-    return _packed(episodes[trace.record.key])
+    return packed(episodes[trace.record.key])
 
 
-def _packed(value: Any) -> str:
+def packed(value: Any) -> str:
     """Return JSON, deflated, in base 64: what a browser unpacks by itself."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(well_formed(text).encode(), 9)).decode()

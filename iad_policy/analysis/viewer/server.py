@@ -1,6 +1,6 @@
-"""The page over HTTP, for several runs at once and for runs that go on: what `iad view` serves.
+"""The page over HTTP, for several runs and trainings at once and while they go on: what `iad view` serves.
 
-It only reads the run folders. Whoever reaches it sees all that is in them, so it belongs on loopback.
+It only reads the folders. Whoever reaches it sees all that is in them, so it belongs on loopback.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from flask.json.provider import DefaultJSONProvider
 
 from iad_policy.analysis.viewer.report import page
 from iad_policy.analysis.viewer.shown import ShownTable, episode_json, run_json
+from iad_policy.analysis.viewer.trainings import opened
 from iad_policy.hashing import digest
 from iad_policy.recording.trace import RunTraces
 
@@ -36,15 +37,17 @@ def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Fl
     """Return the application.
 
     Args:
-        folders: Run folders, in the order in which they are shown.
-        every_s: How often a page asks whether a run went on.
+        folders: Run folders, model folders and folders of model folders, in the order in which they are shown.
+        every_s: How often a page asks whether a run or a training went on.
 
     Raises:
-        RunFolderError: One of them holds no run.
+        RunFolderError: One of them holds no run and no model.
+        ModelFolderError: A file of a model folder can't be read.
     """
     app = Flask(__name__, static_folder=None)
     app.json = _OrderedRuns(app)
-    shelf = _RunList([RunTraces(folder) for folder in folders])
+    found, trained = opened(folders)
+    shelf = _RunList(found)
 
     @app.get("/")
     def start() -> Response:
@@ -53,6 +56,10 @@ def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Fl
     @app.get("/api/runs")
     def runs() -> Response:
         return jsonify(shelf.heads())
+
+    @app.get("/api/trainings")
+    def trainings() -> Response:
+        return jsonify([one.as_json() for one in trained])
 
     @app.get("/api/episode/<int:run>/<key>")
     def episode(run: int, key: str) -> Response:
@@ -63,7 +70,7 @@ def create_app(folders: Sequence[Path | str], *, every_s: float = EVERY_S) -> Fl
 
     @app.get("/api/version")
     def version() -> Response:
-        return jsonify({"version": shelf.version()})
+        return jsonify({"version": digest(shelf.version(), [one.version for one in trained])})
 
     @app.after_request
     def close_up(response: Response) -> Response:

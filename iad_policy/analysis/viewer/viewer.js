@@ -1,5 +1,5 @@
 "use strict";
-/* The page of a run. All content is inserted as text, so nothing that an agent wrote becomes markup. */
+/* The page of runs and trainings. All content is inserted as text, so nothing that an agent wrote becomes markup. */
 
 function h(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -24,7 +24,8 @@ function fileSource(data) {
   const chunks = new Map();
   let places = null;
   return {
-    runs: async () => [await unpacked(data.run)],
+    runs: async () => (data.run ? [await unpacked(data.run)] : []),
+    trainings: async () => (data.trainings ? unpacked(data.trainings) : []),
     episode: async (run, key) => {
       places ??= await unpacked(data.places);
       const place = places[key];
@@ -44,6 +45,7 @@ function serverSource(data) {
   };
   return {
     runs: () => get("api/runs"),
+    trainings: () => get("api/trainings"),
     episode: (run, key) => get(`api/episode/${run}/${key}`),
     version: () => get("api/version").then((now) => now.version),
     every: data.every_s * 1000,
@@ -53,6 +55,7 @@ function serverSource(data) {
 const data = JSON.parse(document.getElementById("data").textContent);
 const source = document.body.dataset.kind === "report" ? fileSource(data) : serverSource(data);
 let runs = [];
+let groups = [];      // model folders, and folders of models
 let rows = [];        // {run, row, name, label}: a column of the list of tasks
 let tasks = [];       // {task, seed, cells: [episode or null per row]}
 let shown = [];       // the tasks that match the filter
@@ -199,7 +202,7 @@ function charts(run) {
   }
   if (byStep.length) {
     box.append(h("figure", {}, h("figcaption", {}, "Progress by step"),
-      lineChart(byStep, { x: "step", y: "progress", label: "mean progress by step" }), legend(byStep.map((one) => one.name))));
+      lineChart(byStep, { x: "step", y: "progress", label: "mean progress by step", counts: true }), legend(byStep.map((one) => one.name))));
   }
   return box;
 }
@@ -484,13 +487,13 @@ async function draw() {
   let content;
   try {
     if (place.episodes) content = [await viewer(place)];
-    else content = [...runs.map(head), list(place.view)];
+    else content = [...groups.map(training), ...runs.map(head), ...(runs.length ? [list(place.view)] : [])];
   } catch (error) {
     content = [h("p", { className: "banner" }, `This page could not be shown: ${error.message}`)];
   }
   if (turn !== drawing) return;
   page.replaceChildren(...content);
-  document.title = `${place.episodes ? "Episode, " : ""}${runs.map((run) => apart(run.name)).join(", ")} · iad`;
+  document.title = `${place.episodes ? "Episode, " : ""}${[...groups, ...runs].map((one) => apart(one.name)).join(", ")} · iad`;
 }
 
 document.addEventListener("keydown", (event) => {
@@ -498,7 +501,7 @@ document.addEventListener("keydown", (event) => {
   const place = here();
   if (event.key === "/" && !place.episodes) {
     event.preventDefault();
-    document.getElementById("search").focus();
+    document.getElementById("search")?.focus();
   }
   if (!place.episodes) return;
   const last = document.querySelectorAll(".steps").length ? Math.max(...[...document.querySelectorAll(".steps")].map((one) => one.children.length)) - 1 : 0;
@@ -521,8 +524,9 @@ document.addEventListener("keydown", (event) => {
 window.addEventListener("popstate", draw);
 
 async function refresh() {
-  runs = await source.runs();
+  [runs, groups] = await Promise.all([source.runs(), source.trainings()]);
   gather();
+  if (!runs.length) document.querySelector(".skip").textContent = "Skip to the trainings";
 }
 
 (async () => {
@@ -533,7 +537,7 @@ async function refresh() {
     shown = tasks;
     await draw();
   } catch (error) {
-    document.getElementById("page").replaceChildren(h("p", { className: "banner" }, `The run could not be read: ${error.message}`));
+    document.getElementById("page").replaceChildren(h("p", { className: "banner" }, `The folders could not be read: ${error.message}`));
     throw error;
   }
   if (!source.version) return;

@@ -21,7 +21,7 @@ from trl import SFTConfig, SFTTrainer
 from iad_policy.errors import IADError
 from iad_policy.hashing import dumps
 from iad_policy.learning.backends import NotFinite
-from iad_policy.learning.fitting import CHECKPOINT, STATE, TRAINING, Fitted, Schedule, renumbered
+from iad_policy.learning.fitting import CHECKPOINT, EPOCHS, STATE, TRAINING, Fitted, Schedule, renumbered
 from iad_policy.learning.models import require_same
 from iad_policy.learning.objectives import cross_entropy
 from iad_policy.learning.recipes import Examples
@@ -129,7 +129,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
 
     def __init__(self, backend: "HFBackend", rows: "list[Encoded]", schedule: Schedule, folder: Path) -> None:
         self._backend, self._rows, self._schedule = backend, rows, schedule
-        self._path, self._kept = folder / "epochs.json", folder / TRAINING
+        self._path, self._kept = folder / EPOCHS, folder / TRAINING
         self._start = folder / f"{CHECKPOINT}-reference.json"
         self._before: dict[str, Any] = {}
         self._losses: list[float] = []

@@ -2,6 +2,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import evaluate
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
@@ -28,6 +31,7 @@ from iad_policy.types import Candidate, Decision, State, Verdict
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
 
 Rows = list[dict[str, Any]]
+SHOP = "IAD/WebShop-v0"
 GOLD = ("progress", "success", "reward_parts")
 
 
@@ -89,6 +93,50 @@ def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
     for form in ("jsonl", "sft", "preference", "kto"):
         for row in exported(path, form):
             assert (row["information"], row["agent_information"]) == ("oracle", "oracle")
+
+
+@pytest.fixture(scope="module")
+def by_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run of the shop per split. That of test tasks has an environment that was made with its split."""
+    folder = tmp_path_factory.mktemp("splits")
+    evaluate(SHOP, ["bon"], tasks=3, n=4, split="train", out=folder / "train")
+    made = partial(gym.make, SHOP, split="test")
+    evaluate(made, ["bon"], tasks=3, n=4, agent="shopper", verifier="proxy", out=folder / "test")
+    return {name: folder / name for name in ("train", "test")}
+
+
+def not_train(rows: Rows) -> set[str]:
+    """The tasks of a file that are no training tasks, by what stands in the file alone, as docs/exports.md says."""
+    return {row["task_id"] for row in rows if row["split"] != "train"}
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
+def test_a_file_alone_says_that_no_test_task_is_in_it(form: str, by_split: dict[str, Path], tmp_path: Path) -> None:
+    def rows_of(*splits: str) -> Rows:
+        out = tmp_path / f"{form}.jsonl"
+        written = export_runs([RunTraces(by_split[name]) for name in splits], form, out)
+        return [json.loads(line) for path in written for line in path.read_text().splitlines()]
+
+    clean, mixed = rows_of("train"), rows_of("train", "test")
+    assert not_train(clean) == set()
+    tested = {record.task_id for record in RunTraces(by_split["test"]).records.values()}
+    assert set() < not_train(mixed) <= tested
+    digest = gym.make(SHOP).unwrapped.data.digest  # type: ignore[attr-defined]
+    assert {row["data"] for row in mixed} == {digest}
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
+def test_a_parquet_file_says_so_too(by_split: dict[str, Path], tmp_path: Path) -> None:
+    from pyarrow.parquet import read_table
+
+    for names, expected in ((["train"], {"train"}), (["train", "test"], {"train", "test"})):
+        written = export_runs([RunTraces(by_split[name]) for name in names], "parquet", tmp_path / "rows.parquet")
+        assert [set(read_table(path)["split"].to_pylist()) for path in written] == [expected] * 2
+
+
+def test_a_run_that_says_no_split_is_not_taken_for_training(run: Path) -> None:
+    assert {row["split"] for row in exported(run, "sft")} == {""}
+    assert not_train(exported(run, "sft"))
 
 
 def test_a_preference_is_what_the_verifier_scored_higher_by_its_margin(run: Path) -> None:
