@@ -32,7 +32,7 @@ from iad_policy.learning.rows import Row
 from iad_policy.models.call_context import current_call
 from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
 from iad_policy.models.hf.likelihood import PromptReader, answer_logprobs, read_answers
-from iad_policy.models.hf.weights import Weights, fresh_weights
+from iad_policy.models.hf.weights import HFWeights, fresh_weights
 from iad_policy.prompts import Prompts
 from iad_policy.types import Candidate, State, Usage
 
@@ -109,7 +109,7 @@ class HFBackend:
         self.rate = rate or RATES[head]
         self.decode = _decode(decode, own)
         self.micro = micro or (8 if torch.cuda.is_available() else 2)
-        self.weights: Weights = fresh_weights(spec)
+        self.weights: HFWeights = fresh_weights(spec)
         self._head_kind = head
         self._options = {"rank": rank, "mode": mode, "decode": self.decode}
         self._features: Features | None = load_features(env) if own.features else None

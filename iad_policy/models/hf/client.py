@@ -13,7 +13,7 @@ from iad_policy.hashing import seed_of
 from iad_policy.models import Completion, Messages, question_of
 from iad_policy.models.call_context import current_call
 from iad_policy.models.hf.likelihood import PromptReader, ReadPrompt
-from iad_policy.models.hf.weights import Weights
+from iad_policy.models.hf.weights import HFWeights
 from iad_policy.types import Usage
 
 MAX_TOKENS = 256
@@ -40,7 +40,7 @@ class HFModel:
 
     def __init__(
         self,
-        weights: Weights,
+        weights: HFWeights,
         *,
         top_p: float = 1.0,
         logprobs: bool = True,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from iad_policy.models.hf.weights import Weights
+from iad_policy.models.hf.weights import HFWeights
 
 N_BEGINNINGS = 8
 N_TOGETHER = 16
@@ -40,7 +40,7 @@ class PromptReader:
         weights: The model. When it is trained, `forget` has to be called.
     """
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: HFWeights) -> None:
         self._weights = weights
         self._beginnings: OrderedDict[tuple[int, ...], Any] = OrderedDict()
 
@@ -89,7 +89,7 @@ class ReadAnswer(NamedTuple):
     hidden: torch.Tensor
 
 
-def read_answers(weights: Weights, prompt: ReadPrompt, answers: Sequence[Ids]) -> list[ReadAnswer]:
+def read_answers(weights: HFWeights, prompt: ReadPrompt, answers: Sequence[Ids]) -> list[ReadAnswer]:
     """Read answers to a prompt."""
     found: list[ReadAnswer] = []
     for first in range(0, len(answers), N_TOGETHER):
@@ -97,7 +97,7 @@ def read_answers(weights: Weights, prompt: ReadPrompt, answers: Sequence[Ids]) -
     return found
 
 
-def _read(weights: Weights, prompt: ReadPrompt, answers: list[list[int]]) -> list[ReadAnswer]:
+def _read(weights: HFWeights, prompt: ReadPrompt, answers: list[list[int]]) -> list[ReadAnswer]:
     longest = max(map(len, answers))
     refuse_long(weights, len(prompt.ids) + longest)
     device = weights.model.device
@@ -121,7 +121,7 @@ def _read(weights: Weights, prompt: ReadPrompt, answers: list[list[int]]) -> lis
     return found
 
 
-def answer_logprobs(weights: Weights, model: Any, prompts: Sequence[Ids], answers: Sequence[Ids]) -> torch.Tensor:
+def answer_logprobs(weights: HFWeights, model: Any, prompts: Sequence[Ids], answers: Sequence[Ids]) -> torch.Tensor:
     """Return the sum of the log-probabilities of each answer's tokens, with gradients: shape (answers,).
 
     What is observed between is part of the prompt, so it has no gradient.
@@ -148,7 +148,7 @@ def answer_logprobs(weights: Weights, model: Any, prompts: Sequence[Ids], answer
     return (tokens * of_answer).sum(1)
 
 
-def refuse_long(weights: Weights, n_tokens: int) -> None:
+def refuse_long(weights: HFWeights, n_tokens: int) -> None:
     """Refuse what doesn't fit the context.
 
     Raises:

@@ -25,7 +25,7 @@ DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class HFWeights:
     """A causal language model with its tokenizer.
 
     Attributes:
@@ -75,7 +75,7 @@ class Weights:
         return str(self.tokenizer.decode(ids, skip_special_tokens=True))
 
 
-def load_weights(spec: str) -> Weights:
+def load_weights(spec: str) -> HFWeights:
     """Return a model's weights. They are loaded once per process, and nobody may change them.
 
     Args:
@@ -87,13 +87,13 @@ def load_weights(spec: str) -> Weights:
     return _loaded(spec, _dtype())
 
 
-def fresh_weights(spec: str) -> Weights:
+def fresh_weights(spec: str) -> HFWeights:
     """Return weights that the caller may change, or put adapters on. See `load_weights`."""
     return _load(spec, _dtype())
 
 
 @cache
-def _loaded(spec: str, dtype: str) -> Weights:
+def _loaded(spec: str, dtype: str) -> HFWeights:
     return _load(spec, dtype)
 
 
@@ -104,7 +104,7 @@ def _dtype() -> str:
     return given
 
 
-def _load(spec: str, dtype: str) -> Weights:
+def _load(spec: str, dtype: str) -> HFWeights:
     if not spec:
         raise ValueError("expected a model after hf:, got none; write hf:smollm2, hf:FOLDER or hf:ORGANISATION/NAME")
     path = fetched(spec) if spec in KNOWN else Path(spec).expanduser()
@@ -135,7 +135,7 @@ def _load(spec: str, dtype: str) -> Weights:
     model.eval()
     model.requires_grad_(False)
     identity = hash_of(path) if is_gguf else _identity(path, model)
-    return Weights(spec, model, tokenizer, _ends(model, tokenizer), f"{identity} {dtype}")
+    return HFWeights(spec, model, tokenizer, _ends(model, tokenizer), f"{identity} {dtype}")
 
 
 def _ends(model: Any, tokenizer: Any) -> tuple[int, ...]:
