@@ -8,12 +8,14 @@ parameters, and resumes in `--out`. Without the extra `training` nothing is meas
 import argparse
 import resource
 import tempfile
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from support.figures import figure
-from support.learning import SHOP, compared, rewards, row
+from support.learning import SHOP, Rewards, compared, rewards, row
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import MissingExtra
@@ -26,8 +28,7 @@ from iad_policy.models.hf import require_packages
 
 MODEL = "hf:smollm2"
 N_PROMPT, N_ANSWER, N_STEPS = 500, 12, 3
-N_TREES, N_HELD_OUT = 15, 5
-N_TEST = 40
+N_TREES, N_TEST = 20, 40
 
 
 def speed(backend: str) -> None:
@@ -60,46 +61,52 @@ def speed(backend: str) -> None:
     figure("learning_hf_memory_mb", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MB")
 
 
-def whole(backend: str, folder: Path, n_test: int) -> None:
-    """Train and compare, and print rows 14 and 15."""
-    seconds = {}
+def whole(backend: str, folder: Path, n_test: int, n_trees: int) -> None:
+    """Train and compare, and print rows 14 and 15.
 
-    def timed(name: str, began: float) -> None:
+    Args:
+        backend: The model.
+        folder: Where everything is written, and found again by a second run.
+        n_test: Number of test tasks.
+        n_trees: Number of training tasks on which trees grow. A third of them is kept for the value model's pairs.
+    """
+    seconds: dict[str, float] = {}
+    arms: dict[str, Rewards] = {}
+
+    def timed(name: str, work: Callable[[], Any]) -> Any:
+        began = perf_counter()
+        made = work()
         seconds[name] = perf_counter() - began
         figure(f"learning_hf_{name}_s", seconds[name], "s")
+        return made
 
-    began = perf_counter()
+    def tested(name: str) -> None:
+        arms[name] = timed(
+            f"test_{name}",
+            lambda: rewards(f"learned:{folder / name}", seed=0, tasks=n_test, out=folder / f"test-{name}"),
+        )
+
+    given: dict[str, Any] = {"backend": backend, "report": print}
     demos = explore(SHOP, out=folder / "demos", tasks=120, episodes=1, temperature=0.0, report=print)
-    timed("demos", began)
-    train("bc", demos, out=folder / "untrained", backend=backend, demos=1, epochs=0, report=print)
-    began = perf_counter()
-    train("bc", demos, out=folder / "bc", backend=backend, demos=20, epochs=2, report=print)
-    timed("bc", began)
-    agent = f"learned:{folder / 'bc'}"
-    began = perf_counter()
+    train("bc", demos, out=folder / "untrained", demos=1, epochs=0, **given)
+    timed("bc", lambda: train("bc", demos, out=folder / "bc", demos=20, epochs=2, **given))
+    tested("bc")
+    tested("untrained")
+    row("14_hf_bc_minus_untrained", arms["bc"], arms["untrained"])
     settings = {"strategy_args": {"q-tree.depth_expanded": 2}}
-    trees = explore(SHOP, agent, how="tree", out=folder / "trees", tasks=N_TREES + N_HELD_OUT, report=print, **settings)
-    timed("explore", began)
-    tasks = trees.tasks
+    agent, out = f"learned:{folder / 'bc'}", folder / "trees"
+    trees = timed("explore", lambda: explore(SHOP, agent, how="tree", out=out, tasks=n_trees, report=print, **settings))
     learning, held_out = (
         trees.only([one for one in trees.trajectories if one.task in some])
-        for some in (tasks[:N_TREES], tasks[N_TREES:])
+        for some in (trees.tasks[: 2 * n_trees // 3], trees.tasks[2 * n_trees // 3 :])
     )
-    began = perf_counter()
-    train("qnet", learning, out=folder / "qnet", backend=backend, report=print)
-    timed("qnet", began)
+    timed("qnet", lambda: train("qnet", learning, out=folder / "qnet", **given))
     _pairs(folder / "qnet", held_out)
-    began = perf_counter()
-    train("dpo", learning, out=folder / "dpo", backend=backend, start=folder / "bc", alpha=1.0, epochs=1, report=print)
-    timed("dpo", began)
-    figure("learning_hf_pipeline_s", sum(seconds.values()), "s", target=7200)
-    arms = {}
-    for name in ("bc", "untrained", "dpo"):
-        began = perf_counter()
-        arms[name] = rewards(f"learned:{folder / name}", seed=0, tasks=n_test, out=folder / f"test-{name}")
-        timed(f"test_{name}", began)
-    row("14_hf_bc_minus_untrained", arms["bc"], arms["untrained"])
+    preferring = {"start": folder / "bc", "alpha": 1.0, "epochs": 1, **given}
+    timed("dpo", lambda: train("dpo", learning, out=folder / "dpo", **preferring))
+    tested("dpo")
     row("15_hf_dpo_minus_bc", arms["dpo"], arms["bc"], least=None)
+    figure("learning_hf_pipeline_s", sum(seconds[name] for name in ("bc", "explore", "qnet", "dpo")), "s", target=7200)
 
 
 def _pairs(folder: Path, held_out: Experience) -> None:
@@ -130,6 +137,7 @@ def main() -> None:
     parser.add_argument("--backend", default=MODEL, help="the model, such as hf:smollm2 or hf:FOLDER")
     parser.add_argument("--out", type=Path, help="folder of the pipeline, which resumes there")
     parser.add_argument("--tasks", type=int, default=N_TEST, help="test tasks")
+    parser.add_argument("--trees", type=int, default=N_TREES, help="training tasks on which trees grow")
     arguments = parser.parse_args()
     try:
         require_packages()
@@ -139,7 +147,7 @@ def main() -> None:
     speed(arguments.backend)
     if arguments.full:
         with tempfile.TemporaryDirectory() as folder:
-            whole(arguments.backend, arguments.out or Path(folder), arguments.tasks)
+            whole(arguments.backend, arguments.out or Path(folder), arguments.tasks, arguments.trees)
 
 
 if __name__ == "__main__":

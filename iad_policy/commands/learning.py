@@ -131,6 +131,7 @@ def _add_improve(app: typer.Typer, tell: Tell, guard: Guard) -> None:
         backend: Backend = "linear",
         tasks: Annotated[int | None, typer.Option(help="Training tasks per round; by default all.")] = None,
         demos: Annotated[int, typer.Option(help="Demonstrations that round 0 imitates.")] = 10,
+        dev_tasks: Annotated[int | None, typer.Option(help="Tasks that choose a round; by default all.")] = None,
         seed: Seed = 0,
         option: Options = None,
     ) -> None:
@@ -144,6 +145,7 @@ def _add_improve(app: typer.Typer, tell: Tell, guard: Guard) -> None:
                 backend=backend,
                 tasks=tasks,
                 demos=demos,
+                dev_tasks=dev_tasks,
                 seed=seed,
                 report=tell,
                 **_pairs(option),

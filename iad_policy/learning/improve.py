@@ -87,6 +87,7 @@ def improve(
     backend: str = "linear",
     tasks: int | None = None,
     demos: int = 10,
+    dev_tasks: int | None = None,
     seed: int = 0,
     report: Tell = lambda text: None,
     **options: Any,
@@ -103,6 +104,7 @@ def improve(
         backend: What is trained.
         tasks: Number of training tasks that a round explores. None takes all.
         demos: Number of demonstrations.
+        dev_tasks: Number of tasks that choose a round. None takes all.
         seed: Seed of exploring and training.
         report: Function that is told how it goes, a line at a time.
         options: Options of the method's recipe.
@@ -116,7 +118,7 @@ def improve(
     how, folder = METHODS[method], Path(out)
     shown = explore(env, out=folder / "demos", tasks=tasks, episodes=1, temperature=0.0, seed=seed, report=report)
     train("bc", shown, out=_model(folder, 0), backend=backend, demos=demos, seed=seed, report=report)
-    dev = [_measured(env, folder, 0, report)]
+    dev = [_measured(env, folder, 0, dev_tasks, report)]
     for number in range(1, rounds + 1):
         before = _model(folder, _best(dev))
         found = explore(
@@ -139,7 +141,7 @@ def improve(
             report=report,
             **{**how.options, **options},
         )
-        dev.append(_measured(env, folder, number, report))
+        dev.append(_measured(env, folder, number, dev_tasks, report))
     improved = Improved(folder, tuple(dev))
     with write_atomically(folder / ROUNDS) as part:
         part.write_text(f"{dumps({'method': method, 'dev': dev, 'best': improved.best})}\n", encoding="utf-8")
@@ -154,7 +156,7 @@ def _model(folder: Path, number: int) -> Path:
     return folder / f"model-{number}"
 
 
-def _measured(env: str, folder: Path, number: int, report: Tell) -> float:
+def _measured(env: str, folder: Path, number: int, tasks: int | None, report: Tell) -> float:
     """Return the mean reward of a round's policy on dev tasks."""
     config = resolve(
         {
@@ -165,7 +167,7 @@ def _measured(env: str, folder: Path, number: int, report: Tell) -> float:
             "seed": tuple(range(N_DEV_SEEDS)),
         }
     )
-    config = replace(config, tasks=None)
+    config = replace(config, tasks=tasks)
     runner = Runner(config, partial(env_of, config), load_components)
     try:
         finished = execute(runner, folder / f"dev-{number}", warn=warnings.warn, writes_report=False)

@@ -12,7 +12,7 @@ from iad_policy.learning.models import load_model
 from iad_policy.recording.run_folder import read_config
 from tests.iad_policy.learning.conftest import SHOP
 
-SMALL: dict[str, Any] = {"tasks": 5, "demos": 3, "rounds": 1, "epochs": 20}
+SMALL: dict[str, Any] = {"tasks": 5, "demos": 3, "rounds": 1, "epochs": 20, "dev_tasks": 20}
 
 
 @pytest.mark.parametrize("method", list(METHODS))
