@@ -20,7 +20,7 @@ _PROGRAM = re.compile(r"(?:^|[|;&(]|-exec\s|xargs\s(?:-\S+\s)*)\s*([a-z][\w-]*)"
 _FLAG = re.compile(r"(?<=\s)-{1,2}[A-Za-z][\w-]*")
 """Programs and options of a command."""
 COMMAND = ("fit", "wrong parts", "pipes", "length")
-SUBMITTING = ("submit", "submit:failed", "submit:empty", "submit:first", "submit:late")
+SUBMITTING = ("submit", "submit:empty", "submit:first", "submit:late")
 LAST_STEP = 10
 UNSEEN: Mapping[str, Any] = {
     "exit_code": 0,
@@ -37,7 +37,7 @@ class ShellFeatures(ProposedActions):
       from the pattern's usual form. `pipes`, `length`: of the command.
     - a feature for each check of the proxy verifier that needs no output, such as a path of the instruction that the
       command leaves out.
-    - `submit`: with what the last command gave: whether it failed, gave nothing, or there was none; with the checks of
+    - `submit`: with what the last command gave: whether that is nothing, or there was none; with the checks of
       its command and its output.
     - `skill n`: the kind of answer that is asked for together with a program or an option of the command.
     """
@@ -76,7 +76,6 @@ class ShellFeatures(ProposedActions):
             return {"submit": 1.0, "submit:first": 1.0}
         return {
             "submit": 1.0,
-            "submit:failed": float(done.facts["exit_code"] != 0),
             "submit:empty": float(not done.output.strip() and not done.touched),
             "submit:late": len(done.commands) / LAST_STEP,
             **_degrees("submit", CHECKS, done),
