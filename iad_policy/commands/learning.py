@@ -1,12 +1,13 @@
 """Commands that learn: `iad explore`, `train`, `improve` and `reproduce`."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from iad_policy.commands.options import pairs
 from iad_policy.learning.backends import BACKENDS
@@ -14,6 +15,7 @@ from iad_policy.learning.explore import HOWS, explore
 from iad_policy.learning.improve import METHODS, improve
 from iad_policy.learning.models import SIMULATOR
 from iad_policy.learning.papers import N_TEST, PAPERS
+from iad_policy.learning.progress import showing
 from iad_policy.learning.recipes import RECIPES
 from iad_policy.learning.reproduce import SHOP, reproduce
 from iad_policy.learning.simulators import N_TASKS, record_outcomes, train_simulator
@@ -43,10 +45,28 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
     def tell(text: str) -> None:
         console().print(text, highlight=False, markup=False, soft_wrap=True)
 
-    _add_explore(app, tell, guard)
-    _add_train(app, tell, guard)
-    _add_improve(app, tell, guard)
-    _add_reproduce(app, tell, guard, console)
+    @contextmanager
+    def watched() -> Iterator[None]:
+        with guard(), _bar(console()):
+            yield
+
+    _add_explore(app, tell, watched)
+    _add_train(app, tell, watched)
+    _add_improve(app, tell, watched)
+    _add_reproduce(app, tell, watched, console)
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[None]:
+    """Show a progress bar for the work of the moment, on a terminal only."""
+    if not console.is_terminal:
+        yield
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        shown = bar.add_task("", total=None)
+        with showing(lambda name, done, total: bar.update(shown, description=name, completed=done, total=total)):
+            yield
 
 
 def _add_explore(app: typer.Typer, tell: Tell, guard: Guard) -> None:

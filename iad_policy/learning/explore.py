@@ -1,12 +1,14 @@
 """Explores training tasks, and records what there is to learn from. It is a run like any other, and resumes as one."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from iad_policy.analysis.results import Results
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import execute
 from iad_policy.evaluation.components import load_components
@@ -14,7 +16,9 @@ from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.resolve import env_of, resolve
 from iad_policy.evaluation.runner import Runner
 from iad_policy.learning.experience import Experience
+from iad_policy.learning.progress import advance
 from iad_policy.learning.splits import TRAIN
+from iad_policy.recording.episode_record import EpisodeRecord
 
 TEMPERATURE = 1.0
 N_EPISODES = 4
@@ -136,7 +140,7 @@ def explore(
     config = exploration(env, agent, **options)
     runner = Runner(config, partial(env_of, config), load_components)
     try:
-        finished = execute(runner, out, warn=warnings.warn, writes_report=False)
+        finished = execute(runner, out, warn=warnings.warn, writes_report=False, watching=counted)
     finally:
         runner.close()
     if finished.stopped is not None:
@@ -145,6 +149,16 @@ def explore(
     mean = sum(one.reward for one in found.trajectories) / len(found.trajectories)
     report(f"explored {len(found.tasks)} tasks: {len(found.trajectories)} episodes, mean reward {mean:.3f}")
     return found
+
+
+@contextmanager
+def counted(results: Results) -> Iterator[Callable[[EpisodeRecord, bool], None]]:
+    """Tell how many episodes of a run are there: a context for `execute`."""
+
+    def after(record: EpisodeRecord, is_new: bool) -> None:
+        advance("playing", results.n_episodes, results.n_expected)
+
+    yield after
 
 
 def chosen(experience: Sequence[Experience]) -> Experience:

@@ -15,6 +15,7 @@ from iad_policy.hashing import dumps, seed_of
 from iad_policy.learning.backends import Backend
 from iad_policy.learning.models import require_same
 from iad_policy.learning.objectives import Array
+from iad_policy.learning.progress import advance
 from iad_policy.learning.recipes import Examples
 from iad_policy.recording.atomic import write_atomically
 
@@ -112,6 +113,7 @@ def fit(
             line = {"epoch": epoch, "loss": loss, **({} if kl is None else {"kl": kl}), "is_kept": not is_too_far}
             log.write(f"{dumps(line)}\n")
             log.flush()
+            advance("training", epoch + 1, schedule.epochs)
             if before is not None and is_too_far:
                 reason = f"the KL from the start rose to {kl:.2f} nat, above {schedule.max_kl:g}"
                 fitted = replace(fitted, model=before, stopped=reason)

@@ -18,7 +18,7 @@ from iad_policy.evaluation.components import load_components
 from iad_policy.evaluation.resolve import env_of, resolve
 from iad_policy.evaluation.runner import Runner
 from iad_policy.hashing import dumps
-from iad_policy.learning.explore import explore
+from iad_policy.learning.explore import counted, explore
 from iad_policy.learning.train import train
 from iad_policy.recording.atomic import write_atomically
 
@@ -170,7 +170,8 @@ def _measured(env: str, folder: Path, number: int, tasks: int | None, report: Te
     config = replace(config, tasks=tasks)
     runner = Runner(config, partial(env_of, config), load_components)
     try:
-        finished = execute(runner, folder / f"dev-{number}", warn=warnings.warn, writes_report=False)
+        out = folder / f"dev-{number}"
+        finished = execute(runner, out, warn=warnings.warn, writes_report=False, watching=counted)
     finally:
         runner.close()
     if finished.stopped is not None:

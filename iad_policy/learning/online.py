@@ -17,6 +17,7 @@ from iad_policy.learning.backends import Backend, load_backend
 from iad_policy.learning.fitting import CHECKPOINT, STATE, TRAINING, forget_checkpoints
 from iad_policy.learning.models import MODEL, Model, finished_model, load_model, require_same, write_model
 from iad_policy.learning.play import Act, PlayedEpisode, play
+from iad_policy.learning.progress import advance
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
 from iad_policy.learning.splits import TRAIN, SplitError
 from iad_policy.models.call_context import Call, use_call
@@ -84,6 +85,7 @@ def train_online(
             episodes, line = _updated(recipe, policy, value, reference, world, act, seed_of("update", seed, update))
             played.update(one.task for one in episodes)
             _write(folder, asked, {"update": update, **line}, policy, value, played)
+            advance("playing and training", update + 1, recipe.updates)
             if update % 10 == 9 or update == recipe.updates - 1:
                 report(f"update {update + 1} of {recipe.updates}: mean reward {line['reward']:.3f}")
     finally:

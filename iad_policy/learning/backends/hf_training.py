@@ -24,6 +24,7 @@ from iad_policy.learning.backends import NotFinite
 from iad_policy.learning.fitting import CHECKPOINT, EPOCHS, STATE, TRAINING, Fitted, Schedule, renumbered
 from iad_policy.learning.models import require_same
 from iad_policy.learning.objectives import cross_entropy
+from iad_policy.learning.progress import advance
 from iad_policy.learning.recipes import Examples
 from iad_policy.models.hf.likelihood import answer_logprobs
 from iad_policy.recording.atomic import write_atomically
@@ -168,6 +169,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
             line = {"step": state.global_step, "loss": logs["loss"], "rate": logs.get("learning_rate")}
             with self._kept.open("a", encoding="utf-8") as log:
                 log.write(f"{dumps(line)}\n")
+            advance("training", state.global_step, state.max_steps)
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **others: Any) -> Any:
         line: dict[str, Any] = {"loss": float(np.mean(self._losses)) if self._losses else None, "is_kept": True}
