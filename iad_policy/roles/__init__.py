@@ -20,7 +20,7 @@ from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier
 NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
 COMPONENTS = (
-    "template", "litellm:<model>", "local:<model>", "verifier:<name>",
+    "template", "litellm:<model>", "local:<model>", "hf:<model>", "verifier:<name>",
 )  # fmt: skip
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
@@ -122,7 +122,7 @@ def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
     kind, _, name = component.partition(":")
     if kind == "verifier":
         return load_object("iad_policy.roles.by_verifier:VerifierRoles")(env, name)  # type: ignore[no-any-return]
-    if kind not in ("litellm", "local"):
+    if kind not in ("litellm", "local", "hf"):
         raise UnknownName("component of a role", component, COMPONENTS)
     return load_object("iad_policy.roles.language_model:model_roles")(env, component)  # type: ignore[no-any-return]
 

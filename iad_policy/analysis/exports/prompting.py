@@ -21,7 +21,7 @@ from iad_policy.recording.trace import RecordedStep
 from iad_policy.registry import load_object
 from iad_policy.types import Candidate, State, Turn
 
-LANGUAGE = ("litellm", "local")
+LANGUAGE = ("litellm", "local", "hf")
 KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
 """Agents whose one question follows from the state, by the name they are run by."""
 WHO_SAYS = (*LANGUAGE, *KINDS, "plan-solve")
