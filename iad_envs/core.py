@@ -267,6 +267,13 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         """The ids of the split's tasks, in order: what `reset` picks from."""
         return self._task_ids
 
+    def subject_of(self, task_id: str) -> str:
+        """Return what a task is about besides its wording, such as its database; "" if nothing is shared with others.
+
+        Who has learned from a task knows something of every task with the same subject. Agents are not told it.
+        """
+        return ""
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsT, dict[str, Any]]:
         """Start an episode.
 

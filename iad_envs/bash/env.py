@@ -140,6 +140,10 @@ class BashEnv(IADEnv[str, ShellState]):
         excluded = self.excluded
         return [task_id for task_id in self._task_ids if task_id not in excluded]
 
+    def subject_of(self, task_id: str) -> str:
+        """Return the name of a task's start state."""
+        return str(self._tasks[task_id].file_system)
+
     @property
     def excluded(self) -> Mapping[str, str]:
         """Tasks that can't be scored here, each with the reason: programs missing for its gold command."""

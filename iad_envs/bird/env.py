@@ -168,6 +168,10 @@ class BirdEnv(IADEnv[str, BirdState]):
         """Whether the action submits."""
         return parse_action(action).kind == "submit"
 
+    def subject_of(self, task_id: str) -> str:
+        """Return the id of a task's database."""
+        return str(self._data.questions[task_id].db_id)
+
     def close(self) -> None:
         """End the worker processes. Closing twice is harmless."""
         self._close_database()

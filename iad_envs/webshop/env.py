@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -197,6 +198,12 @@ class WebShopEnv(IADEnv[str, ShopState]):
     def terminal(self, action: str) -> bool:
         """Whether the action is a purchase."""
         return parse_action(action) == ("click", "buy now")
+
+    def subject_of(self, task_id: str) -> str:
+        """Return a hash of the product that a task asks for; "" for a hosted shop, which is not asked for gold."""
+        if isinstance(self.storefront, HostedStorefront):
+            return ""
+        return sha256(self.storefront.reference(task_id)["asin"].encode()).hexdigest()[:16]
 
     def close(self) -> None:
         """Close the connection to a hosted shop. Using the environment again opens a new one."""
