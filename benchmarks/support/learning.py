@@ -12,9 +12,9 @@ Rewards = Mapping[tuple[str, int], float]
 """Reward by task and seed."""
 
 
-def rewards(agent: str, strategy: str = "single", *, seed: int, tasks: int, **options: Any) -> Rewards:
-    """Return what an agent earns on the first test tasks of the shop."""
-    found = evaluate(SHOP, [strategy], agent=agent, tasks=tasks, seed=seed, baseline=strategy, split="test", **options)
+def rewards(agent: str, strategy: str = "single", *, seed: int, tasks: int, env: str = SHOP, **options: Any) -> Rewards:
+    """Return what an agent earns on the first test tasks, by default of the shop."""
+    found = evaluate(env, [strategy], agent=agent, tasks=tasks, seed=seed, baseline=strategy, split="test", **options)
     (records,) = found.records.values()
     return {(record.task_id, record.seed): record.reward for record in records}
 

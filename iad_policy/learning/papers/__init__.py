@@ -37,6 +37,7 @@ class MeasuredArm:
         options: Its settings, and those of the run.
         verifier: The verifier; the name of a trained value model stands for it.
         simulator: The simulator; the name of a trained one stands for it.
+        evaluator: The component of the role evaluator; the name of a trained one stands for it.
     """
 
     agent: str
@@ -44,6 +45,7 @@ class MeasuredArm:
     options: Mapping[str, Any] = field(default_factory=dict)
     verifier: str = ""
     simulator: str = ""
+    evaluator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +128,10 @@ class Laboratory:
             recipe,
             found,
             out=self.folder / name,
-            backend=self.backend,
             start=self.folder / start if start else None,
             seed=self.seed,
             report=self.report,
-            **options,
+            **{"backend": self.backend, **options},
         )
 
     def simulator(self, name: str, outcomes: str, *, tasks: int, **options: Any) -> None:
@@ -156,6 +157,9 @@ class Laboratory:
         if arm.simulator:
             own = (self.folder / arm.simulator).is_dir()
             given["simulator"] = f"learned:{self.folder / arm.simulator}" if own else arm.simulator
+        if arm.evaluator:
+            own = (self.folder / arm.evaluator).is_dir()
+            given["roles"] = {"evaluator": f"learned:{self.folder / arm.evaluator}" if own else arm.evaluator}
         found = evaluate(
             self.env,
             [arm.strategy],
