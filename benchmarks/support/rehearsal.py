@@ -32,9 +32,9 @@ N_HELD_OUT = 30
 """Test tasks on which failures are recalled."""
 N_TESTED = 200
 """Test tasks on which the parts are compared: all of the bundled shop's."""
-N_REHEARSED: Mapping[str, int] = {SHOP: 40, BASH: 20}
+N_REHEARSED = 40
 """Test tasks on which simulators are compared: few, as one that looks outcomes up takes up to half a second a task."""
-N_ATTEMPTS: Mapping[str, int] = {SHOP: 5, BASH: 3}
+N_ATTEMPTS = 5
 TEMPERATURES = (0.0, 1.0, 3.0)
 """Of the agents whose episodes an evaluator learns from: of different skill."""
 N_JUDGED = 400
@@ -62,10 +62,10 @@ def simulators(env: str, folder: Path) -> None:
         "failures": f"learned:{folder / 'failures'}",
     }
     _recall(name, env, known)
-    given: dict[str, Any] = {"env": env, "seed": 0, "tasks": N_REHEARSED[env]}
+    given: dict[str, Any] = {"env": env, "seed": 0, "tasks": N_REHEARSED}
     alone = rewards("plan-following", **given)
     for simulator, spelled in {**known, "perfect": "perfect"}.items():
-        rehearsed = rewards("plan-following", "artis", n=N_ATTEMPTS[env], simulator=spelled, **given)
+        rehearsed = rewards("plan-following", "artis", n=N_ATTEMPTS, simulator=spelled, **given)
         row(f"{name}_artis_{simulator}_minus_single", rehearsed, alone, least=None)
     figure(f"learning_{name}_s", process_time() - began, "s CPU")
 
@@ -115,7 +115,7 @@ def parts(folder: Path) -> None:
     judge = _evaluator(folder)
     given: dict[str, Any] = {"seed": 0, "tasks": N_TESTED}
 
-    def rehearsing(n: int = 5, *, roles: Any = None, **options: bool) -> Any:
+    def rehearsing(n: int = N_ATTEMPTS, *, roles: Any = None, **options: bool) -> Any:
         settings = {f"artis.{name}": value for name, value in options.items()}
         return rewards("plan-following", "artis", n=n, roles=roles, strategy_args=settings, **given)
 
@@ -128,7 +128,7 @@ def parts(folder: Path) -> None:
         row(f"13_artis_{name}_minus_single", rehearsing(**options), alone, least=None)
     learned = rehearsing(roles={"evaluator": f"learned:{judge}"})
     row("13_artis_learned_evaluator_minus_single", learned, alone, least=None)
-    row("13_artis_learned_evaluator_minus_by_proxy", learned, swept[5], least=None)
+    row("13_artis_learned_evaluator_minus_by_proxy", learned, swept[N_ATTEMPTS], least=None)
     figure("learning_13_s", process_time() - began, "s CPU")
 
 
