@@ -2,7 +2,8 @@
 
 Every comparison is on the 200 test tasks of the shop, with sampled policies, paired by task and seed. Intervals are
 bootstrapped over tasks. A row holds if its interval is above 0, or says what else is asked of it. `--full` takes five
-seeds instead of one, and adds rounds of improvement.
+seeds instead of one, and adds rounds of improvement, trained simulators and the parts of ARTIS. `--rehearsal` measures
+these two alone.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from support import rehearsal
 from support.corridor import gain_of_steps
 from support.figures import figure
 from support.learning import SHOP, Rewards, compared, rewards, row
@@ -116,6 +118,7 @@ def measure(folder: Path, seeds: range, *, is_full: bool) -> None:
         rounds(folder)
         for env in OTHERS:
             beyond_shopping(env, folder, seeds)
+        rehearsal.measure(folder)
 
 
 def _measured(one: Pipeline) -> dict[str, Rewards]:
@@ -253,11 +256,15 @@ def rounds(folder: Path) -> None:
 def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="five seeds, and rounds of improvement")
+    parser.add_argument("--full", action="store_true", help="five seeds, rounds of improvement, and ARTIS")
+    parser.add_argument("--rehearsal", action="store_true", help="only trained simulators and the parts of ARTIS")
     arguments = parser.parse_args()
     began = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        measure(Path(folder), range(5 if arguments.full else 1), is_full=arguments.full)
+        if arguments.rehearsal:
+            rehearsal.measure(Path(folder))
+        else:
+            measure(Path(folder), range(5 if arguments.full else 1), is_full=arguments.full)
     figure("learning_all_s", perf_counter() - began, "s", n=1)
 
 

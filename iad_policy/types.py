@@ -439,6 +439,10 @@ class LoadedRoles(Roles, Protocol):
     """A text that identifies everything the answers depend on. "" means `source`."""
     model: Any = None
     """The language model that answers, if there is one."""
+    reads_info: bool = False
+    """Whether they read the structured info of states, `facts` and `page`, which some simulators don't predict."""
+    trained_on: Mapping[str, Any] | None = None
+    """What a trained component was trained on: see `iad_policy.learning.splits`. None for all others."""
 
 
 class PublicInfo(ReadOnlyDict):

@@ -16,7 +16,7 @@ from iad_policy.hashing import digest
 from iad_policy.read_only import writable
 from iad_policy.recording.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
-from iad_policy.roles import load_roles
+from iad_policy.roles import ROLES, component_for, load_roles
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.driver import Driver
 from iad_policy.runtime.episode import Episode
@@ -99,7 +99,8 @@ class IADPolicyWrapper:
         self._simulator = load_simulator(simulator, env)
         require_no_gold(self._simulator, base, judge)
         if declaration_of(strategy).needs != "nothing":
-            require_predicted_info(self._simulator, judge)
+            roles_used = [component_for(self._components.roles, role) for role in ROLES]
+            require_predicted_info(self._simulator, judge, roles_used)
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
         self._seed = seed

@@ -46,7 +46,7 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
     simulator = load_simulator(config.simulator, env)
     require_no_gold(simulator, loaded, verifier)
     if any(declaration_of(config.strategy(name)).needs != "nothing" for name in config.strategies):
-        require_predicted_info(simulator, verifier)
+        require_predicted_info(simulator, verifier, [component_for(roles, role) for role in ROLES])
     components = Components(loaded, verifier, roles, simulator)
     for one in asking(components):
         allow_parallel(one.model, config.workers * config.threads)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from iad_policy.errors import IADError
+from iad_policy.roles import ROLES, component_for
 from iad_policy.runtime.components import Components
 
 
@@ -21,8 +22,10 @@ def trained_here(components: Components, *, env: str, data: str, tasks: Sequence
         tasks: The tasks.
     """
     found = {}
-    for name in ("agent", "verifier", "simulator"):
-        known: Mapping[str, Any] | None = getattr(getattr(components, name), "trained_on", None)
+    named = {name: getattr(components, name) for name in ("agent", "verifier", "simulator")}
+    named |= {role: component_for(components.roles, role) for role in ROLES}
+    for name, component in named.items():
+        known: Mapping[str, Any] | None = getattr(component, "trained_on", None)
         if known is not None and (known["env"], known["data"]) == (env, data):
             n_both = len(set(known["tasks"]).intersection(tasks))
             if n_both:

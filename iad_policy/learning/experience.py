@@ -54,12 +54,14 @@ class Trajectory:
         record: Its line of `episodes.jsonl`.
         steps: Its steps, in order.
         trees: The search trees that grew in it, each from one of its states.
+        end: The state after its last action, as a role would see it; None if it was not recorded.
     """
 
     run: str
     record: EpisodeRecord
     steps: tuple[ExperienceStep, ...]
     trees: tuple[Tree, ...] = ()
+    end: State | None = None
 
     @property
     def task(self) -> str:
@@ -159,7 +161,11 @@ class Experience:
         """A hash of everything that can change what is learned."""
         return digest(
             [
-                (one.task, one.actions, one.reward, [[s.state.id, _digest_of(s)] for s in one.steps], len(one.trees))
+                (
+                    (one.task, one.actions, one.reward, one.record.success, one.end and one.end.id),
+                    [[s.state.id, _digest_of(s)] for s in one.steps],
+                    len(one.trees),
+                )
                 for one in self.trajectories
             ]
         )
@@ -203,8 +209,8 @@ def _trajectories(run: RunTraces, origin: Origin) -> Iterator[Trajectory]:
     scored = [key for key, record in run.records.items() if record.is_scored]
 
     def made(trace: Any) -> Trajectory:
-        steps, trees = _steps(trace.steps, gold, limit)
-        return Trajectory(origin.name, trace.record, tuple(steps), tuple(trees))
+        steps, trees, end = _steps(trace.steps, gold, limit)
+        return Trajectory(origin.name, trace.record, tuple(steps), tuple(trees), end)
 
     for _, trajectory in run.readable(scored, made):
         yield trajectory
@@ -212,12 +218,14 @@ def _trajectories(run: RunTraces, origin: Origin) -> Iterator[Trajectory]:
 
 def _steps(
     steps: Sequence[RecordedStep], gold: frozenset[str], limit: float
-) -> tuple[list[ExperienceStep], list[Tree]]:
+) -> tuple[list[ExperienceStep], list[Tree], State | None]:
     history: tuple[Turn, ...] = ()
+    end: State | None = None
     found: list[ExperienceStep] = []
     trees: list[Tree] = []
     for place, step in enumerate(steps):
         if step.before is None or not step.is_finished:
+            end = None
             break
         state = replace(
             step.before, info=_Public(step.before.info, gold), history=history, steps_left=limit - place, done=False
@@ -235,7 +243,10 @@ def _steps(
             )
         trees += [one.grown(state) for one in step.trees]
         history = (*history, Turn(state.observation, step.action, state.info, committed.thought, committed.parts))
-    return found, trees
+        end = step.after and replace(
+            step.after, info=_Public(step.after.info, gold), history=history, steps_left=limit - place - 1
+        )
+    return found, trees, end
 
 
 def _is_other(one: Candidate, committed: Candidate, state: State) -> bool:

@@ -20,6 +20,12 @@ from iad_policy.recording.atomic import write_atomically
 MODEL = "model.json"
 SIMULATOR = "simulator"
 """The recipe of simulators. Its models predict types of outcomes."""
+KINDS: Mapping[Head, str] = {
+    "policy": "a policy (bc, rft, dpo, eto)",
+    "value": "a value model (qnet)",
+    "attempt": "an evaluator of attempts (evaluator)",
+}
+"""Head -> what it is, with the recipes that train it."""
 FORMAT = 1
 
 
@@ -93,8 +99,7 @@ def load_model(folder: Path | str, *, head: Head | None = None, env: str = "", r
         wanted = "a simulator (iad train simulator)" if recipe == SIMULATOR else "a policy or a value model"
         raise ModelFolderError(f"expected {wanted}, got what {facts['recipe']} trained in {path}")
     if head is not None and facts["head"] != head:
-        kinds = {"policy": "a policy (bc, rft, dpo, eto)", "value": "a value model (qnet)"}
-        raise ModelFolderError(f"expected {kinds[head]}, got a {facts['head']} trained by {facts['recipe']} in {path}")
+        raise ModelFolderError(f"expected {KINDS[head]}, got what {facts['recipe']} trained in {path}")
     if env and facts["env"] != env:
         raise ModelFolderError(f"expected a model of {env}, got one of {facts['env']} in {path}; train one there")
     backend = load_backend(facts["backend"], facts["env"], facts["head"], **facts.get("backend_options", {}))

@@ -20,7 +20,7 @@ from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier
 NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
 COMPONENTS = (
-    "template", "litellm:<model>", "local:<model>", "hf:<model>", "verifier:<name>",
+    "template", "litellm:<model>", "local:<model>", "hf:<model>", "verifier:<name>", "learned:<folder>",
 )  # fmt: skip
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
@@ -66,6 +66,8 @@ class AssignedRoles:
 
     model: Any = None
     """None: a role's own model belongs to its component."""
+    reads_info = False
+    trained_on: Mapping[str, Any] | None = None
 
     def __init__(self, assigned: Mapping[str, Roles], default: Roles) -> None:
         for role in assigned:
@@ -99,22 +101,25 @@ def load_roles(
 
     Args:
         roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`,
-            `"verifier:<name>"`, or an object with `answer`). The other roles keep the default. None takes the default
-            for all.
+            `"verifier:<name>"`, `"learned:<folder>"` for the evaluator, or an object with `answer`). The other roles
+            keep the default. None takes the default for all.
         env: The environment, whose prompts language models get.
         agent: The agent, whose language model is the default.
         verifier: The verifier, whose language model is the default if the agent has none.
 
     Raises:
         UnknownName: There is no such role, or no such component.
+        ValueError: The component can't play the role: a verifier reads gold, or a trained model is not the evaluator's.
     """
     if roles is not None and not isinstance(roles, Mapping):
         return with_defaults(roles, LoadedRoles)  # type: ignore[no-any-return]
     default = default_roles(env, agent, verifier)
-    return AssignedRoles({role: _component(one, env) for role, one in roles.items()}, default) if roles else default
+    if not roles:
+        return default
+    return AssignedRoles({role: _component(role, one, env) for role, one in roles.items()}, default)
 
 
-def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+def _component(role: str, component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
     if not isinstance(component, str):
         return component
     if component == TemplateRoles.source:
@@ -122,6 +127,8 @@ def _component(component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
     kind, _, name = component.partition(":")
     if kind == "verifier":
         return load_object("iad_policy.roles.by_verifier:VerifierRoles")(env, name)  # type: ignore[no-any-return]
+    if kind == "learned":
+        return load_object("iad_policy.roles.learned:learned_role")(env, role, name)  # type: ignore[no-any-return]
     if kind not in ("litellm", "local", "hf"):
         raise UnknownName("component of a role", component, COMPONENTS)
     return load_object("iad_policy.roles.language_model:model_roles")(env, component)  # type: ignore[no-any-return]

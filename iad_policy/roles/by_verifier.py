@@ -24,6 +24,7 @@ class VerifierRoles:
     Attributes:
         source: `verifier:<name>`.
         identity: Everything its answers depend on.
+        trained_on: What the verifier was trained on; None for one that was not.
 
     Raises:
         ValueError: It reads gold, which only the run's own verifier may, as every table then says so.
@@ -39,6 +40,7 @@ class VerifierRoles:
             )
         self.source = f"verifier:{verifier}"
         self.identity = f"verifier:{self._verifier.identity or verifier}"
+        self.trained_on = self._verifier.trained_on
         self._templates = TemplateRoles()
 
     def answer(self, role: str, state: State, subject: Any) -> str:

@@ -4,7 +4,7 @@ A simulator has its own tokens. It begins at a real state and never changes the 
 makes stepping, resetting and restoring an error.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -12,7 +12,7 @@ import gymnasium as gym
 from iad_policy.errors import SimulationError
 from iad_policy.information import may_read_gold
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.types import LoadedVerifier, Outcome, State
+from iad_policy.types import LoadedRoles, LoadedVerifier, Outcome, State
 from iad_policy.world import World
 
 PERFECT = "perfect"
@@ -81,18 +81,28 @@ def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> Loaded
     return with_defaults(simulator, LoadedSimulator)  # type: ignore[no-any-return]
 
 
-def require_predicted_info(simulator: LoadedSimulator, verifier: LoadedVerifier | None) -> None:
-    """Refuse a verifier that reads from previews what the simulator does not predict.
+def require_predicted_info(
+    simulator: LoadedSimulator, verifier: LoadedVerifier | None, roles: Iterable[LoadedRoles] = ()
+) -> None:
+    """Refuse a verifier or a role that reads from simulated states what the simulator does not predict.
 
     Raises:
-        SimulationError: The verifier reads the structured info, and the simulator predicts observations alone.
+        SimulationError: One of them reads the structured info, and the simulator predicts observations alone.
     """
-    if verifier is None or simulator.predicts_info or not (verifier.needs_preview and verifier.reads_info):
+    if simulator.predicts_info:
         return
-    raise SimulationError(
-        f"expected a verifier that reads observations, as the simulator {simulator.identity:.60} predicts no facts and "
-        f"no page, got {type(verifier).__name__}, which reads them; pass --verifier judge:<model> "
-        '(verifier="judge:<model>"), or the simulator perfect, noisy:F or retrieval'
+    if verifier is not None and verifier.needs_preview and verifier.reads_info:
+        raise _reads_info(simulator, "verifier", verifier, '--verifier judge:<model> (verifier="judge:<model>")')
+    for one in roles:
+        if one.reads_info:
+            raise _reads_info(simulator, "role", one, "another component, such as --role evaluator=litellm:<model>")
+
+
+def _reads_info(simulator: LoadedSimulator, kind: str, reader: Any, fix: str) -> SimulationError:
+    return SimulationError(
+        f"expected a {kind} that reads observations, as the simulator {simulator.identity:.60} predicts no facts and "
+        f"no page, got {type(reader).__name__}, which reads them; pass {fix}, or the simulator perfect, noisy:F or "
+        "retrieval"
     )
 
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from iad_policy.learning.fitting import Fitted, Schedule
     from iad_policy.learning.recipes import Examples
 
-Head = Literal["policy", "value"]
-"""A policy's output for a row is the log-probability of its action, a value model's the value."""
+Head = Literal["policy", "value", "attempt"]
+"""A policy's output for a row is the log-probability of its action, a value model's the value. An evaluator of attempts
+sees the state where one ended, and its output is the log-odds that it succeeded."""
 
 BACKENDS: Mapping[str, str] = {
     "linear": "iad_policy.learning.backends.numeric:linear",

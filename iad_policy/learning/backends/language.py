@@ -14,8 +14,13 @@ def language_model(env: str, head: Head, spec: str = "", **options: Any) -> "HFB
 
     Raises:
         MissingExtra: A package is not installed.
-        ValueError: There is no such model, or transformers can't load it.
+        ValueError: There is no such model, transformers can't load it, or it is to judge attempts.
     """
+    if head == "attempt":
+        raise ValueError(
+            f"expected the backend linear or mlp for an evaluator of attempts, got hf:{spec}; pass one of the two, or "
+            "name a language model as the role: --role evaluator=litellm:<model>"
+        )
     require_packages()
     from iad_policy.learning.backends.hf import HFBackend
 

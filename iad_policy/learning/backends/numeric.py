@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from iad_policy.hashing import digest
+from iad_policy.learning.attempts import AttemptFeatures
 from iad_policy.learning.backends import Head, NotFinite
 from iad_policy.learning.features import Features, StateFeatures, load_features
 from iad_policy.learning.fitting import Fitted, Schedule, fit
@@ -35,6 +36,7 @@ SCHEDULES: Mapping[str, Schedule] = {
     "dpo": Schedule(epochs=100, max_kl=0.5),
     "eto": Schedule(epochs=100, max_kl=0.5),
     "qnet": Schedule(epochs=300),
+    "evaluator": Schedule(epochs=100),
 }
 """How long each recipe trains, if nothing else is said."""
 FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8
@@ -190,10 +192,10 @@ class FeatureModel:
         parts, starts, taken, size = list(_none(self.features)), list[int](), list[int](), 0
         known: dict[Any, tuple[int, list[Any]]] = {}
         for row in rows:
-            name = (row.state.id or id(row.state), row.action if self._head == "value" else None)
+            name = (row.state.id or id(row.state), None if self._head == "policy" else row.action)
             first, actions = known.get(name, (0, []))
             if row.action not in actions:
-                actions = [row.action] if self._head == "value" else list(self.features.actions(row.state))
+                actions = list(self.features.actions(row.state)) if self._head == "policy" else [row.action]
                 if row.action in actions:
                     known[name] = size, actions
                 else:
@@ -312,7 +314,7 @@ class FeatureModel:
 
     def _computed(self, batch: FeatureBatch) -> Array:
         scores = self._scorer.scores(self._parameters, batch.x)
-        if self._head == "value" or not len(batch):
+        if self._head != "policy" or not len(batch):
             return scores
         owners = batch.owners
         scores = scores - np.maximum.reduceat(scores, batch.starts)[owners]
@@ -342,14 +344,20 @@ def _none(features: Features) -> Iterator[Array]:
     yield np.zeros((0, len(features.names)))
 
 
+def _features(env: str, head: Head) -> Features:
+    """Return the features of actions, or of attempts where these are judged."""
+    own = load_features(env)
+    return AttemptFeatures(own) if head == "attempt" else own
+
+
 def linear(env: str, head: Head, **options: Any) -> FeatureModel:
     """Return a linear model on an environment's features."""
-    return FeatureModel("linear", load_features(env), Linear(), head, **options)
+    return FeatureModel("linear", _features(env, head), Linear(), head, **options)
 
 
 def mlp(env: str, head: Head, **options: Any) -> FeatureModel:
     """Return a model with a hidden layer on an environment's features."""
-    return FeatureModel("mlp", load_features(env), Mlp(), head, **options)
+    return FeatureModel("mlp", _features(env, head), Mlp(), head, **options)
 
 
 def linear_states(env: str, head: Head, **options: Any) -> FeatureModel:

@@ -40,6 +40,7 @@ class MeasuredArm:
         simulator: The simulator; the name of a trained one stands for it.
         needs_text: Whether it differs from another arm only for a policy that reads text. Others leave it out.
         needs_features: Whether it can't be trained with a language model.
+        evaluator: The component of the role evaluator; the name of a trained one stands for it.
     """
 
     agent: str
@@ -49,6 +50,7 @@ class MeasuredArm:
     simulator: str = ""
     needs_text: bool = False
     needs_features: bool = False
+    evaluator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +143,10 @@ class Laboratory:
             recipe,
             found,
             out=self.folder / name,
-            backend=self.backend,
             start=self.folder / start if start else None,
             seed=self.seed,
             report=self.report,
-            **options,
+            **{"backend": self.backend, **options},
         )
 
     def simulator(self, name: str, outcomes: str, *, tasks: int, **options: Any) -> None:
@@ -171,6 +172,9 @@ class Laboratory:
         if arm.simulator:
             own = (self.folder / arm.simulator).is_dir()
             given["simulator"] = f"learned:{self.folder / arm.simulator}" if own else arm.simulator
+        if arm.evaluator:
+            own = (self.folder / arm.evaluator).is_dir()
+            given["roles"] = {"evaluator": f"learned:{self.folder / arm.evaluator}" if own else arm.evaluator}
         found = evaluate(
             self.env,
             [arm.strategy],

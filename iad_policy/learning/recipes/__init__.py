@@ -20,6 +20,7 @@ RECIPES: Mapping[str, str] = {
     "eto": "iad_policy.learning.recipes.eto:TrajectoryPreference",
     "ppo": "iad_policy.learning.recipes.ppo:PolicyOptimisation",
     "qnet": "iad_policy.learning.recipes.qnet:QNet",
+    "evaluator": "iad_policy.learning.recipes.evaluator:AttemptEvaluation",
 }
 """Name -> "module:class". A class is a dataclass: its fields are the recipe's options."""
 

@@ -57,6 +57,16 @@ def test_a_simulator_is_trained_from_outcomes(folder: Path) -> None:
     )
 
 
+def test_an_evaluator_is_trained_from_runs(folder: Path) -> None:
+    for agent in ("shopper", "random"):
+        run("explore", SHOP, "--agent", agent, "--tasks", "12", "--episodes", "1", "--out", folder / agent)
+    given = (folder / "shopper", folder / "random", "--out", folder / "ev", "--option", "epochs=30")
+    assert "evaluator: 24 rows from 24 episodes of 12 tasks" in run("train", "evaluator", *given)
+    role = f"evaluator=learned:{folder / 'ev'}"
+    run("run", SHOP, "--strategy", "artis", "--n", "1", "--role", role, "--tasks", "2", "--out", folder / "judged")
+    assert "learned evaluator" in (folder / "judged" / "config.json").read_text()
+
+
 def test_improving_ends_with_the_best_agent(folder: Path) -> None:
     said = run(
         "improve", SHOP, "--method", "rft", "--rounds", "1", "--tasks", "5", "--demos", "3", "--out", folder / "i"

@@ -1,0 +1,88 @@
+"""A trained model as the evaluator of attempts: `learned:<folder>`."""
+
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.env_defaults import env_id
+from iad_policy.errors import UnknownName
+from iad_policy.information import Information
+from iad_policy.learning.models import Model, load_model
+from iad_policy.learning.objectives import sigmoid
+from iad_policy.strategies.building_blocks.attempts import PASSING_SCORE
+from iad_policy.types import State
+
+EVALUATOR = "evaluator"
+
+
+class LearnedEvaluator:
+    """Tells whether an attempt succeeded, from the actions that were taken and what they led to.
+
+    Its evaluation has the form of one without a model. The score is the probability of success, and an attempt passes
+    from one half on.
+
+    Args:
+        env: The environment.
+        folder: Folder of the model.
+
+    Attributes:
+        model: None: it has no language model.
+        source: `learned:<folder>`.
+        trained: The trained model.
+        trained_on: What it was trained on.
+        identity: Everything its answers depend on.
+
+    Raises:
+        ModelFolderError: The folder has no evaluator for this environment.
+    """
+
+    information: Information = "learned"
+    model = None
+    reads_info = True
+
+    def __init__(self, env: gym.Env[Any, Any], folder: str) -> None:
+        self.trained: Model = load_model(folder, head="attempt", env=env_id(env))
+        self.trained_on = self.trained.trained_on
+        self.source = f"learned:{folder}"
+        self.identity = f"learned {self.trained.identity}"
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        """Return the evaluation of an attempt.
+
+        Raises:
+            UnknownName: The role is not the evaluator.
+        """
+        if role != EVALUATOR:
+            raise UnknownName("role of a trained evaluator", role, (EVALUATOR,))
+        return evaluation(self.likely(_end_of(state, subject)))
+
+    def likely(self, end: State) -> float:
+        """Return the probability that the attempt that ended in a state succeeded."""
+        return float(sigmoid(self.trained.backend.values(end, [None]))[0])
+
+
+def evaluation(likely: float) -> str:
+    """Return the evaluation of an attempt that succeeded with this probability."""
+    word, suggestion = ("pass", "Do the same.") if likely >= PASSING_SCORE else ("fail", "Do something else.")
+    return (
+        f"Verdict: {word}\nCause: Attempts like this one succeed with a probability of {likely:.2f}.\n"
+        f"Suggestion: {suggestion}\nScore: {likely:.4g}"
+    )
+
+
+def learned_role(env: gym.Env[Any, Any], role: str, folder: str) -> LearnedEvaluator:
+    """Return a trained model for a role: `--role evaluator=learned:<folder>`.
+
+    Raises:
+        UnknownName: The role is not the evaluator.
+        ModelFolderError: The folder has no evaluator for this environment.
+    """
+    if role != EVALUATOR:
+        raise UnknownName("role with a trained model", role, (EVALUATOR,))
+    return LearnedEvaluator(env, folder)
+
+
+def _end_of(state: State, subject: Any) -> State:
+    """Return the state where the attempt ended; where none was told, the one that is asked in."""
+    parts = subject if isinstance(subject, list | tuple) else [subject]
+    return next((part for part in parts if isinstance(part, State)), state)
