@@ -141,8 +141,8 @@ class BashEnv(IADEnv[str, ShellState]):
         return [task_id for task_id in self._task_ids if task_id not in excluded]
 
     def subject_of(self, task_id: str) -> str:
-        """Return the name of a task's start state."""
-        return str(self._tasks[task_id].file_system)
+        """Return the name of a task's start state, with the data that it is of."""
+        return f"{self._tasks[task_id].file_system} {self.data.digest}"
 
     @property
     def excluded(self) -> Mapping[str, str]:

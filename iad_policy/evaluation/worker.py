@@ -102,7 +102,8 @@ class WorkerContext:
     def trained_here(self, agent: str, tasks: Sequence[str]) -> dict[str, int]:
         """Return on how many of the tasks the trained components of a run with this agent were trained."""
         data = self.data.get("digest", "")
-        return trained_here(self.components(agent), env=self.env_id, data=data, tasks=tasks)
+        subject_of = getattr(self.env.unwrapped, "subject_of", lambda task: "")
+        return trained_here(self.components(agent), env=self.env_id, data=data, tasks=tasks, subject_of=subject_of)
 
     def signatures(self) -> Mapping[str, str]:
         """Return texts that identify the behaviour of the strategies, by name."""

@@ -19,7 +19,7 @@ from iad_policy.learning.models import MODEL, Model, finished_model, load_model,
 from iad_policy.learning.play import Act, PlayedEpisode, play
 from iad_policy.learning.progress import advance
 from iad_policy.learning.recipes.ppo import PolicyOptimisation
-from iad_policy.learning.splits import TRAIN, SplitError
+from iad_policy.learning.splits import TRAIN, SplitError, subjects_of
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.recording.atomic import write_atomically
 from iad_policy.types import Candidate, State
@@ -99,6 +99,7 @@ def train_online(
         "trained_on": {
             **known.trained_on,
             "tasks": sorted({*known.trained_on["tasks"], *played}),
+            "subjects": sorted({*known.trained_on["subjects"], *subjects_of(env, env_args or {}, played)}),
             "n_episodes": n_episodes,
             "reward_information": "oracle",
         },

@@ -19,7 +19,7 @@ from iad_policy.learning.models import MODEL, Model, finished_model, load_model,
 from iad_policy.learning.objectives import cross_entropy
 from iad_policy.learning.outcomes import OutcomeFeatures, outcome_row, rebalanced
 from iad_policy.learning.recipes import NothingToLearn, weighted
-from iad_policy.learning.splits import TRAIN, SplitError
+from iad_policy.learning.splits import TRAIN, SplitError, subjects_of
 from iad_policy.simulators.outcome_types import type_of
 from iad_policy.simulators.recorded import AGENT, Recorded, read, record, write
 
@@ -146,6 +146,7 @@ def train_simulator(
                 "data": data,
                 "split": TRAIN,
                 "tasks": sorted({one.task_id for one in known}),
+                "subjects": subjects_of(env, {}, {one.task_id for one in known}),
                 "n_rows": len(chosen),
                 "reward_information": "",
             },

@@ -160,7 +160,12 @@ def _with_start(facts: dict[str, Any], start: Path | str | None) -> dict[str, An
     if start is None:
         return facts
     before = load_model(start).trained_on
-    return {**facts, "tasks": sorted({*facts["tasks"], *before["tasks"]}), "runs": [*before["runs"], *facts["runs"]]}
+    return {
+        **facts,
+        "tasks": sorted({*facts["tasks"], *before["tasks"]}),
+        "subjects": sorted({*facts["subjects"], *before["subjects"]}),
+        "runs": [*before["runs"], *facts["runs"]],
+    }
 
 
 def _ended(fitted: Fitted, schedule: Schedule) -> str:

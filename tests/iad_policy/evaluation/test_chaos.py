@@ -131,4 +131,4 @@ def test_enough_tries_let_nothing_fail(tmp_path: Path) -> None:
 def test_many_episodes_with_many_workers_hold_too(tmp_path: Path) -> None:
     n_errored, n_faults = holds(tmp_path, n_tasks=60, n_workers=32, max_retries=2)
     assert n_errored > 0
-    assert n_faults > 200
+    assert n_faults > 100

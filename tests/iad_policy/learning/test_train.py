@@ -4,22 +4,25 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
 from iad_policy import evaluate
+from iad_policy.env_defaults import defaults_by_id
 from iad_policy.errors import UnknownName
-from iad_policy.evaluation.trained import TrainedHere
+from iad_policy.evaluation.trained import TrainedHere, trained_here
 from iad_policy.learning.backends.numeric import WEIGHTS
 from iad_policy.learning.experience import Experience
 from iad_policy.learning.fitting import STATE
 from iad_policy.learning.models import MODEL, Model, ModelFolderError, load_model
 from iad_policy.learning.recipes import NothingToLearn
-from iad_policy.learning.splits import SplitError
+from iad_policy.learning.splits import SplitError, subjects_of
 from iad_policy.learning.train import train
+from iad_policy.roles import TemplateRoles
+from iad_policy.runtime.components import Components
 from tests.iad_policy.learning.conftest import SHOP
 
 FEW: dict[str, Any] = {"epochs": 10}
@@ -105,6 +108,43 @@ def test_what_was_trained_on_tasks_is_not_measured_on_them(cloned: Model, tmp_pa
     assert "the agent was trained on 10 of these tasks" in found.table()
     clean = evaluate(SHOP, ["single"], **{**given, "split": "test"})
     assert "trained on" not in clean.table()
+
+
+@pytest.mark.parametrize(
+    ("data", "task", "n"),
+    [("d", "a", 1), ("other", "a", 0), ("d", "b", 1), ("other", "b", 1), ("d", "c", 0), ("d", "none", 0)],
+)
+def test_a_task_about_the_same_thing_is_known_too_whatever_its_data(data: str, task: str, n: int) -> None:
+    class Learned:
+        trained_on: ClassVar[Any] = {"env": "E", "data": "d", "tasks": ["a"], "subjects": ["red"]}
+
+    subjects = {"a": "blue", "b": "red", "c": "green", "none": ""}
+    components = Components(Learned(), None, TemplateRoles())  # type: ignore[arg-type]
+    found = trained_here(components, env="E", data=data, tasks=[task], subject_of=subjects.__getitem__)
+    assert found == ({"agent": 1} if n else {})
+    assert trained_here(components, env="F", data=data, tasks=[task], subject_of=subjects.__getitem__) == {}
+
+
+@pytest.mark.parametrize(
+    ("env_id", "n"), [(SHOP, 200), ("IAD/InterCodeBash-v0", 3), ("IAD/BIRD-v0", 4), ("IAD/Sketch2Code-v0", 0)]
+)
+def test_the_bundled_splits_share_no_product_database_or_start_state(env_id: str, n: int) -> None:
+    own = defaults_by_id(env_id)
+    found = {}
+    for split in ("train", own.development, own.tested):
+        tasks = gym.make(env_id, split=split).unwrapped.task_ids  # type: ignore[attr-defined]
+        found[split] = set(
+            subjects_of(env_id, {"split": split}, tasks) if split == "train" else _subjects(env_id, split)
+        )
+    assert len(found[own.tested]) == n
+    assert not found["train"] & found[own.development]
+    assert not found["train"] & found[own.tested]
+    assert not found[own.development] & found[own.tested]
+
+
+def _subjects(env_id: str, split: str) -> set[str]:
+    env: Any = gym.make(env_id, split=split).unwrapped
+    return {env.subject_of(task) for task in env.task_ids} - {""}
 
 
 def test_a_trained_verifier_is_not_measured_on_its_tasks_either(grown: Experience, tmp_path: Path) -> None:
