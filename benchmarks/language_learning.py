@@ -91,8 +91,6 @@ def whole(backend: str, folder: Path, n_test: int, n_trees: int) -> None:
     train("bc", demos, out=folder / "untrained", demos=1, epochs=0, **given)
     timed("bc", lambda: train("bc", demos, out=folder / "bc", demos=20, epochs=2, **given))
     tested("bc")
-    tested("untrained")
-    row("14_hf_bc_minus_untrained", arms["bc"], arms["untrained"])
     settings = {"strategy_args": {"q-tree.depth_expanded": 2}}
     agent, out = f"learned:{folder / 'bc'}", folder / "trees"
     trees = timed("explore", lambda: explore(SHOP, agent, how="tree", out=out, tasks=n_trees, report=print, **settings))
@@ -106,6 +104,8 @@ def whole(backend: str, folder: Path, n_test: int, n_trees: int) -> None:
     timed("dpo", lambda: train("dpo", learning, out=folder / "dpo", **preferring))
     tested("dpo")
     row("15_hf_dpo_minus_bc", arms["dpo"], arms["bc"], least=None)
+    tested("untrained")  # the slowest: it seldom buys
+    row("14_hf_bc_minus_untrained", arms["bc"], arms["untrained"])
     figure("learning_hf_pipeline_s", sum(seconds[name] for name in ("bc", "explore", "qnet", "dpo")), "s")
 
 
