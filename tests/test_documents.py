@@ -19,7 +19,7 @@ from iad_policy.commands.suite import read_suite
 from iad_policy.models.hf import PACKAGES
 from tests.full.postgres_server import binaries
 from tests.full.postgres_server import serving as serving_postgres
-from tests.iad_policy.models.local.smollm2 import smollm2
+from tests.iad_policy.models.local.smollm2 import require_smollm2, smollm2
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 ROOT = Path(__file__).parent.parent
@@ -144,7 +144,7 @@ def test_the_commands_of_a_tutorial_run_one_after_another(document: str, tmp_pat
     if any(IN_THIS_PROCESS in command for command in commands(document)):
         if any(find_spec(package) is None for package in PACKAGES):
             pytest.skip("needs the extra training: make training")
-        smollm2()  # or skip
+        require_smollm2()
     for command in commands(document):
         done = subprocess.run(
             [sys.executable, "-m", "iad_policy.cli", *shlex.split(command)[1:]],
