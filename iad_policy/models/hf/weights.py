@@ -3,15 +3,17 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import redirect_stderr
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from functools import cache
+from io import StringIO
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-from transformers.utils.logging import disable_progress_bar
 
 from iad_policy.models import Messages
 from iad_policy.models.local.fetch import fetched
@@ -89,6 +91,9 @@ def load_weights(spec: str) -> HFWeights:
 
 def fresh_weights(spec: str) -> HFWeights:
     """Return weights that the caller may change, or put adapters on. See `load_weights`."""
+    if spec in KNOWN:  # a small file whose weights take long to unpack
+        known = _loaded(spec, _dtype())
+        return replace(known, model=deepcopy(known.model))
     return _load(spec, _dtype())
 
 
@@ -113,10 +118,10 @@ def _load(spec: str, dtype: str) -> HFWeights:
     file = {"gguf_file": path.name} if is_gguf else {}
     # Packed weights can't be trained.
     unpacked = {"quantization_config": GgufConfig(dequantize=True)} if is_gguf else {}
-    disable_progress_bar()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(place, **file)
-        model = AutoModelForCausalLM.from_pretrained(place, dtype=DTYPES[dtype], **file, **unpacked)
+        with redirect_stderr(StringIO()):  # which has their progress bars
+            tokenizer = AutoTokenizer.from_pretrained(place, **file)
+            model = AutoModelForCausalLM.from_pretrained(place, dtype=DTYPES[dtype], **file, **unpacked)
     except Exception as error:  # each kind of file fails in its own way
         raise ValueError(
             f"expected a model that transformers can load, got hf:{spec} ({type(error).__name__}: {error!s:.300}); "
