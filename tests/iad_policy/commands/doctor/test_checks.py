@@ -137,11 +137,15 @@ def test_a_base_install_without_its_packages_is_a_failure(installed: dict[str, s
     assert ours.fix == ("" if status == "ok" else "pip install -e .")
 
 
+BELOW = {"trl": "1.99"}
+"""Packages of which the next major version is not taken yet, with one that is."""
+
+
 def test_extras_are_those_of_the_metadata() -> None:
     names = metadata.metadata("iad").get_all("Provides-Extra") or []
     nothing, everything = (
         check_extras(machine(), version=versions()),
-        check_extras(machine(), version=lambda name: "9999"),
+        check_extras(machine(), version=lambda name: BELOW.get(name, "9999")),
     )
     assert nothing.findings[0].said == f"{', '.join(sorted(names))}; install only those you need"
     assert nothing.findings[0].fix == f"pip install -e '.[{min(names)}]'"
