@@ -93,7 +93,7 @@ def fit(
     whole = model.batch(examples.rows)
     start = model.reference(whole) if schedule.max_kl is not None else None
     fitted = _resumed(model, folder, asked)
-    _keep_lines(folder, fitted.n_epochs + bool(fitted.stopped))
+    keep_lines(folder, fitted.n_epochs + bool(fitted.stopped))
     saved_s = monotonic()
     with (folder / TRAINING).open("a", encoding="utf-8") as log:
         for epoch in range(fitted.n_epochs, schedule.epochs):
@@ -169,7 +169,7 @@ def _resumed(model: Backend, folder: Path, asked: str) -> Fitted:
     return Fitted(model, state["n_epochs"], state["loss"], state["kl"], state["stopped"])
 
 
-def _keep_lines(folder: Path, n_lines: int) -> None:
+def keep_lines(folder: Path, n_lines: int) -> None:
     """Drop the lines of epochs that a kill lost."""
     path = folder / TRAINING
     with suppress(FileNotFoundError):

@@ -1,6 +1,9 @@
 """Language models that are trained: on a tiny random one, and a whole pipeline on SmolLM2-135M (`make training`)."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,6 +40,7 @@ pytestmark = [
     ),
 ]
 SHOP = "IAD/WebShop-v0"
+ROOT = Path(__file__).parents[2]
 ASKED = ({"role": "system", "content": "Answer."}, {"role": "user", "content": "Which?"})
 
 
@@ -236,6 +240,38 @@ def test_imitation_makes_the_demonstrations_likelier(spec: str, cloned: Model, d
         trained.outputs(trained.batch(rows[:3]))
     )
     assert json.loads((cloned.folder / "model.json").read_text())["backend"] == f"hf:{spec}"
+
+
+def test_preferences_go_on_from_a_trained_policy_and_leave_no_checkpoint(cloned: Model, tmp_path: Path) -> None:
+    searched = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=4)
+    made = train("dpo", searched, out=tmp_path / "dpo", start=cloned.folder, theta=0.05, epochs=2, max_kl=50.0)
+    assert made.facts["kl"] >= 0
+    assert sorted(path.name for path in made.folder.iterdir()) == [
+        "adapter.safetensors", "epochs.json", "model.json", "training.jsonl"
+    ]  # fmt: skip
+    assert made.trained_on["tasks"][0] == "train-0001"
+
+
+def test_two_processes_train_as_one(spec: str, demos: Experience, tmp_path: Path) -> None:
+    """The same steps as in one process, written once."""
+    words = f"train bc RUN --backend hf:{spec} --option demos=2 --option keep=0.5 --option epochs=2 --option batch=4"
+    given = words.replace("RUN", str(tmp_path / "demos")).split()
+    explore(SHOP, out=tmp_path / "demos", tasks=6, episodes=1, temperature=0.0)
+    for n in (1, 2):
+        together = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(n)]
+        done = subprocess.run(
+            [sys.executable, *together, "-m", "iad_policy.cli", *given, "--out", str(tmp_path / f"out-{n}")],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    logs = [(tmp_path / f"out-{n}" / TRAINING).read_text() for n in (1, 2)]
+    one, two = ([json.loads(line)["step"] for line in log.splitlines()] for log in logs)
+    assert one == two == list(range(1, len(one) + 1))
+    assert load_model(tmp_path / "out-2").facts["recipe"] == "bc"
 
 
 def test_a_trained_model_acts_in_both_ways(cloned: Model, tmp_path: Path) -> None:

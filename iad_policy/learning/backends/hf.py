@@ -23,7 +23,7 @@ from iad_policy.agents.language import LanguageAgent, language_agent
 from iad_policy.env_defaults import DEFAULTS, Defaults
 from iad_policy.hashing import digest
 from iad_policy.learning.backends import Head, NotFinite
-from iad_policy.learning.backends.hf_training import fit_policy, micro_batches, out_of_memory
+from iad_policy.learning.backends.hf_training import fit_policy, is_first_process, micro_batches, out_of_memory
 from iad_policy.learning.features import Features, load_features
 from iad_policy.learning.fitting import Fitted, Schedule, fit
 from iad_policy.learning.objectives import Array, Objective, Stored
@@ -267,7 +267,9 @@ class HFBackend:
         self.put({name: one.clone() for name, one in other.parameters().items()})
 
     def save(self, folder: Path) -> None:
-        """Write what is trained."""
+        """Write what is trained. Of processes that train together, one writes."""
+        if not is_first_process():
+            return
         own = {name: one.contiguous().cpu() for name, one in self.parameters().items()}
         save_file(own, folder / (ADAPTER if self._head_kind == "policy" else HEAD))
 

@@ -5,6 +5,7 @@ TRL's preference trainers compute the reference again, and can't take the stored
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from trl import SFTConfig, SFTTrainer
 from iad_policy.errors import IADError
 from iad_policy.hashing import dumps
 from iad_policy.learning.backends import NotFinite
-from iad_policy.learning.fitting import CHECKPOINT, EPOCHS, STATE, TRAINING, Fitted, Schedule, renumbered
+from iad_policy.learning.fitting import CHECKPOINT, EPOCHS, STATE, TRAINING, Fitted, Schedule, keep_lines, renumbered
 from iad_policy.learning.models import require_same
 from iad_policy.learning.objectives import cross_entropy
 from iad_policy.learning.progress import advance
@@ -37,6 +38,8 @@ __all__ = ["NotFinite", "OutOfMemory", "fit_policy", "micro_batches", "out_of_me
 N_TOKENS = 4096
 """Tokens that are computed together with gradients."""
 WARM_UP = 0.03
+TRAINER = f"{CHECKPOINT}-trainer"
+"""Folder of what only an interrupted training needs."""
 
 
 class OutOfMemory(IADError, MemoryError):
@@ -58,7 +61,8 @@ def fit_policy(
     rows = backend.batch(examples.rows)
     if not schedule.epochs:
         return Fitted(backend)
-    out = folder / f"{CHECKPOINT}-trainer"
+    out = folder / TRAINER
+    out.mkdir(exist_ok=True)
     batch = min(schedule.batch or examples.n_units, examples.n_units)
     micro = min(batch, backend.micro)
     watch = _Watch(backend, rows, schedule, folder)
@@ -66,7 +70,7 @@ def fit_policy(
         "output_dir": str(out),
         "num_train_epochs": schedule.epochs,
         "per_device_train_batch_size": micro,
-        "gradient_accumulation_steps": max(1, batch // micro),
+        "gradient_accumulation_steps": max(1, batch // (micro * n_processes())),
         "learning_rate": backend.rate,
         "lr_scheduler_type": "cosine",
         "warmup_steps": WARM_UP,
@@ -88,7 +92,7 @@ def fit_policy(
     backend.model.train()
     try:
         with out_of_memory("micro", micro):
-            trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)) if out.is_dir() else None)
+            trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
     finally:
         backend.model.eval()
     return watch.fitted()
@@ -125,13 +129,23 @@ def out_of_memory(option: str, n: int) -> Iterator[None]:
         ) from error
 
 
+def n_processes() -> int:
+    """Return how many processes train together, as accelerate and torchrun say it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first_process() -> bool:
+    """Return whether this process is the one that writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 class _Watch(TrainerCallback):  # type: ignore[misc]
     """Writes `training.jsonl`, and stops when the policy is too far from the one before training."""
 
     def __init__(self, backend: "HFBackend", rows: "list[Encoded]", schedule: Schedule, folder: Path) -> None:
         self._backend, self._rows, self._schedule = backend, rows, schedule
-        self._path, self._kept = folder / EPOCHS, folder / TRAINING
-        self._start = folder / f"{CHECKPOINT}-reference.json"
+        self._folder, self._path, self._kept = folder, folder / EPOCHS, folder / TRAINING
+        self._start = folder / TRAINER / "reference.json"
         self._before: dict[str, Any] = {}
         self._losses: list[float] = []
         self._epochs = json.loads(self._path.read_text()) if self._path.exists() else []
@@ -149,6 +163,9 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         return Fitted(self._backend, len(whole), whole[-1]["loss"], whole[-1].get("kl"), stopped)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        # What a kill cut off after the last checkpoint is done again.
+        self._epochs = self._epochs[: round(state.epoch or 0)]
+        keep_lines(self._folder, state.global_step)
         if self._schedule.max_kl is None:
             return
         if self._start.exists():
@@ -166,6 +183,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
         if logs and "loss" in logs:
             self._losses.append(float(logs["loss"]))
+        if logs and "loss" in logs and state.is_world_process_zero:
             line = {"step": state.global_step, "loss": logs["loss"], "rate": logs.get("learning_rate")}
             with self._kept.open("a", encoding="utf-8") as log:
                 log.write(f"{dumps(line)}\n")
