@@ -204,6 +204,11 @@ def test_training_stops_before_the_policy_is_too_far(spec: str, tmp_path: Path) 
     fitted = model.fit(pairs(model), Schedule(epochs=4, batch=3, max_kl=1e-6), folder=tmp_path, asked="x")
     assert "KL from the start" in fitted.stopped
     assert model.identity == before
+    lines = (tmp_path / TRAINING).read_text()
+    again = backend(spec, rate=0.05, decode="free", seed=5)
+    found = again.fit(pairs(again), Schedule(epochs=4, batch=3, max_kl=1e-6), folder=tmp_path, asked="x")
+    assert (found.stopped, again.identity) == (fitted.stopped, before)
+    assert (tmp_path / TRAINING).read_text() == lines
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(spec: str, tmp_path: Path) -> None:

@@ -66,6 +66,9 @@ def fit_policy(
     batch = min(schedule.batch or examples.n_units, examples.n_units)
     micro = min(batch, backend.micro)
     watch = _Watch(backend, rows, schedule, folder)
+    if watch.has_stopped:
+        backend.load(out)
+        return watch.fitted()
     common: dict[str, Any] = {
         "output_dir": str(out),
         "num_train_epochs": schedule.epochs,
@@ -151,6 +154,11 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         self._epochs = json.loads(self._path.read_text()) if self._path.exists() else []
         self._reference: Any = None
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether an earlier call has ended training, and kept the parameters of the epoch before."""
+        return bool(self._epochs) and not self._epochs[-1]["is_kept"]
+
     def fitted(self) -> Fitted:
         """Return how it ended."""
         whole = [one for one in self._epochs if one["is_kept"]]
@@ -199,6 +207,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
             if line["kl"] > (self._schedule.max_kl or 0.0):
                 line["is_kept"] = False
                 self._backend.put(self._before)
+                self._backend.save(self._folder / TRAINER)  # for a rerun that is killed before the end
                 control.should_training_stop = True
         self._epochs.append(line)
         with write_atomically(self._path) as part:
