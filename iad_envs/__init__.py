@@ -10,6 +10,7 @@ ENTRY_POINTS: Mapping[str, str] = {
     "IAD/InterCodeBash-v0": "iad_envs.bash.env:BashEnv",
     "IAD/BIRD-v0": "iad_envs.bird.env:BirdEnv",
     "IAD/Sketch2Code-v0": "iad_envs.sketch2code.env:Sketch2CodeEnv",
+    "IAD/Booking-v0": "iad_envs.booking.env:BookingEnv",
 }
 """Id -> "module:Class"."""
 

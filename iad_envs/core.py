@@ -239,6 +239,10 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         """Say, from the action alone, whether it can't be taken back while the episode goes on: a sent mail, say."""
         return False
 
+    def _passed(self, state: StateT) -> StateT:
+        """Return the state after an action that no environment takes, where time passes with every action."""
+        return state
+
     def _reveal(self, view: View, score: Score) -> Any:
         """Return the real observation of a final state: where the published environment shows the score."""
         return view.observation
@@ -422,7 +426,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     def _move(self, before: Snapshot, action: Any, rng: np.random.Generator | None) -> Snapshot:
         complaint = _unusable(action)
         if complaint:
-            state, terminated, awaiting = before.state, False, False
+            state, terminated, awaiting = self._passed(before.state), False, False
         else:
             state, complaint, terminated, awaiting = self._transition(before.state, action, rng)
         step = before.step + 1

@@ -1,0 +1,94 @@
+"""Converts places to addresses and back. Addresses hold what is looked for, never who looks for it."""
+
+import re
+from urllib.parse import parse_qsl, quote, urlencode
+
+from iad_envs.booking.moments import MAX_PARTY, N_DAYS, clock, iso, read_day, read_time
+from iad_envs.booking.state import Place, Wish
+from iad_envs.booking.world import World
+
+SITE = "tablefind.example"
+HOME = "home"
+MAX_ADDRESS = 1000
+MAX_PAGE = 99
+_NAMED = re.compile(rf"(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f]|%2f|%5c|%0|%1|\.\.|^//", re.IGNORECASE)
+_RESTAURANT = re.compile(r"/r/([a-z0-9-]+)")
+_FIXED = {"/": "home", "/hold": "hold", "/mine": "mine", "/mine/cancel": "cancel"}
+_CONFIRMED = re.compile(r"/confirmed/([1-9][0-9]{0,5})")
+
+
+class NoSuchPlace(ValueError):
+    """There is no page at this address. The error text says what was expected."""
+
+
+def path_of(place: Place) -> str:
+    """Return the path and query of a place."""
+    if place.kind == "results":
+        page = {"page": place.number} if place.number > 1 else {}
+        return f"/search?{urlencode({'q': place.query, 'city': place.city, **page}, errors='replace')}"
+    if place.kind == "restaurant":
+        wish = {"date": iso(place.day), "time": clock(place.minute), "party": place.party}
+        return f"/r/{quote(place.slug)}?{urlencode(wish, safe=':')}"
+    if place.kind == "confirmation":
+        return f"/confirmed/{place.number}"
+    return next(path for path, kind in _FIXED.items() if kind == place.kind)
+
+
+def place_at(world: World, address: str, wish: Wish, city: str) -> Place:
+    """Return the place at an address of the site.
+
+    Args:
+        world: The world.
+        address: A path with or without the site's name, or `home`.
+        wish: Fills in what the address of a restaurant leaves out.
+        city: Fills in what the address of a search leaves out.
+
+    Raises:
+        NoSuchPlace: It is no address of this site.
+    """
+    given = address.strip()
+    if given.casefold() == HOME:
+        return Place()
+    path = _NAMED.sub("", given, count=1) or "/"
+    if not path.startswith("/") or _UNSAFE.search(path) or len(path) > MAX_ADDRESS:
+        raise NoSuchPlace(f"expected home or a path of {SITE}, such as /mine, got {given!r:.80}")
+    path, _, query = path.partition("#")[0].partition("?")
+    try:
+        parts = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8))
+    except ValueError:
+        raise NoSuchPlace(f"expected the address of a page, got {given!r:.80}") from None
+    if path in _FIXED and not parts:
+        return Place(_FIXED[path])
+    if path == "/search" and parts.keys() <= {"q", "city", "page"}:
+        return _results(world, {"city": city, **parts})
+    found = _RESTAURANT.fullmatch(path)
+    if found and parts.keys() <= {"date", "time", "party"}:
+        return _restaurant(world, found[1], parts, wish)
+    found = _CONFIRMED.fullmatch(path)
+    if found and not parts:
+        return Place("confirmation", number=int(found[1]))
+    raise NoSuchPlace(f"expected the address of a page, got {given!r:.80}; links lead to others")
+
+
+def _results(world: World, parts: dict[str, str]) -> Place:
+    city, number = parts["city"], parts.get("page", "1")
+    if city not in world.cities:
+        raise NoSuchPlace(f"expected a city, one of {', '.join(world.cities)}, got {city!r:.60}")
+    if not re.fullmatch(r"[1-9][0-9]?", number):
+        raise NoSuchPlace(f"expected a page of results from 1 to {MAX_PAGE}, got {number!r:.60}")
+    return Place("results", query=" ".join(parts.get("q", "").split()), city=city, number=int(number))
+
+
+def _restaurant(world: World, slug: str, parts: dict[str, str], wish: Wish) -> Place:
+    if slug not in world.restaurants:
+        raise NoSuchPlace(f"expected a restaurant of this site, got {slug!r:.60}; search for one")
+    day = read_day(parts["date"]) if "date" in parts else wish.day
+    minute = read_time(parts["time"]) if "time" in parts else wish.minute
+    party = int(parts["party"]) if parts.get("party", "").isdecimal() else None if "party" in parts else wish.party
+    if day is None or not 0 <= day < N_DAYS or minute is None or party is None or not 1 <= party <= MAX_PARTY:
+        raise NoSuchPlace(
+            f"expected a date such as {iso(15)} within {N_DAYS} days, a time such as 19:00, and a party of 1 to "
+            f"{MAX_PARTY}, got {parts}"
+        )
+    return Place("restaurant", slug, day=day, minute=minute, party=party)

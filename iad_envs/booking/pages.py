@@ -1,0 +1,374 @@
+"""The site's pages as data, and as text for agents. Neither knows gold."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from iad_envs.booking.addresses import SITE, path_of
+from iad_envs.booking.moments import clock, day_text, iso, people, time_text
+from iad_envs.booking.seating import named_seatings
+from iad_envs.booking.state import HOLD_STEPS, BookingState, Place, Reservation, Table
+from iad_envs.booking.world import SEATINGS, World
+
+NAME = "Tablefind"
+WINDOW = 14
+"""Elements that are seen at once."""
+PAGE_SIZE = 10
+"""Restaurants on a page of results."""
+N_SLOTS = 5
+WITHIN = 150
+"""Minutes around the wanted time, in which times are offered."""
+MAX_TEXT = 1800
+SHOWN = 60
+SAID = 200
+GUEST_FIELDS = {
+    "first-name": "First name",
+    "last-name": "Last name",
+    "phone": "Phone",
+    "email": "Email",
+    "note": "Note to the restaurant",
+}
+"""Ids of the details page's fields, in the order of `Guest`, and their labels."""
+WISH_FIELDS = {"date": "Date", "time": "Time", "party": "Party"}
+PRICES = "$$$$"
+
+
+class Element(NamedTuple):
+    """Something on a page that can be used.
+
+    `kind` is `link`, `button`, `field`, `list` or `option`. `value` is that of a field or list, else "".
+    """
+
+    id: str
+    kind: str
+    label: str
+    value: str = ""
+
+
+class Page(NamedTuple):
+    """A page.
+
+    Attributes:
+        kind: `home`, `results`, `restaurant`, `seating`, `details`, `confirmation`, `mine` or `cancel`.
+        path: Its address without the site.
+        title: Its heading.
+        lines: What it says besides.
+        elements: All that can be used, those outside the window too.
+        slots: Offered times in minutes.
+        seatings: Offered kinds of seating.
+    """
+
+    kind: str
+    path: str
+    title: str
+    lines: tuple[str, ...]
+    elements: tuple[Element, ...]
+    slots: tuple[int, ...] = ()
+    seatings: tuple[str, ...] = ()
+
+
+def page_of(world: World, state: BookingState) -> Page:
+    """Return the page of a state."""
+    kind = kind_of(state)
+    path = path_of(state.place)
+    make = _PAGES[kind]
+    title, lines, elements, *offered = make(world, state)
+    slots, seatings = offered or ((), ())
+    nav = () if kind == "confirmation" else tuple(_navigation(state))
+    return Page(kind, path, title, tuple(lines), (*elements, *nav), slots, seatings)
+
+
+def kind_of(state: BookingState) -> str:
+    """Return the kind of a state's page."""
+    if state.place.kind != "hold":
+        return state.place.kind
+    return "seating" if state.hold is not None and not state.hold.table.seating else "details"
+
+
+def window_of(state: BookingState, page: Page) -> Sequence[Element]:
+    """Return the elements that are seen."""
+    return page.elements[state.scroll : state.scroll + WINDOW]
+
+
+def last_scroll(page: Page) -> int:
+    """Return the largest number of elements that can be above the window."""
+    return max(0, len(page.elements) - WINDOW)
+
+
+def free_tables(world: World, state: BookingState, *, slug: str, day: int, party: int) -> dict[int, tuple[str, ...]]:
+    """Return the tables that are free for this visitor: time in minutes -> kinds of seating. Own held ones are, too."""
+    found = {}
+    gone = [table for table in taken_tables(state) if table[:2] == (slug, day)]
+    for minute, seatings in world.tables(slug, day, party).items():
+        left = tuple(one for one in seatings if not any(t.covers(Table(slug, day, minute, one)) for t in gone))
+        if left:
+            found[minute] = left
+    return found
+
+
+def taken_tables(state: BookingState) -> Iterator[Table]:
+    """Yield the tables that are gone besides those that never were free."""
+    yield from state.lost
+    yield from (one.table for one in state.booked)
+    for rival in state.scene.rivals:
+        is_held = state.hold is not None and rival.table.covers(state.hold.table)
+        if state.steps >= rival.step and not is_held:
+            yield rival.table
+
+
+def offered_slots(world: World, state: BookingState) -> tuple[int, ...]:
+    """Return the times on a restaurant's page: the free ones that are nearest to the wanted time."""
+    place = state.place
+    free = free_tables(world, state, slug=place.slug, day=place.day, party=place.party)
+    near = [minute for minute in free if abs(minute - place.minute) <= WITHIN]
+    return tuple(sorted(sorted(near, key=lambda minute: (abs(minute - place.minute), minute))[:N_SLOTS]))
+
+
+def left_seatings(world: World, state: BookingState) -> tuple[str, ...]:
+    """Return the kinds of seating that are left at the held time."""
+    if state.hold is None:
+        return ()
+    table = state.hold.table
+    free = free_tables(world, state, slug=table.slug, day=table.day, party=state.hold.party)
+    return free.get(table.minute, ())
+
+
+def is_unasked(state: BookingState, seatings: Sequence[str]) -> bool:
+    """Whether several kinds of seating are offered, and neither the instruction nor the user's answers name one."""
+    said = [state.scene.instruction, *(one.answer for one in state.asked)]
+    return len(seatings) > 1 and not any(named_seatings(text) & set(seatings) for text in said)
+
+
+def slot_id(minute: int) -> str:
+    """Return the id of a time's button."""
+    return f"slot-{minute // 60:02d}{minute % 60:02d}"
+
+
+def table_text(world: World, table: Table, party: int) -> str:
+    """Return a table in words."""
+    restaurant = world.restaurants[table.slug]
+    seating = f", {SEATINGS[table.seating].lower()}" if table.seating else ""
+    when = f"{day_text(table.day)}, {time_text(table.minute)}"
+    return f"{restaurant.name}, {world.cities[restaurant.city]}: {when}, {people(party)}{seating}"
+
+
+def render_text(world: World, state: BookingState, page: Page, complaint: str = "") -> str:
+    """Return the observation of a state, at most 1,800 characters."""
+    seen = window_of(state, page)
+    below = len(page.elements) - state.scroll - len(seen)
+    parts = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:300], f"Today is {day_text(0)}."]
+    for one in state.asked[-2:]:
+        parts.append(f'You asked the user: "{one.question[:SHOWN]}"')
+        parts.append(f'The user answered: "{one.answer[:SAID]}"' if one.answer else "The user will answer.")
+    if state.notice:
+        parts.append(f"Notice: {state.notice}")
+    if complaint:
+        parts.append(f"Invalid action: {complaint}"[: 2 * SAID])
+    parts += [line[:SAID] for line in page.lines]
+    if state.scroll:
+        parts.append("more above: SCROLL [UP]")
+    parts += map(_line, seen)
+    if below > 0:
+        parts.append("more below: SCROLL [DOWN]")
+    return "\n".join(parts)[:MAX_TEXT]
+
+
+def public_page(world: World, state: BookingState, page: Page) -> dict[str, Any]:
+    """Return a page as data for agents."""
+    seen = window_of(state, page)
+    return {
+        "kind": page.kind,
+        "path": page.path,
+        "title": page.title,
+        "lines": list(page.lines),
+        "notice": state.notice,
+        "answer": state.asked[-1].answer if state.asked else "",
+        "elements": [one._asdict() for one in seen],
+        "n_above": state.scroll,
+        "n_below": len(page.elements) - state.scroll - len(seen),
+        "hold": _hold_data(world, state),
+        "form": state.form,
+        "slots": [slot_id(minute)[len("slot-") :] for minute in page.slots],
+        "seatings": list(page.seatings),
+        "reservations": [_reservation_data(world, one) for one in state.reservations],
+    }
+
+
+def _line(element: Element) -> str:
+    value = f' = "{element.value[:SHOWN]}"' if element.kind in ("field", "list") else ""
+    return f'[{element.id}] {element.kind} "{element.label}"{value}'
+
+
+def _home(world: World, state: BookingState) -> tuple[Any, ...]:
+    city = world.cities[state.city]
+    return "Book a table", (f"The site is set to {city}.",), tuple(_search_form(world, state))
+
+
+def _results(world: World, state: BookingState) -> tuple[Any, ...]:
+    place = state.place
+    found = world.search(place.query, place.city)
+    first = PAGE_SIZE * (place.number - 1)
+    shown = found[first : first + PAGE_SIZE]
+    links = [
+        Element(
+            f"r-{one.slug}", "link", f"{one.name}, {one.cuisine}, {one.area}, {PRICES[: one.price]}, {one.rating:.1f}"
+        )
+        for one in shown
+    ]
+    if place.number > 1:
+        links.append(Element("prev", "link", "Previous page"))
+    if len(found) > first + PAGE_SIZE:
+        links.append(Element("next", "link", "Next page"))
+    what = f'for "{place.query[:SHOWN]}" ' if place.query else ""
+    n = "1 restaurant" if len(found) == 1 else f"{len(found)} restaurants"
+    n_pages = max(1, -(-len(found) // PAGE_SIZE))
+    lines = [f"{n} {what}in {world.cities[place.city]}, best rated first. Page {place.number} of {n_pages}."]
+    return "Restaurants", lines, (*_search_form(world, state), *links)
+
+
+def _restaurant(world: World, state: BookingState) -> tuple[Any, ...]:
+    place = state.place
+    one = world.restaurants[place.slug]
+    slots = offered_slots(world, state)
+    lines = [
+        f"{one.cuisine}, {one.area}, {one.street}, {PRICES[: one.price]}, rated {one.rating:.1f}. {one.about}",
+        f"Seating: {', '.join(SEATINGS[name].lower() for name in one.seatings)}.",
+        f"Tables for {people(place.party)} on {day_text(place.day)} near {time_text(place.minute)}:"
+        + ("" if slots else " none."),
+    ]
+    form = state.form
+    elements = [
+        *(Element(name, "field", label, form.get(name, "")) for name, label in WISH_FIELDS.items()),
+        Element("find", "button", "Find a table"),
+        *(Element(slot_id(minute), "button", time_text(minute)) for minute in slots),
+    ]
+    return f"{one.name}, {world.cities[one.city]}", lines, elements, slots, ()
+
+
+def _seating(world: World, state: BookingState) -> tuple[Any, ...]:
+    seatings = left_seatings(world, state)
+    lines = [_held(world, state), "Where would you like to sit?"]
+    return "Seating", lines, [Element(f"seat-{name}", "button", SEATINGS[name]) for name in seatings], (), seatings
+
+
+def _details(world: World, state: BookingState) -> tuple[Any, ...]:
+    form = state.form
+    fields = [Element(name, "field", label, form.get(name, "")) for name, label in GUEST_FIELDS.items()]
+    line = _held(world, state) if state.hold else "No table is held."
+    return "Your details", [line], [*fields, Element("complete", "button", "Complete the reservation")]
+
+
+def _confirmation(world: World, state: BookingState) -> tuple[Any, ...]:
+    found = next((one for one in state.reservations if one.number == state.place.number), None)
+    if found is None:
+        return "Confirmation", ["There is no such reservation."], ()
+    guest = found.guest
+    lines = [
+        f"{table_text(world, found.table, found.party)}.",
+        f"Name: {guest.first_name[:SHOWN]} {guest.last_name[:SHOWN]}",
+        f"Phone: {guest.phone[:SHOWN]}",
+        f"Email: {guest.email[:SHOWN]}",
+        *([f"Note: {guest.note}"] if guest.note else []),
+    ]
+    return "Your table is reserved", lines, ()
+
+
+def _mine(world: World, state: BookingState) -> tuple[Any, ...]:
+    lines = [
+        f"{'Cancelled: ' if one.is_cancelled else ''}{table_text(world, one.table, one.party)}."
+        for one in state.reservations
+    ]
+    elements = [Element("cancel", "button", "Cancel the reservation")] if state.booked else []
+    return "My reservations", lines or ["You have none."], elements
+
+
+def _cancel(world: World, state: BookingState) -> tuple[Any, ...]:
+    lines = [f"{table_text(world, one.table, one.party)}." for one in state.booked]
+    elements = [Element("cancel-yes", "button", "Yes, cancel it"), Element("keep", "button", "Keep it")]
+    return "Cancel this reservation?", [*lines, "This can't be undone."], elements
+
+
+_PAGES = {
+    "home": _home,
+    "results": _results,
+    "restaurant": _restaurant,
+    "seating": _seating,
+    "details": _details,
+    "confirmation": _confirmation,
+    "mine": _mine,
+    "cancel": _cancel,
+}
+
+
+def _search_form(world: World, state: BookingState) -> Iterator[Element]:
+    form = state.form
+    yield Element("q", "field", "Restaurant or cuisine", form.get("q", ""))
+    yield Element("city", "list", "City", world.cities[form.get("city", state.city)])
+    if state.opened == "city":
+        yield from (Element(f"city-{slug}", "option", name) for slug, name in world.cities.items())
+    yield Element("go", "button", "Search")
+
+
+def _navigation(state: BookingState) -> Iterator[Element]:
+    if state.hold is not None and state.place.kind != "hold":
+        yield Element("hold", "link", "Your held table")
+    if state.place.kind != "home":
+        yield Element("home", "link", "Home")
+    if state.place.kind != "mine":
+        yield Element("mine", "link", "My reservations")
+
+
+def _held(world: World, state: BookingState) -> str:
+    if state.hold is None:
+        return "No table is held."
+    return f"Held: {table_text(world, state.hold.table, state.hold.party)}. {_left(state)}"
+
+
+def _left(state: BookingState) -> str:
+    left = steps_held(state)
+    return "It is held for this last action." if left == 1 else f"It is held for {left} more actions."
+
+
+def steps_held(state: BookingState) -> int:
+    """Return for how many more actions the table is held."""
+    return 0 if state.hold is None else state.hold.since + HOLD_STEPS - state.steps
+
+
+def _hold_data(world: World, state: BookingState) -> dict[str, Any]:
+    if state.hold is None:
+        return {}
+    table = state.hold.table
+    return {**_table_data(world, table), "party": state.hold.party, "left": steps_held(state)}
+
+
+def _table_data(world: World, table: Table) -> dict[str, Any]:
+    restaurant = world.restaurants[table.slug]
+    return {
+        "id": table.slug,
+        "restaurant": restaurant.name,
+        "city": world.cities[restaurant.city],
+        "day": day_text(table.day),
+        "time": time_text(table.minute),
+        "seating": table.seating,
+    }
+
+
+def _reservation_data(world: World, one: Reservation) -> dict[str, Any]:
+    return {
+        **_table_data(world, one.table),
+        "party": one.party,
+        "name": f"{one.guest.first_name} {one.guest.last_name}",
+        "phone": one.guest.phone,
+        "email": one.guest.email,
+        "is_cancelled": one.is_cancelled,
+    }
+
+
+def fields_of(state: BookingState, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return the values of a page's fields as the site fills them in."""
+    if place.kind in ("home", "results"):
+        return (("q", place.query), ("city", place.city or state.city))
+    if place.kind == "restaurant":
+        return (("date", iso(place.day)), ("time", clock(place.minute)), ("party", str(place.party)))
+    if place.kind == "hold":
+        return tuple(zip(GUEST_FIELDS, state.guest, strict=True))
+    return ()
