@@ -18,8 +18,8 @@ TEMPLATES = (
     "{nearest}{name}, {email}, {phone}.",
     "Reserve for {people} at {restaurant}, {city}: {date}, {time}{seating}. {nearest}It goes under {name}; phone "
     "{phone}, email {email}.",
-    "On {date} I am meeting friends at {restaurant} in {city}. Book a table for {people} at {time}{seating}. {nearest}I "
-    "am {name}, {phone}, {email}.",
+    "On {date} I am meeting friends at {restaurant} in {city}. Book a table for {people} at {time}{seating}. {nearest}"
+    "I am {name}, {phone}, {email}.",
     "Make a booking at {time} on {date} for {people}{seating}, restaurant {restaurant} in {city}. {nearest}Guest: "
     "{name}, {phone}, {email}.",
     "My parents want to eat at {restaurant} in {city} on {date}. {time}, {people}{seating}. {nearest}Put it under "
