@@ -76,7 +76,8 @@ class BookingEngine:
             return self._goto(state, action.target)
         elements = {one.id: one for one in window_of(before, page)}
         if action.target not in elements:
-            return _invalid(state, f"the id of an element that is seen ({', '.join(elements)})", action.target)
+            some = " or ".join(list(elements)[:3])
+            return _invalid(state, f"the id of an element that is seen, such as {some}", action.target)
         element = elements[action.target]
         if action.verb == "TYPE":
             return self._type(state, element, action.text)
@@ -207,7 +208,8 @@ class BookingEngine:
         return table.minute in free_tables(self.world, state, slug=table.slug, day=table.day, party=party)
 
     def _seat(self, state: BookingState, seating: str) -> BookingState:
-        assert state.hold is not None
+        if state.hold is None:
+            return _noticed(state, "Your hold has ended. Choose a time again.", "hold_expired")
         if seating not in left_seatings(self.world, state):
             return _noticed(state, "This table has just been taken. Choose another.", "slot_taken")
         held = state.hold._replace(table=state.hold.table._replace(seating=seating))
