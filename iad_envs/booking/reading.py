@@ -14,7 +14,7 @@ MAX_FIELD = 500
 """Characters of a field."""
 MAX_ACTION = 4096
 """Characters of an action, and of all fields together."""
-_VERB = re.compile(r"(click|type|clear|submit|goto|scroll|ask\s+user\s+help)\b[ \t]*:?[ \t]*", re.IGNORECASE)
+_VERB = re.compile(r"(click|type|clear|submit|goto|scroll|ask\s+user\s+help)\b[ \t]*:?[ \t]*", re.IGNORECASE | re.ASCII)
 _ID = re.compile(r"\[\s*([^\[\]\s]*)\s*\]|([^\[\]\s]+)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SETTING: Mapping[str, Callable[[str], int | None]] = {"date": read_day, "time": read_time, "party": read_party}
