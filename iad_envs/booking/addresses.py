@@ -11,8 +11,8 @@ SITE = "tablefind.example"
 HOME = "home"
 MAX_ADDRESS = 1000
 MAX_PAGE = 99
-_NAMED = re.compile(rf"(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE)
-_UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f]|%2f|%5c|%0|%1|\.\.|^//", re.IGNORECASE)
+_NAMED = re.compile(rf"\A(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE | re.ASCII)
+_UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f]|%2f|%5c|%[01]|%7f|%c2%[89]|\.\.|^//", re.IGNORECASE)
 _RESTAURANT = re.compile(r"/r/([a-z0-9-]+)")
 _FIXED = {"/": "home", "/hold": "hold", "/mine": "mine", "/mine/cancel": "cancel"}
 _CONFIRMED = re.compile(r"/confirmed/([1-9][0-9]{0,5})")
@@ -89,6 +89,6 @@ def _restaurant(world: World, slug: str, parts: dict[str, str], wish: Wish) -> P
     if day is None or not 0 <= day < N_DAYS or minute is None or party is None or not 1 <= party <= MAX_PARTY:
         raise NoSuchPlace(
             f"expected a date such as {iso(15)} within {N_DAYS} days, a time such as 19:00, and a party of 1 to "
-            f"{MAX_PARTY}, got {parts}"
+            f"{MAX_PARTY}, got {parts!s:.80}"
         )
     return Place("restaurant", slug, day=day, minute=minute, party=party)
