@@ -182,7 +182,8 @@ class BookingEnv(IADEnv[str, BookingState]):
         return gold_actions(self.engine, task)
 
     def _result_key(self, state: BookingState, view: View) -> Hashable:
-        return (state.place, state.typed, state.scroll, state.opened, state.hold, state.reservations, state.lost)
+        seen = (state.place, state.typed, state.scroll, state.opened)
+        return (*seen, state.hold, state.reservations, state.lost, state.asked)
 
 
 def _waits(state: BookingState) -> bool:

@@ -18,8 +18,8 @@ N_SLOTS = 5
 WITHIN = 150
 """Minutes around the wanted time, in which times are offered."""
 MAX_TEXT = 1800
+MAX_LINE = 240
 SHOWN = 60
-SAID = 200
 GUEST_FIELDS = {
     "first-name": "First name",
     "last-name": "Last name",
@@ -133,9 +133,10 @@ def left_seatings(world: World, state: BookingState) -> tuple[str, ...]:
 
 
 def is_unasked(state: BookingState, seatings: Sequence[str]) -> bool:
-    """Whether several kinds of seating are offered, and neither the instruction nor the user's answers name one."""
-    said = [state.scene.instruction, *(one.answer for one in state.asked)]
-    return len(seatings) > 1 and not any(named_seatings(text) & set(seatings) for text in said)
+    """Whether several kinds of seating are offered, the instruction names none, and the user was not asked for one."""
+    is_named = bool(named_seatings(state.scene.instruction) & set(seatings))
+    is_asked = any("seating" in one.topics for one in state.asked)
+    return len(seatings) > 1 and not is_named and not is_asked
 
 
 def slot_id(minute: int) -> str:
@@ -152,24 +153,36 @@ def table_text(world: World, table: Table, party: int) -> str:
 
 
 def render_text(world: World, state: BookingState, page: Page, complaint: str = "") -> str:
-    """Return the observation of a state, at most 1,800 characters."""
+    """Return the observation of a state, at most 1,800 characters.
+
+    Elements are never left out, as each that is seen can be used. Where there is no room, older answers are.
+    """
     seen = window_of(state, page)
     below = len(page.elements) - state.scroll - len(seen)
-    parts = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:300], f"Today is {day_text(0)}."]
-    for one in state.asked[-2:]:
-        parts.append(f'You asked the user: "{one.question[:SHOWN]}"')
-        parts.append(f'The user answered: "{one.answer[:SAID]}"' if one.answer else "The user will answer.")
-    if state.notice:
-        parts.append(f"Notice: {state.notice}")
+    head = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:MAX_LINE], f"Today is {day_text(0)}."]
+    said = [f"Notice: {state.notice}"[:MAX_LINE]] if state.notice else []
     if complaint:
-        parts.append(f"Invalid action: {complaint}"[: 2 * SAID])
-    parts += [line[:SAID] for line in page.lines]
-    if state.scroll:
-        parts.append("more above: SCROLL [UP]")
-    parts += map(_line, seen)
+        said.append(f"Invalid action: {complaint}"[:MAX_LINE])
+    said += [line[:MAX_LINE] for line in page.lines]
+    listed = ["more above: SCROLL [UP]"] if state.scroll else []
+    listed += map(_line, seen)
     if below > 0:
-        parts.append("more below: SCROLL [DOWN]")
-    return "\n".join(parts)[:MAX_TEXT]
+        listed.append("more below: SCROLL [DOWN]")
+    room = MAX_TEXT - sum(len(line) + 1 for line in (*head, *said, *listed))
+    return "\n".join((*head, *_exchanges(state, room), *said, *listed))[:MAX_TEXT]
+
+
+def _exchanges(state: BookingState, room: int) -> Sequence[str]:
+    """Return the last answers of the user that there is room for, at most two."""
+    found: list[str] = []
+    for one in reversed(state.asked[-2:]):
+        answer = f'The user answered: "{one.answer[:MAX_LINE]}"' if one.answer else "The user will answer."
+        lines = [f'You asked the user: "{one.question[:SHOWN]}"', answer]
+        room -= sum(len(line) + 1 for line in lines)
+        if room < 0:
+            break
+        found = [*lines, *found]
+    return found
 
 
 def public_page(world: World, state: BookingState, page: Page) -> dict[str, Any]:
