@@ -209,7 +209,7 @@ class BookingEngine:
 
     def _seat(self, state: BookingState, seating: str) -> BookingState:
         if state.hold is None:
-            return _noticed(state, "Your hold has ended. Choose a time again.", "hold_expired")
+            return _noticed(state, "No table is held. Choose a time again.", "hold_expired")
         if seating not in left_seatings(self.world, state):
             return _noticed(state, "This table has just been taken. Choose another.", "slot_taken")
         held = state.hold._replace(table=state.hold.table._replace(seating=seating))
@@ -219,7 +219,7 @@ class BookingEngine:
         form = state.form
         guest = Guest(*(form[name].strip() for name in GUEST_FIELDS))
         if state.hold is None:
-            refused = _noticed(state, "Your hold has ended. Choose a time again.", "hold_expired")
+            refused = _noticed(state, "No table is held. Choose a time again.", "hold_expired")
             return Transition(refused, "", False)
         missing = _missing(guest)
         if missing:
@@ -300,7 +300,9 @@ def _with_value(state: BookingState, field: str, value: str) -> BookingState:
 
 
 def _noticed(state: BookingState, notice: str, *findings: str) -> BookingState:
-    return state._replace(notice=notice, findings=findings)
+    """Return the state with one more thing that the site says about this action."""
+    codes = tuple(dict.fromkeys((*state.findings, *findings)))
+    return state._replace(notice=f"{state.notice} {notice}".strip(), findings=codes)
 
 
 def _invalid(state: BookingState, expected: str, given: str, *, quoted: bool = True) -> Transition:
