@@ -207,7 +207,8 @@ class BookingEngine:
         return table.minute in free_tables(self.world, state, slug=table.slug, day=table.day, party=party)
 
     def _seat(self, state: BookingState, seating: str) -> BookingState:
-        assert state.hold is not None
+        if state.hold is None:
+            return _noticed(state, "Your hold has ended. Choose a time again.", "hold_expired")
         if seating not in left_seatings(self.world, state):
             return _noticed(state, "This table has just been taken. Choose another.", "slot_taken")
         held = state.hold._replace(table=state.hold.table._replace(seating=seating))
