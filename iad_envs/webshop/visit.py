@@ -77,7 +77,7 @@ class BrowserVisit:
         self._shop = shop
         self._programs = {"chromium": chromium, "chromedriver": chromedriver}
         self._size = size
-        self._sessions = Sessions(idle_s=float("inf"))
+        self._sessions: Sessions[ShopState] = Sessions(idle_s=float("inf"))
         self.site = Site(shop, tasks, self._sessions)
         self.app = create_app(self.site)
         self._server: Server | None = None

@@ -12,7 +12,6 @@ from urllib.parse import quote, quote_plus, unquote_plus
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
 from webshop_server.pages import SUB_PAGES
 
-SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_PAGE_DIGITS = 12
 SHOWN = 60
 

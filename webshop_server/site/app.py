@@ -17,9 +17,9 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
 from webshop_server.pages import Page, sub_page_lines
-from webshop_server.site.addresses import SESSION, NoSuchPage, bought_at, item_at, path_of, results_at, sub_page_at
+from webshop_server.site.addresses import NoSuchPage, bought_at, item_at, path_of, results_at, sub_page_at
 from webshop_server.site.pictures import picture
-from webshop_server.site.sessions import Sessions
+from webshop_server.site.sessions import SESSION_ID, Sessions
 from webshop_server.storefront import ShopTask
 
 MAX_BODY_BYTES = 1 << 22
@@ -57,11 +57,11 @@ class Site:
         sessions: Stores the state of each session.
     """
 
-    def __init__(self, shop: Shop, tasks: Sequence[ShopTask], sessions: Sessions | None = None) -> None:
+    def __init__(self, shop: Shop, tasks: Sequence[ShopTask], sessions: Sessions[ShopState] | None = None) -> None:
         if not tasks:
             raise ValueError("expected at least one task, got none; choose another split")
         self.shop = shop
-        self.sessions = Sessions() if sessions is None else sessions
+        self.sessions: Sessions[ShopState] = Sessions() if sessions is None else sessions
         self._instructions = [task.instruction for task in tasks]
         self._weights = list(accumulate(task.weight for task in tasks))
 
@@ -102,7 +102,7 @@ class Site:
 
     def index(self, session: str) -> Answer:
         """Show the search page. An unknown session id starts a new session."""
-        if not SESSION.fullmatch(session):
+        if not SESSION_ID.fullmatch(session):
             raise NoSuchPage("expected a session of letters, digits, - and _, at most 64; start a new one")
         visit = self.sessions.get(session)
         return self._arrive(session, visit, self.shop.start(visit.instruction if visit else self.instruction(session)))
@@ -240,7 +240,7 @@ def _http_error(error: HTTPException) -> Any:
 
 def _error_page(title: str, reason: str, status: int) -> tuple[str, int]:
     session = (request.view_args or {}).get("session", "")
-    home = f"/{session}" if SESSION.fullmatch(session) else "/"
+    home = f"/{session}" if SESSION_ID.fullmatch(session) else "/"
     return render_template("error.html", title=title, reason=reason, home=home, page=None, complaint=""), status
 
 
