@@ -15,7 +15,7 @@ from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState, parse_actio
 from webshop_server.pages import SEPARATOR, render_text
 from webshop_server.site.addresses import path_of
 from webshop_server.site.app import Site, create_app
-from webshop_server.site.serving import Server
+from webshop_server.site.server import Server
 from webshop_server.site.sessions import Sessions
 from webshop_server.storefront import ShopTask
 
