@@ -58,6 +58,7 @@ BOOKING = Defaults(
     "booker",
     proxy="iad_policy.domains.booking.verifier:BookingVerifier",
     syntax="page",
+    features="iad_policy.domains.booking.features:BookingFeatures",
     stand_ins=("CLICK [home]", "CLICK [nothing]", "GOTO [/mine]", "ASK USER HELP [Is that right?]"),
 )
 
