@@ -1,6 +1,6 @@
 """Errors of the environments. An invalid action never raises: it is answered by an observation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 
@@ -29,3 +29,9 @@ class UnknownTask(ValueError):
 
 class DataNotFound(FileNotFoundError):
     """A data folder or file was not found."""
+
+
+def require_known(argument: str, given: object, known: Sequence[object] | Mapping[str, object]) -> None:
+    """Refuse an argument value that is not among the known ones."""
+    if given not in known:
+        raise UnknownTask(argument, given, known)

@@ -107,7 +107,8 @@ def serve(
     data_dir: DataDir = None,
 ) -> None:
     """Serve the shop of IAD/WebShop-v0 as a web site. Ctrl-C stops it."""
-    from webshop_server.site.serving import open_site, serve_until_stopped
+    from webshop_server.site.server import serve_until_stopped
+    from webshop_server.site.serving import open_site
 
     console = _console()
     with _clear_errors((*BAD_INPUT, OSError)):
@@ -220,11 +221,10 @@ def _anywhere(
 
 
 def _serve(application: Any, host: str, port: int) -> None:
-    from webshop_server.site.serving import Server, serve_until_stopped
+    from webshop_server.site.server import Server, announcement, serve_until_stopped
 
     server = Server(application, host=host, port=port)
-    taken = "" if port in (0, server.port) else f"\nPort {port} is in use, so {server.port} is used."
-    message = f"The runs are shown at {server.address}{taken}\nPress Ctrl-C to stop."
+    message = announcement("The runs are shown", server, port)
     serve_until_stopped(server, partial(_console().print, message, highlight=False, markup=False, soft_wrap=True))
 
 

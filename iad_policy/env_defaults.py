@@ -54,6 +54,14 @@ SHOP = Defaults(
     features="iad_policy.domains.webshop.features:ShopFeatures",
 )
 
+BOOKING = Defaults(
+    "booker",
+    proxy="iad_policy.domains.booking.verifier:BookingVerifier",
+    syntax="page",
+    features="iad_policy.domains.booking.features:BookingFeatures",
+    stand_ins=("CLICK [home]", "CLICK [nothing]", "GOTO [/mine]", "ASK USER HELP [Is that right?]"),
+)
+
 DEFAULTS = {
     "IAD/WebShop-v0": SHOP,
     "IAD/WebShopBrowser-v0": SHOP,
@@ -83,6 +91,7 @@ DEFAULTS = {
         language="iad_policy.domains.sketch2code.language_agent:Sketch2CodeLanguageAgent",
         features="iad_policy.domains.sketch2code.features:PageFeatures",
     ),
+    "IAD/Booking-v0": BOOKING,
 }
 
 

@@ -133,10 +133,11 @@ def left_seatings(world: World, state: BookingState) -> tuple[str, ...]:
 
 
 def is_unasked(state: BookingState, seatings: Sequence[str]) -> bool:
-    """Whether several kinds of seating are offered, the instruction names none, and the user was not asked for one."""
-    is_named = bool(named_seatings(state.scene.instruction) & set(seatings))
-    is_asked = any("seating" in one.topics for one in state.asked)
-    return len(seatings) > 1 and not is_named and not is_asked
+    """Whether several kinds of seating are offered, none is named in instruction or answers, and nobody has asked."""
+    if any("seating" in one.topics for one in state.asked):
+        return False
+    said = [state.scene.instruction, *(one.answer for one in state.asked)]
+    return len(seatings) > 1 and not any(named_seatings(text) & set(seatings) for text in said)
 
 
 def slot_id(minute: int) -> str:

@@ -3,7 +3,7 @@
 import inspect
 import math
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
-from iad_envs.errors import UnknownTask
+from iad_envs.errors import require_known
 from iad_envs.requirements import Requirement
 from iad_envs.requirements.java import JAVA
 from iad_envs.spaces import UnicodeText
@@ -268,9 +268,3 @@ def _require_defaults(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value != parameters[name].default:
             raise ValueError(f"expected {name} to be the server's, got {value!r} with server=; pass it to iad serve")
-
-
-def require_known(argument: str, given: object, known: Sequence[object] | Mapping[str, object]) -> None:
-    """Refuse an argument value that is not among the known ones."""
-    if given not in known:
-        raise UnknownTask(argument, given, known)

@@ -15,6 +15,7 @@ AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
     "shopper": "iad_policy.domains.webshop.agent:WebShopAgent",
     "linker": "iad_policy.domains.bird.agent:BirdAgent",
+    "booker": "iad_policy.domains.booking.agent:BookingAgent",
     "replay": "iad_policy.agents.replay:Replay",
     "scripter": "iad_policy.domains.bash.agent:BashAgent",
     "tracer": "iad_policy.domains.sketch2code.agent:Sketch2CodeAgent",

@@ -40,7 +40,7 @@ class LanguageAgent(ModelComponent):
         style: `cot` asks for a thought and the action, `direct` for the action alone, `few-shot` for the action alone
             after several examples. None takes the class's own: `cot` except in Sketch2Code.
         space: The action space if actions are not texts. `Discrete` asks for a whole number.
-        syntax: Language of the actions: `shell`, `sql`, or `text` for any other.
+        syntax: Language of the actions: `shell`, `sql`, `page`, or `text` for any other.
         temperature: The default if the strategy gives none. Independent samples need more than 0.
         max_tokens: Maximum length of an answer.
         top_p: Nucleus sampling of a model given by name. None keeps the provider's default.

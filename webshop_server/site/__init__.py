@@ -1,1 +1,1 @@
-"""The shop as a web site for people: pages, pictures, sessions and the server."""
+"""The shop as a web site for people, and what other sites of this project share with it."""

@@ -1,24 +1,20 @@
 """Converts shop states to URL paths and back.
 
-The routes are those of the original. Free text in a path (queries, options) is escaped twice, so that browsers and
-servers never read its slashes, dots or blanks as part of the path.
+The routes are those of the original. Free text in a path (queries, options) is escaped twice; see `escaping`.
 """
 
 import json
 import re
 from typing import NoReturn
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import quote
 
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
 from webshop_server.pages import SUB_PAGES
+from webshop_server.site.errors import NoSuchPage
+from webshop_server.site.escaping import escaped, unescaped
 
-SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_PAGE_DIGITS = 12
 SHOWN = 60
-
-
-class NoSuchPage(ValueError):
-    """There is no page at this URL. The error text says why."""
 
 
 def path_of(session: str, state: ShopState) -> str:
@@ -86,20 +82,6 @@ def bought_at(shop: Shop, visit: ShopState, asin: str, options: str) -> ShopStat
         NoSuchPage: There is no such product or option.
     """
     return visit._replace(kind="item", asin=asin, options=_options(shop, asin, options))
-
-
-def escaped(text: str) -> str:
-    """Escape any text for a URL path. Words are joined by "+"."""
-    once = quote_plus(text, errors="surrogatepass").replace(".", "%2E")
-    return quote(once, safe="+")
-
-
-def unescaped(part: str) -> str:
-    """Return the text of a path segment that the server has unescaped once."""
-    try:
-        return unquote_plus(part, errors="surrogatepass")
-    except UnicodeDecodeError:
-        return unquote_plus(part, errors="replace")
 
 
 def _number(shop: Shop, page: str) -> int:

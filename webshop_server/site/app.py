@@ -10,41 +10,19 @@ import re
 import secrets
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request
-from werkzeug.exceptions import HTTPException, NotFound
 
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
 from webshop_server.pages import Page, sub_page_lines
-from webshop_server.site.addresses import SESSION, NoSuchPage, bought_at, item_at, path_of, results_at, sub_page_at
+from webshop_server.site.addresses import bought_at, item_at, path_of, results_at, sub_page_at
+from webshop_server.site.errors import NoSuchPage
 from webshop_server.site.pictures import picture
-from webshop_server.site.sessions import Sessions
+from webshop_server.site.sessions import SESSION_ID, Sessions
+from webshop_server.site.strict_app import FILE_AGE_S, Answer, strict_app
 from webshop_server.storefront import ShopTask
 
-MAX_BODY_BYTES = 1 << 22
-PICTURE_AGE_S = 86_400
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 _FIXED = re.compile(r"fixed_([0-9]{1,9})")
-
-Answer = Response | tuple[str, int] | str
 
 
 class Site:
@@ -57,11 +35,11 @@ class Site:
         sessions: Stores the state of each session.
     """
 
-    def __init__(self, shop: Shop, tasks: Sequence[ShopTask], sessions: Sessions | None = None) -> None:
+    def __init__(self, shop: Shop, tasks: Sequence[ShopTask], sessions: Sessions[ShopState] | None = None) -> None:
         if not tasks:
             raise ValueError("expected at least one task, got none; choose another split")
         self.shop = shop
-        self.sessions = Sessions() if sessions is None else sessions
+        self.sessions: Sessions[ShopState] = Sessions() if sessions is None else sessions
         self._instructions = [task.instruction for task in tasks]
         self._weights = list(accumulate(task.weight for task in tasks))
 
@@ -102,7 +80,7 @@ class Site:
 
     def index(self, session: str) -> Answer:
         """Show the search page. An unknown session id starts a new session."""
-        if not SESSION.fullmatch(session):
+        if not SESSION_ID.fullmatch(session):
             raise NoSuchPage("expected a session of letters, digits, - and _, at most 64; start a new one")
         visit = self.sessions.get(session)
         return self._arrive(session, visit, self.shop.start(visit.instruction if visit else self.instruction(session)))
@@ -158,7 +136,7 @@ class Site:
         if product is None:
             raise NoSuchPage("expected the id of a product, got another; search for one")
         answer = Response(picture(product, request.args.get("colour", "")[:60]), mimetype="image/svg+xml")
-        answer.cache_control.max_age = PICTURE_AGE_S
+        answer.cache_control.max_age = FILE_AGE_S
         return answer
 
     def health(self) -> Answer:
@@ -188,30 +166,27 @@ def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
         site: The pages.
         api: The JSON API from `api.create_api`, served under `/api`. If None, progress and rewards stay in the server.
     """
-    app = Flask(__name__)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = PICTURE_AGE_S
+    app = strict_app(
+        __name__,
+        brand="WebShop",
+        way_back="Go to the search",
+        pages=(
+            ("GET", "/", site.start),
+            ("GET", "/health", site.health),
+            ("GET", "/picture/<asin>.svg", site.picture),
+            ("GET", "/<session>", site.index),
+            ("POST", "/<session>", site.search),
+            ("GET", "/search_results/<session>/<keywords>/<page>", site.results),
+            ("GET", "/item_page/<session>/<asin>/<keywords>/<page>/<options>", site.item),
+            ("GET", "/item_sub_page/<session>/<asin>/<keywords>/<page>/<sub>/<options>", site.sub_page),
+            ("POST", "/done/<session>/<asin>/<options>", site.buy),
+            ("GET", "/done/<session>/<asin>/<options>", site.done),
+        ),
+    )
     app.json.sort_keys = False  # type: ignore[attr-defined]  # options come in the order of the page
-    app.jinja_env.filters["printable"] = _printable
     app.jinja_env.globals["dict"] = dict
-    for method, path, view in (
-        ("GET", "/", site.start),
-        ("GET", "/health", site.health),
-        ("GET", "/picture/<asin>.svg", site.picture),
-        ("GET", "/<session>", site.index),
-        ("POST", "/<session>", site.search),
-        ("GET", "/search_results/<session>/<keywords>/<page>", site.results),
-        ("GET", "/item_page/<session>/<asin>/<keywords>/<page>/<options>", site.item),
-        ("GET", "/item_sub_page/<session>/<asin>/<keywords>/<page>/<sub>/<options>", site.sub_page),
-        ("POST", "/done/<session>/<asin>/<options>", site.buy),
-        ("GET", "/done/<session>/<asin>/<options>", site.done),
-    ):
-        app.add_url_rule(path, view.__name__, view, methods=[method])
     if api is not None:
         app.register_blueprint(api)
-    app.register_error_handler(NoSuchPage, _no_such_page)
-    app.register_error_handler(HTTPException, _http_error)
-    app.after_request(_with_headers)
     return app
 
 
@@ -221,32 +196,3 @@ _TABS = ("description", "features", "reviews", "attributes")
 def _colour(page: Page) -> str:
     """Return the chosen option that may name the colour of the picture."""
     return next((value for name, value in page.selected if "colo" in name), "")
-
-
-def _printable(text: str) -> str:
-    """Replace lone surrogates, which can't be encoded in a page."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _no_such_page(error: NoSuchPage) -> tuple[str, int]:
-    return _error_page("There is no such page", str(error), 404)
-
-
-def _http_error(error: HTTPException) -> Any:
-    if isinstance(error, NotFound):
-        return _error_page("There is no such page", "Nothing is at this address.", 404)
-    return _error_page(error.name, error.description or "", error.code or 500)
-
-
-def _error_page(title: str, reason: str, status: int) -> tuple[str, int]:
-    session = (request.view_args or {}).get("session", "")
-    home = f"/{session}" if SESSION.fullmatch(session) else "/"
-    return render_template("error.html", title=title, reason=reason, home=home, page=None, complaint=""), status
-
-
-def _with_headers(answer: Response) -> Response:
-    for name, value in HEADERS.items():
-        answer.headers.setdefault(name, value)
-    if "Cache-Control" not in answer.headers:
-        answer.headers["Cache-Control"] = "no-store"
-    return answer

@@ -1,18 +1,21 @@
-"""Stores the sessions of the site. Their number is bounded, and idle sessions are freed."""
+"""Stores the sessions of a site. Their number is bounded, and idle sessions are freed."""
 
+import re
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
-from webshop_server.engine import ShopState
-
+SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""The ids of sessions."""
 IDLE_S = 1800.0
 MAX_SESSIONS = 20_000
+StateT = TypeVar("StateT")
 
 
-class Sessions:
-    """The shop state of each session, by session id. Thread-safe.
+class Sessions(Generic[StateT]):
+    """The state of each session, by session id. Thread-safe.
 
     Args:
         idle_s: Seconds without use after which a session is freed.
@@ -35,14 +38,14 @@ class Sessions:
         self._max_sessions = max_sessions
         self._clock = clock
         self._lock = threading.Lock()
-        self._used: OrderedDict[str, tuple[ShopState, float]] = OrderedDict()  # least recently used first
+        self._used: OrderedDict[str, tuple[StateT, float]] = OrderedDict()  # least recently used first
 
     def __len__(self) -> int:
         with self._lock:
             self._free()
             return len(self._used)
 
-    def get(self, session: str) -> ShopState | None:
+    def get(self, session: str) -> StateT | None:
         """Return the state of a session, or None if the session is unknown or was freed."""
         with self._lock:
             self._free()
@@ -53,7 +56,7 @@ class Sessions:
             self._used.move_to_end(session)
             return found[0]
 
-    def put(self, session: str, state: ShopState) -> None:
+    def put(self, session: str, state: StateT) -> None:
         """Store the state of a session. A new id starts a new session."""
         with self._lock:
             self._used[session] = (state, self._clock())

@@ -25,6 +25,7 @@ from iad_policy.models.parsing.headings import (
     closing_marks,
     without_stop_tokens,
 )
+from iad_policy.models.parsing.page_actions import page_action_in_prose, page_action_of_call, read_page_action
 from iad_policy.models.parsing.prose import REMARK, is_prose
 from iad_policy.models.parsing.reasoning import split_reasoning
 from iad_policy.models.parsing.shell_actions import (
@@ -183,6 +184,8 @@ def _plain(body: str, grammar: Grammar) -> FoundAction | Problem:
         return read_command(body, grammar)
     following = NEXT_PART.search(body, 1)
     body = body[: following.start()] if following else body
+    if grammar.syntax == "page":
+        return read_page_action(f"{body}\n" if following else body, grammar)
     if not grammar.has_calls:
         return ended(_text(body, grammar), is_closed=following is not None)
     read = next((read for read in _calls_in(body, grammar) if read != NOTHING_READ), NOTHING_READ)
@@ -227,6 +230,8 @@ def _fenced(fence: Fence, grammar: Grammar, *, depth: int) -> FoundAction | Prob
     if grammar.syntax == "shell":
         read = read_script(text, grammar) if language in LANGUAGES else NOTHING_READ
         return read if fence.is_closed else ended(read, is_closed=False)
+    if grammar.syntax == "page":
+        return page_action_in_prose(text, grammar)
     if not grammar.has_calls:
         return FoundAction(text, fence.is_closed) if text.strip() else NOTHING_READ
     reads = [read_call(text, grammar)]
@@ -260,7 +265,9 @@ def _is_wrapped(text: str, grammar: Grammar) -> bool:
 
 def _called(call: ToolCall, grammar: Grammar, *, depth: int) -> FoundAction | Problem:
     """Return the action of a call. An object may also hold the whole action as one text."""
-    if call.argument is None and (grammar.has_calls or grammar.syntax == "text"):
+    if grammar.syntax == "page":
+        read = page_action_of_call(call.name, call.argument, call.given, grammar)
+    elif call.argument is None and (grammar.has_calls or grammar.syntax == "text"):
         read = _interpreted(call.name, grammar, depth=depth)
     elif grammar.syntax == "shell":
         read = command_of_call(call.name, call.argument, grammar)
@@ -276,6 +283,10 @@ def _with_input(name: str, text: str, grammar: Grammar, *, depth: int) -> FoundA
     following = NEXT_PART.search(text)
     argument = text[: following.start()] if following else text
     name, fence, call = unwrapped(name), fence_at(text), tool_call(text)
+    if grammar.syntax == "page":
+        given = call.given if call else {}
+        line = text.strip().partition("\n")[0]
+        return page_action_of_call(name, call.argument if call else line, given, grammar)
     if grammar.has_calls and (whole := read_call(name, grammar, is_alone=False)) != NOTHING_READ:
         return whole
     if fence is not None:
@@ -326,6 +337,11 @@ def _without_heading(text: str, grammar: Grammar, *, bare: bool) -> Iterator[_St
             yield _Stated("", query_action(text, grammar, is_code=False))
         yield _Stated("", read_call(text, grammar, is_alone=bare and "\n" not in text))
         yield _Stated("", call_in_prose(text, grammar))
+        return
+    if grammar.syntax == "page":
+        if bare:
+            yield _Stated("", read_page_action(text, grammar))
+        yield _Stated("", page_action_in_prose(text, grammar))
         return
     first, newline, _ = text.partition("\n")
     yield _Stated("", _listed_line(first, grammar, is_closed=bool(newline)))

@@ -9,8 +9,11 @@ from typing import Any, Literal, NamedTuple, Self
 from iad_policy.models.parsing.calls import CALL
 from iad_policy.models.parsing.wrapping import bare_words, unwrapped
 
-Syntax = Literal["text", "shell", "sql"]
-"""Language of actions: `shell` for commands, `sql` where `name[...]` takes a query, `text` for anything else."""
+Syntax = Literal["text", "shell", "sql", "page"]
+"""Language of actions.
+
+`shell` for commands, `sql` where `name[...]` takes a query, `page` for Agent Q's browser, `text` for anything else.
+"""
 PATTERN = "[...]"
 UNREADABLE = "unreadable answer"
 """Beginning of the error of each candidate whose answer could not be read, so that these can be counted."""
@@ -41,7 +44,7 @@ class Grammar:
     @cached_property
     def names(self) -> dict[str, str]:
         """Names of the actions `name[argument]`: in lower case -> as the environment writes them."""
-        if self.syntax == "shell":
+        if self.syntax in ("shell", "page"):
             return {}
         found = [match[1] for action in self.listed if (match := CALL.match(action))]
         return {name.strip().casefold(): name for name in (*found, *self.patterns)}

@@ -5,6 +5,7 @@ The forms are those of OpenAI, Anthropic, Hermes and Qwen, Llama, Mistral, DeepS
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from iad_policy.models.parsing.literals import read_arguments, read_literal
@@ -62,11 +63,13 @@ class ToolCall(NamedTuple):
         name: Name of the tool, or the action itself if nothing else is there; "" for none.
         argument: A text, a list, or None if there is no argument.
         thought: Reasoning in the same object.
+        given: All arguments by name, where they have names.
     """
 
     name: str
     argument: Any
     thought: str = ""
+    given: Mapping[str, Any] = MappingProxyType({})
 
 
 def tool_call(text: str) -> ToolCall | None:
@@ -97,7 +100,9 @@ def function_call(text: str, names: Iterable[str] = ()) -> ToolCall | None:
     if match is None or (allowed and not allowed.intersection(re.findall(r"[a-z]+", match["name"].lower()))):
         return None
     arguments = read_arguments(text, match.end())
-    return None if arguments is None else ToolCall(match["name"].removesuffix(".call"), argument_of(arguments.value))
+    if arguments is None:
+        return None
+    return ToolCall(match["name"].removesuffix(".call"), argument_of(arguments.value), given=arguments.value)
 
 
 def call_of(value: Any) -> ToolCall | None:
@@ -116,6 +121,7 @@ def call_of(value: Any) -> ToolCall | None:
     if isinstance(argument, str) and argument.lstrip()[:1] == "{" and (inside := read_literal(argument)):
         argument = inside.value
     others = {one: field for one, field in fields.items() if one != name and one not in _ARGUMENTS}
+    given = argument if isinstance(argument, dict) else others
     if argument is None or argument == {}:
         argument = argument_of(others)
     else:
@@ -124,7 +130,7 @@ def call_of(value: Any) -> ToolCall | None:
     if not name and len(keys) == 1:
         # An object such as {"search": "red shoes"} names the action in its key.
         return ToolCall(keys[0], argument, thought)
-    return ToolCall(fields[name], argument, thought) if name else None
+    return ToolCall(fields[name], argument, thought, given) if name else None
 
 
 def argument_of(arguments: Mapping[str, Any]) -> Any:
@@ -152,4 +158,4 @@ def _with_parameters(name: str, text: str, start: int) -> ToolCall | None:
         parameters = literal.value
     if not parameters and text[start:].strip().startswith("{"):
         return None
-    return ToolCall(name, argument_of(parameters))
+    return ToolCall(name, argument_of(parameters), given=parameters)

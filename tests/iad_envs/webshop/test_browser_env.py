@@ -17,10 +17,10 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.errors import BrowserGone, BrowserNotFound
+from iad_envs.browser.site_visit import PageMismatch
 from iad_envs.errors import UnknownTask
 from iad_envs.webshop.browser_env import WebShopBrowserEnv
 from iad_envs.webshop.env import WebShopEnv
-from iad_envs.webshop.visit import PageMismatch
 from tests.contract.environments import same
 from tests.contract.shopping import gold_purchase
 from tests.iad_envs.browser.browsers import living, missing

@@ -15,7 +15,8 @@ from tests.contract.environments import EnvironmentContract, Subject, same
 from tests.contract.shopping import gold_purchase
 from tests.contract.test_environments import browse
 from webshop_server.remote.hosted import TOKEN_VARIABLE, ShopUnavailable
-from webshop_server.site.serving import Server, host_shop
+from webshop_server.site.server import Server
+from webshop_server.site.serving import host_shop
 
 TOKEN = "known to this test alone"
 ID = "Test/HostedShop-v0"

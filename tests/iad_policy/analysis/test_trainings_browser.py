@@ -24,7 +24,7 @@ from tests.iad_policy.analysis.test_viewer_browser import (
     texts,
     wait,
 )
-from webshop_server.site.serving import Server
+from webshop_server.site.server import Server
 
 __all__ = ["driver"]
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")

@@ -16,7 +16,7 @@ from iad_policy.analysis.viewer.server import create_app
 from iad_policy.recording.trace import RunTraces
 from tests.iad_envs.browser.browsers import missing
 from tests.iad_policy.evaluation_toy import Dials, DialsEnv, EasyDials, Guesser, Liker
-from webshop_server.site.serving import Server
+from webshop_server.site.server import Server
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 SHOP = "IAD/WebShop-v0"

@@ -14,7 +14,8 @@ from flask import Flask
 
 from webshop_server.engine import Shop
 from webshop_server.site.app import Site, create_app
-from webshop_server.site.serving import Server, host_shop, new_token, open_site
+from webshop_server.site.server import Server
+from webshop_server.site.serving import host_shop, new_token, open_site
 from webshop_server.storefront import LocalStorefront, ShopTask
 
 

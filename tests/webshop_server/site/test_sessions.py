@@ -3,9 +3,7 @@
 import pytest
 
 from webshop_server.engine import ShopState
-from webshop_server.site.sessions import Sessions
-
-STATE = ShopState("buy")
+from webshop_server.site.sessions import SESSION_ID, Sessions
 
 
 class Clock:
@@ -18,11 +16,11 @@ class Clock:
 
 def test_a_session_is_freed_when_it_was_idle_for_too_long_and_kept_while_it_is_used() -> None:
     clock = Clock()
-    sessions = Sessions(idle_s=100, clock=clock)
-    sessions.put("idle", STATE)
-    sessions.put("used", STATE)
+    sessions: Sessions[str] = Sessions(idle_s=100, clock=clock)
+    sessions.put("idle", "there")
+    sessions.put("used", "here")
     for clock.now in (60.0, 120.0, 180.0):
-        assert sessions.get("used") == STATE
+        assert sessions.get("used") == "here"
     assert sessions.get("idle") is None
     assert len(sessions) == 1
     clock.now = 281.0
@@ -30,20 +28,21 @@ def test_a_session_is_freed_when_it_was_idle_for_too_long_and_kept_while_it_is_u
 
 
 def test_over_the_limit_the_longest_unused_is_freed() -> None:
-    sessions = Sessions(max_sessions=3)
-    for name in ("a", "b", "c"):
-        sessions.put(name, STATE)
+    sessions: Sessions[int] = Sessions(max_sessions=3)
+    for number, name in enumerate("abc", start=1):
+        sessions.put(name, number)
     sessions.get("a")
-    sessions.put("d", STATE)
+    sessions.put("d", 4)
     assert [name for name in "abcd" if sessions.get(name)] == ["a", "c", "d"]
 
 
 def test_a_hundred_thousand_sessions_do_not_pile_up() -> None:
-    sessions = Sessions(max_sessions=1000)
+    state = ShopState("buy")
+    sessions: Sessions[ShopState] = Sessions(max_sessions=1000)
     for number in range(100_000):
-        sessions.put(str(number), STATE)
+        sessions.put(str(number), state)
     assert len(sessions) == 1000
-    assert sessions.get("99999") == STATE
+    assert sessions.get("99999") == state
     assert sessions.get("98999") is None
 
 
@@ -51,3 +50,8 @@ def test_a_hundred_thousand_sessions_do_not_pile_up() -> None:
 def test_limits_that_keep_nothing_are_refused(limits: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="1 or more"):
         Sessions(**limits)  # type: ignore[arg-type]
+
+
+def test_a_session_is_named_by_what_needs_no_escape_in_an_address() -> None:
+    assert all(SESSION_ID.fullmatch(name) for name in ("a", "me_2-x", "x" * 64))
+    assert not any(SESSION_ID.fullmatch(name) for name in ("", "a b", "a/b", "a.b", "é", "x" * 65))

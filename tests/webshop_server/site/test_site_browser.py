@@ -8,7 +8,8 @@ import pytest
 from iad_envs.browser.selenium import SeleniumBrowser
 from iad_envs.webshop.env import WebShopEnv
 from tests.iad_envs.browser.browsers import missing
-from webshop_server.site.serving import Server, host_shop
+from webshop_server.site.server import Server
+from webshop_server.site.serving import host_shop
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 PAGES = ("index", "results", "item", "sub_page", "done")

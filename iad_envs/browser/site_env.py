@@ -1,0 +1,116 @@
+"""What environments have in common whose pages are seen on a site, in a Chromium that Selenium drives."""
+
+import weakref
+from threading import RLock
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from iad_envs.browser.devtools import find_chromium
+from iad_envs.browser.images import decoded
+from iad_envs.browser.selenium import find_chromedriver, require_selenium
+from iad_envs.browser.site_visit import SiteVisit, StateT
+from iad_envs.core import IADEnv, Score, Snapshot, View
+from iad_envs.errors import require_known
+from iad_envs.requirements import Requirement
+from iad_envs.requirements.browser import BROWSER
+from iad_envs.requirements.driver import DRIVER, SELENIUM
+
+MODES = ("text", "html", "screenshot")
+
+
+class SiteEnv(IADEnv[Any, StateT]):
+    """A mix-in that lets an environment act on its site: `class MyBrowserEnv(SiteEnv[MyState], MyEnv)`.
+
+    The environment beside it defines tasks, transitions, scores and the observations of mode `text`. The constructor
+    calls `require_site_browser` first, then that of the environment, and then `_browse`.
+
+    Attributes:
+        visit: The browser on the site.
+    """
+
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
+
+    NEEDS: ClassVar[tuple[Requirement, ...]] = (SELENIUM, BROWSER, DRIVER)
+
+    visit: SiteVisit[StateT]
+
+    def _browse(self, visit: SiteVisit[StateT], *, observation_mode: str, window_size: tuple[int, int]) -> None:
+        """Take the browser of this environment. It is closed with the environment, or when the interpreter ends.
+
+        Args:
+            visit: The browser on the site, of that window size.
+            observation_mode: Kind of observation, one of `MODES`.
+            window_size: Width and height of the page in pixels.
+        """
+        self.visit = visit
+        self._seen_as = observation_mode
+        self._doing: str | None = None
+        self._is_there = False
+        self._browsing = RLock()  # simulations may come from several threads, but there is one window
+        # Closes the visit at the latest when the interpreter ends.
+        self._end = weakref.finalize(self, visit.close)
+        if observation_mode == "screenshot":
+            width, height = window_size
+            self.observation_space = spaces.Box(0, 255, (height, width, 3), np.uint8)
+
+    def step(self, action: str) -> Any:
+        """Commit an action in the browser."""
+        self._doing = action if isinstance(action, str) else ""
+        try:
+            return super().step(action)
+        finally:
+            self._doing = None
+
+    def render(self) -> Any:
+        """Return a picture of the window in mode `"rgb_array"`, or the text in mode `"ansi"`."""
+        if self.render_mode != "rgb_array":
+            return super().render()
+        self._required()
+        with self._browsing:
+            return decoded(self.visit.screenshot(), "the screenshot")
+
+    def close(self) -> None:
+        """End the browser and the server. A reset starts them again."""
+        with self._browsing:
+            self.visit.close()
+
+    def _arrive(self, now: Snapshot) -> tuple[Any, dict[str, Any]]:
+        with self._browsing:
+            if self._doing is None:
+                self.visit.open(now.state)
+            elif not now.complaint:
+                self.visit.act(self._doing, now.state)
+        self._is_there = True
+        try:
+            return super()._arrive(now)
+        finally:
+            self._is_there = False
+
+    def _view(self, state: StateT, complaint: str) -> View:
+        view = super()._view(state, complaint)  # type: ignore[safe-super]  # that of the environment beside it
+        if self._seen_as == "html":
+            return view._replace(observation=self.visit.html(state, complaint))
+        if self._seen_as == "screenshot":
+            with self._browsing:
+                shot = self.visit.screenshot() if self._is_there else self.visit.preview(state)
+            return view._replace(observation=decoded(shot, "the screenshot"))
+        return view
+
+    def _reveal(self, view: View, score: Score) -> Any:
+        return view.observation
+
+
+def require_site_browser(observation_mode: str, chromium: str | None, chromedriver: str | None) -> None:
+    """Check that observations are of a known kind, and that the programs are installed.
+
+    Raises:
+        UnknownTask: The observation mode is none of `MODES`.
+        ModuleNotFoundError: Selenium is not installed.
+        BrowserNotFound: One of the programs is not installed.
+    """
+    require_known("observation_mode", observation_mode, MODES)
+    require_selenium()
+    find_chromium(chromium)
+    find_chromedriver(chromedriver)

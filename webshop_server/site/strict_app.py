@@ -1,0 +1,105 @@
+"""What any of our sites needs of Flask: strict headers, pages in a common frame, and errors as pages.
+
+`frame/` has what the sites share. A site's `base.html` extends `frame.html` and fills its blocks, and every page of the
+site extends `base.html`. `frame.css` is served at `/frame/frame.css`. A site has its own `templates/base.html`,
+`static/icon.svg` and style sheets.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from flask import Blueprint, Flask, Response, render_template, request
+from werkzeug.exceptions import HTTPException, NotFound
+
+from webshop_server.site.errors import NoSuchPage
+from webshop_server.site.server import MAX_BODY_BYTES
+from webshop_server.site.sessions import SESSION_ID
+
+FILE_AGE_S = 86_400
+"""How long browsers keep pictures and style sheets."""
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+Answer: TypeAlias = Response | tuple[str, int] | str
+
+
+def strict_app(
+    package: str, *, brand: str, way_back: str, pages: Iterable[tuple[str, str, Callable[..., Answer]]]
+) -> Flask:
+    """Return an application without scripts, cookies and frames, whose errors are pages.
+
+    The page of an error leads to the site's first page: to `/<session>` if the URL has a session, else to `/`.
+
+    Args:
+        package: The `__name__` of a module next to the site's folders `templates` and `static`.
+        brand: Name of the site, on every page.
+        way_back: Label of the link from the page of an error.
+        pages: Method, path and function of every page. The functions have different names. A function that raises
+            `NoSuchPage` is answered by the page of an error with status 404.
+    """
+    app = Flask(package)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = FILE_AGE_S
+    app.jinja_env.filters["printable"] = _printable
+    app.jinja_env.globals.update(brand=brand, way_back=way_back)
+    # A site's own templates come first.
+    app.register_blueprint(
+        Blueprint(
+            "frame",
+            __name__,
+            template_folder="frame/templates",
+            static_folder="frame/static",
+            static_url_path="/frame",
+        )
+    )
+    for method, path, view in pages:
+        app.add_url_rule(path, view.__name__, view, methods=[method])
+    app.register_error_handler(NoSuchPage, _no_such_page)
+    app.register_error_handler(HTTPException, _http_error)
+    app.after_request(_with_headers)
+    return app
+
+
+def _printable(text: str) -> str:
+    """Replace lone surrogates, which can't be encoded in a page."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _no_such_page(error: NoSuchPage) -> tuple[str, int]:
+    return _error_page("There is no such page", str(error), 404)
+
+
+def _http_error(error: HTTPException) -> Any:
+    if isinstance(error, NotFound):
+        return _error_page("There is no such page", "Nothing is at this address.", 404)
+    return _error_page(error.name, error.description or "", error.code or 500)
+
+
+def _error_page(title: str, reason: str, status: int) -> tuple[str, int]:
+    session = (request.view_args or {}).get("session", "")
+    home = f"/{session}" if SESSION_ID.fullmatch(session) else "/"
+    return render_template("error.html", title=title, reason=reason, home=home), status
+
+
+def _with_headers(answer: Response) -> Response:
+    for name, value in HEADERS.items():
+        answer.headers.setdefault(name, value)
+    if "Cache-Control" not in answer.headers:
+        answer.headers["Cache-Control"] = "no-store"
+    return answer
