@@ -22,6 +22,7 @@ from tests.iad_envs.booking.visits import (
     TEST,
     WORLD,
     address,
+    codes,
     filled,
     gold_of,
     play,
@@ -65,7 +66,7 @@ def test_a_hold_lasts_for_ten_more_actions(n_actions: int, is_accepted: bool) ->
     observation, _, terminated, _, info = play(env, [*to_table(task), *DETAILS, *waiting, "CLICK [complete]"])
     assert terminated is is_accepted
     assert info["invalid_action"] is False
-    assert ("hold_expired" in info["facts"]["findings"]) is not is_accepted
+    assert ("hold_expired" in codes(info)) is not is_accepted
     assert bool(info["page"]["reservations"]) is is_accepted
     assert ("hold" in observation) is not is_accepted
 
@@ -80,12 +81,12 @@ def test_a_page_counts_down_the_hold_and_says_when_it_has_ended() -> None:
         assert said in info["page"]["lines"][0]
         _, _, _, _, info = env.step(WAIT)
     assert info["page"]["hold"]["left"] == 0
-    assert info["facts"]["findings"] == []
+    assert codes(info) == []
     _, _, _, _, info = env.step(WAIT)
-    assert (info["page"]["hold"], info["facts"]["findings"]) == ({}, ["hold_expired"])
+    assert (info["page"]["hold"], codes(info)) == ({}, ["hold_expired"])
     assert info["page"]["notice"] == "Your hold has ended."
     _, _, _, _, info = env.step(WAIT)
-    assert (info["page"]["notice"], info["facts"]["findings"]) == ("", [])
+    assert (info["page"]["notice"], codes(info)) == ("", [])
 
 
 @pytest.mark.parametrize("action", ["nonsense", "CLICK [no-such]", None, "a\0b", "TYPE [phone] [5\x1b]"], ids=repr)
@@ -97,7 +98,7 @@ def test_time_passes_with_invalid_actions_too(action: Any) -> None:
         _, _, _, _, info = env.step(action)
         assert info["page"]["hold"]
     _, _, _, _, info = env.step(action)
-    assert (info["page"]["hold"], info["facts"]["findings"]) == ({}, ["hold_expired"])
+    assert (info["page"]["hold"], codes(info)) == ({}, ["hold_expired"])
 
 
 def test_a_seating_that_is_chosen_after_the_hold_has_ended_is_refused() -> None:
@@ -107,14 +108,14 @@ def test_a_seating_that_is_chosen_after_the_hold_has_ended_is_refused() -> None:
     assert info["page"]["kind"] == "seating"
     _, _, terminated, _, info = env.step(f"CLICK [seat-{task.seating}]")
     assert (terminated, info["invalid_action"], info["page"]["kind"]) == (False, False, "details")
-    assert info["facts"]["findings"] == ["hold_expired"]
+    assert codes(info) == ["hold_expired"]
 
 
 def test_another_notice_does_not_hide_that_the_hold_has_ended() -> None:
     task = only_one_seating()
     late = [*to_table(task), address(task.restaurant, task.day, 3 * 60, task.party), *[WAIT] * (HOLD_STEPS - 1)]
     _, _, _, _, info = play(started(task), [*late, "CLICK [find]"])
-    assert info["facts"]["findings"] == ["hold_expired", "no_table"]
+    assert codes(info) == ["hold_expired", "no_table"]
     assert info["page"]["notice"].startswith("Your hold has ended. There is no table")
 
 
@@ -134,7 +135,7 @@ def test_a_second_table_releases_the_first() -> None:
     second = next(one for one in slots if one != first)
     _, _, _, _, info = env.step(f"CLICK [{slot_id(second)}]")
     assert info["page"]["hold"]["left"] == HOLD_STEPS
-    assert "hold_released" in info["facts"]["findings"]
+    assert "hold_released" in codes(info)
     assert info["page"]["notice"].startswith(
         f"Your earlier hold was released: {WORLD.restaurants[task.restaurant].name}"
     )
@@ -160,7 +161,7 @@ def test_a_contested_table_that_is_let_go_is_gone_and_restore_brings_it_back() -
     assert info["page"]["hold"]["time"] == info["page"]["elements"][4 + before.index(code)]["label"]
     # To choose the held table again is to let it go for a moment, too.
     _, _, _, _, info = play(env, [f"CLICK [slot-{code}]"])
-    assert info["facts"]["findings"] == ["slot_taken", "hold_released"]
+    assert codes(info) == ["slot_taken", "hold_released"]
     assert info["page"]["hold"] == {}
 
 
@@ -287,7 +288,7 @@ def test_details_that_are_not_filled_in_are_named(details: dict[str, str], missi
     for last in ("CLICK [complete]", "SUBMIT [email]"):
         _, _, terminated, _, info = play(started(task), [*to_table(task), *actions, last])
         assert (terminated, info["invalid_action"], info["page"]["notice"]) == (False, False, missing)
-        assert info["facts"]["findings"] == ["form_incomplete"]
+        assert codes(info) == ["form_incomplete"]
 
 
 def test_enter_in_a_field_does_what_its_button_does() -> None:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from iad_envs.booking.engine import BookingEngine
-from iad_envs.booking.env import BookingEnv, load_engine
+from iad_envs.booking.env import OPEN_SEATING, UNASKED, BookingEnv, load_engine
 from iad_envs.booking.moments import clock, iso
 from iad_envs.booking.pages import GUEST_FIELDS, slot_id
 from iad_envs.booking.state import BookingState
@@ -136,6 +136,14 @@ def alone(folder: Path, task: BookingTask) -> BookingEnv:
     env = BookingEnv(data_dir=folder_of(folder, task), split=None)
     env.reset(options={"task_id": task.task_id})
     return env
+
+
+def codes(info: Mapping[str, Any]) -> list[str]:
+    """The codes of the findings; each has a severity, and says what the page says."""
+    for one in info["facts"]["findings"]:
+        assert one["severity"] in ("error", "warning", "note")
+        assert one["message"] == (info["page"]["notice"] if one["code"] != UNASKED else OPEN_SEATING)
+    return [one["code"] for one in info["facts"]["findings"]]
 
 
 def public(info: Mapping[str, Any]) -> dict[str, Any]:
