@@ -177,15 +177,17 @@ def test_a_move_that_leaves_the_old_reservation_is_not_completed() -> None:
         assert wrong_in(far, booking(far)) == []
 
 
-def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_what_was_reached() -> None:
+def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress() -> None:
     for task in TEST[::20]:
         env = started(task)
         changed = task._replace(user=task.user._replace(email="zoe@example.org"))
-        observation, reward, terminated, _, info = play(env, booking(changed))
+        *before, last = booking(changed)
+        best = play(env, before)[4]["progress"]
+        observation, reward, terminated, _, info = play(env, [last])
         assert (reward, terminated, info["success"]) == (0.0, True, False)
         assert info["reward_parts"]["user_info"] == 0.0
         assert sum(info["reward_parts"].values()) == 5.0
-        assert 0.5 < info["progress"] < 1
+        assert 0.5 < best == info["progress"] < 1  # to complete counts only if it is right
         assert "zoe@example.org" in observation
 
 
@@ -230,7 +232,7 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
     rng = Random(7)
     env = BookingEnv()
     n_grown = 0
-    for number in range(50):
+    for number in range(60):
         _, info = env.reset(seed=number)
         gold = gold_of(env)
         best = 0.0
@@ -246,7 +248,7 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
             best = info["progress"]
             if terminated:
                 break
-    assert n_grown > 50
+    assert n_grown > 30
 
 
 def test_progress_stays_where_subgoals_fall() -> None:
