@@ -1,7 +1,7 @@
 """The booking site's pages in numbers: a row of features for each action, for models that read no text.
 
-Features use what every agent may see: the instruction, the page, what it offers, and the number of the step. They say what
-an action is about and how its words compare with the instruction's, and not which action comes next.
+Features use what every agent may see: the instruction, the page, what it offers, and the number of the step. They say
+what an action is about and how its words compare with the instruction's, and not which action comes next.
 """
 
 from collections.abc import Mapping, Sequence

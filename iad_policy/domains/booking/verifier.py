@@ -1,8 +1,8 @@
 """The proxy verifier of `IAD/Booking-v0`: it compares the instruction with the page that an action leads to. No gold.
 
-A completed reservation scores the probability that it is right: 1 if all facts agree with the instruction, the answers of
-the user and the times that were shown, and near 0 if one differs. Any other action scores how far the facts are settled
-after it. These scores only rank. Each candidate is judged by itself.
+A completed reservation scores the probability that it is right: 1 if all facts agree with the instruction, the answers
+of the user and the times that were shown, and near 0 if one differs. Any other action scores how far the facts are
+settled after it. These scores only rank. Each candidate is judged by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ LOWEST, HIGHEST = 0.2, 0.8
 LATER = 0.1
 """For an action that leads to a later kind of page."""
 REFUSED, WRONG_HOLD, RELEASED, ALONE = 0.2, 0.3, 0.4, 0.6
-"""Taken off for what the site refuses, for a hold on another table, such as one at a time that is further off than one shown, for a right hold that
-is given up, and for a cancellation without a hold on the new table."""
+"""Taken off for what the site refuses, for a hold on another table, such as one at a time that is further off than one
+shown, for a right hold that is given up, and for a cancellation without a hold on the new table."""
 ASKED, ASKED_IN_VAIN = 0.9, 0.1
 UNASKED_CODE = "unasked_preference"
 ORDER = ("home", "results", "restaurant", "seating", "details", "confirmation")
@@ -114,7 +114,7 @@ def _on_the_way(state: State, preview: State) -> Verdict:
 
 def _has_cancelled(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     n_before, n_after = (sum(one["is_cancelled"] for one in page.get("reservations", ())) for page in (before, after))
-    return n_after > n_before
+    return bool(n_after > n_before)
 
 
 def _rank(page: Mapping[str, Any]) -> int:
