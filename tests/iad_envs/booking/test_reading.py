@@ -1,6 +1,8 @@
 """What agents write: actions, dates, times, parties and addresses, whatever they look like."""
 
+import re
 from collections import defaultdict
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,7 +15,19 @@ from iad_envs.booking.reading import Action, key_of, read_action
 from iad_envs.booking.state import Exchanged, Place, Scene, Wish
 from iad_envs.core import Token
 from tests.contract.environments import same
-from tests.iad_envs.booking.visits import ENGINE, TEST, WORLD, address, gold_of, play, start_of, started, tasks_with
+from tests.iad_envs.booking.visits import (
+    ENGINE,
+    TASKS,
+    TEST,
+    WORLD,
+    address,
+    gold_of,
+    play,
+    start_of,
+    started,
+    tasks_with,
+    to_table,
+)
 
 SLUG = "bistro-almond-tree-port-alder"
 
@@ -417,3 +431,10 @@ def test_an_observation_leaves_out_old_answers_before_it_leaves_out_an_element()
     short = ENGINE.start(Scene("Book."), "norwick")._replace(asked=asked)
     seen = render_text(WORLD, short, page_of(WORLD, short))
     assert [f'"{number} ?' in seen for number in range(3)] == [False, True, True]
+
+
+def test_the_page_that_the_documentation_shows_is_one() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "booking.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```text\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
+    task = TASKS["test-170"]
+    assert shown == [play(started(task), to_table(task))[0]]
