@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, clock, iso, read_day, read_time
 from iad_envs.booking.state import Place, Wish
-from iad_envs.booking.world import World
+from iad_envs.booking.world import BookingWorld
 
 SITE = "tablefind.example"
 HOME = "home"
@@ -35,7 +35,7 @@ def path_of(place: Place) -> str:
     return next(path for path, kind in _FIXED.items() if kind == place.kind)
 
 
-def place_at(world: World, address: str, wish: Wish, city: str) -> Place:
+def place_at(world: BookingWorld, address: str, wish: Wish, city: str) -> Place:
     """Return the place at an address of the site.
 
     Args:
@@ -71,7 +71,7 @@ def place_at(world: World, address: str, wish: Wish, city: str) -> Place:
     raise NoSuchPlace(f"expected the address of a page, got {given!r:.80}; links lead to others")
 
 
-def _results(world: World, parts: dict[str, str]) -> Place:
+def _results(world: BookingWorld, parts: dict[str, str]) -> Place:
     city, number = parts["city"], parts.get("page", "1")
     if city not in world.cities:
         raise NoSuchPlace(f"expected a city, one of {', '.join(world.cities)}, got {city!r:.60}")
@@ -80,7 +80,7 @@ def _results(world: World, parts: dict[str, str]) -> Place:
     return Place("results", query=" ".join(parts.get("q", "").split()), city=city, number=int(number))
 
 
-def _restaurant(world: World, slug: str, parts: dict[str, str], wish: Wish) -> Place:
+def _restaurant(world: BookingWorld, slug: str, parts: dict[str, str], wish: Wish) -> Place:
     if slug not in world.restaurants:
         raise NoSuchPlace(f"expected a restaurant of this site, got {slug!r:.60}; search for one")
     day = read_day(parts["date"]) if "date" in parts else wish.day

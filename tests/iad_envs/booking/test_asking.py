@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.state import Rival, Table
+from iad_envs.booking.state import Rival, SiteTable
 from iad_envs.booking.tasks import BookingTask
 from iad_envs.booking.user import NOTHING_MORE, TOPICS, answer_of, topics_of
 from iad_envs.booking.world import SEATINGS
@@ -120,7 +120,7 @@ def test_others_who_want_tables_are_nowhere_in_info(tmp_path: Path) -> None:
     task = next(task for task in TEST if not task.rivals and not task.kinds)
     elsewhere = [one for one in WORLD.restaurants if one != task.restaurant]
     others = tuple(
-        Rival(Table(slug, task.day, minute), step) for slug in elsewhere for minute, step in ((1140, 1), (1200, 10))
+        Rival(SiteTable(slug, task.day, minute), step) for slug in elsewhere for minute, step in ((1140, 1), (1200, 10))
     )
     envs = [alone(tmp_path / "one", task), alone(tmp_path / "other", task._replace(rivals=others))]
     assert_alike(envs, gold_of(envs[0]), "CLICK [mine]")

@@ -14,7 +14,7 @@ from iad_envs.booking.state import (
     Reservation,
     Rival,
     Scene,
-    Table,
+    SiteTable,
 )
 from iad_envs.booking.tasks import BookingTask
 from tests.iad_envs.booking.visits import (
@@ -208,7 +208,7 @@ def test_a_gold_path_keeps_a_contested_table_past_the_step_at_which_others_want_
 def test_a_second_reservation_within_two_hours_is_refused(minutes: int, is_accepted: bool) -> None:
     slug, other = list(WORLD.restaurants)[:2]
     for where in (slug, other):
-        old = Reservation(1, Table(where, 20, 19 * 60 + minutes, "outdoor"), 2, GUEST)
+        old = Reservation(1, SiteTable(where, 20, 19 * 60 + minutes, "outdoor"), 2, GUEST)
         state = about_to_complete(slug, old)
         after, complaint, done, _ = ENGINE.act(state, "CLICK [complete]")
         assert (complaint, done, len(after.booked)) == ("", is_accepted, 1 + is_accepted)
@@ -219,7 +219,7 @@ def test_a_second_reservation_within_two_hours_is_refused(minutes: int, is_accep
 
 def test_reservations_on_other_days_and_cancelled_ones_do_not_count() -> None:
     slug = next(iter(WORLD.restaurants))
-    near = Reservation(1, Table(slug, 20, 19 * 60, "outdoor"), 2, GUEST)
+    near = Reservation(1, SiteTable(slug, 20, 19 * 60, "outdoor"), 2, GUEST)
     for old in (near._replace(table=near.table._replace(day=21)), near._replace(is_cancelled=True)):
         assert ENGINE.act(about_to_complete(slug, old), "CLICK [complete]").done
 
@@ -227,7 +227,7 @@ def test_reservations_on_other_days_and_cancelled_ones_do_not_count() -> None:
 def about_to_complete(slug: str, old: Reservation) -> BookingState:
     """A state with an own reservation and the details page of a table at 7 PM."""
     state = ENGINE.start(Scene("Book."), "norwick", (old,))
-    state = state._replace(hold=Hold(Table(slug, 20, 19 * 60, "indoor"), 2, 0))
+    state = state._replace(hold=Hold(SiteTable(slug, 20, 19 * 60, "indoor"), 2, 0))
     return ENGINE.arrived(state, Place("hold"))
 
 
@@ -267,7 +267,7 @@ def test_to_keep_a_reservation_changes_nothing() -> None:
 
 def test_a_hold_whose_seating_is_open_keeps_all_of_that_time() -> None:
     slug, day = next(iter(WORLD.restaurants)), 20
-    table = Table(slug, day, next(iter(WORLD.tables(slug, day, 2))))
+    table = SiteTable(slug, day, next(iter(WORLD.tables(slug, day, 2))))
     state = ENGINE.start(Scene("Book.", (Rival(table, 3),)), "norwick")._replace(hold=Hold(table, 2, 0), steps=5)
     assert table.minute in free_tables(WORLD, state, slug=slug, day=day, party=2)
     assert table.minute not in free_tables(WORLD, state._replace(hold=None), slug=slug, day=day, party=2)

@@ -11,7 +11,7 @@ from iad_envs.booking.addresses import NoSuchPlace, path_of, place_at
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.moments import N_DAYS, clock, day_text, iso, people, read_day, read_party, read_time, time_text
 from iad_envs.booking.pages import MAX_TEXT, WINDOW, last_scroll, page_of, render_text
-from iad_envs.booking.reading import Action, key_of, read_action
+from iad_envs.booking.reading import SiteAction, key_of, read_action
 from iad_envs.booking.state import Exchanged, Place, Scene, Wish
 from iad_envs.core import Token
 from tests.contract.environments import same
@@ -81,7 +81,7 @@ def test_brackets_are_optional_words_have_any_case_and_texts_are_kept(text: str,
     ids=lambda text: ascii(text)[:30],
 )  # fmt: skip
 def test_what_can_not_be_read_is_invalid_changes_nothing_and_says_what_was_expected(text: str) -> None:
-    assert read_action(text) == Action("")
+    assert read_action(text) == SiteAction("")
     env = started(TEST[0])
     before = env.step("SCROLL [UP]")[4]["page"]
     observation, reward, terminated, _, info = env.step(text)
