@@ -10,7 +10,7 @@ from typing import Any
 TOPICS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(rf"\b(?:{words})s?\b", re.IGNORECASE)
     for name, words in {
-        "seating": "seat(?:ed|ing)?|sit(?:ting)?|indoor|outdoor|inside|outside|terrace|patio|window|booth|bar|which table",
+        "seating": "seat(?:ed|ing)?|sit(?:ting)?|indoor|outdoor|inside|outside|terrace|window|booth|bar|which table",
         "date": "date|day|when",
         "time": "time|hour|when|slot",
         "party": "how many|people|persons|guests|party",
