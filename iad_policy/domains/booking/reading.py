@@ -36,7 +36,7 @@ _PLACE = re.compile(
 )
 _ANYWHERE = re.compile(rf"(?P<name>{_NAME})(?:\s+in\s+|\s*\()(?P<city>{_NAME})")
 """Matches a restaurant and its city where no word before them says so."""
-_TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s*([AaPp])\.?[Mm]\b|\b([01]?\d|2[0-3]):([0-5]\d)\b")
+_TIME = re.compile(r"\b(0?[1-9]|1[0-2])(?::([0-5]\d))?\s*([AaPp])\.?[Mm]\b|\b([01]?\d|2[0-3]):([0-5]\d)\b")
 _PARTY = re.compile(r"\b(\d{1,2})\s+(?:people|persons?|guests?)\b")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _PARTY_IN_WORDS = re.compile(
@@ -241,21 +241,30 @@ def _day(text: str, today: str) -> str:
     if written or found is None or not start:
         return written
     now = date.fromisoformat(start)
+    try:
+        return (now + timedelta(days=_days_ahead(found, now.weekday()))).isoformat()
+    except OverflowError:
+        return ""
+
+
+def _days_ahead(found: "re.Match[str]", weekday: int) -> int:
+    """Return the days from today, which is a weekday from 0, to a relative date."""
     if found["tomorrow"]:
-        return (now + timedelta(days=1)).isoformat()
+        return 1
     if found["after"]:
-        return (now + timedelta(days=2)).isoformat()
+        return 2
     if found["n"]:
-        return (now + timedelta(weeks=_WEEKS[found["n"].lower()])).isoformat()
-    monday = now - timedelta(days=now.weekday())
-    week = 0 if found["this"] else 1
-    weekday = WEEKDAYS.index((found["next"] or found["late"] or found["this"]).lower())
-    return (monday + timedelta(weeks=week, days=weekday)).isoformat()
+        return 7 * _WEEKS[found["n"].lower()]
+    wanted = WEEKDAYS.index((found["next"] or found["late"] or found["this"]).lower())
+    return wanted - weekday + (0 if found["this"] else 7)
 
 
 def _written_day(text: str, today: str | None) -> str:
     if found := _ISO.search(text):
-        return found[0]
+        try:
+            return date.fromisoformat(found[0]).isoformat()
+        except ValueError:
+            return ""
     if found := _DAY_FIRST.search(text):
         number, month, year = found[1], found[2], found[3]
     elif found := _MONTH_FIRST.search(text):
