@@ -39,6 +39,7 @@ FOLDERS = {
     "IAD/InterCodeBash-v0": "intercode",
     "IAD/BIRD-v0": "bird",
     "IAD/Sketch2Code-v0": "sketch2code",
+    "IAD/Booking-v0": "booking",
 }
 WITHOUT_FEEDBACK = "iad (feedback none)"
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {

@@ -4,7 +4,7 @@ With such agents the result of a strategy can be computed by hand and compared w
 like a verifier that reads gold: the driver gives them the gold, every table says so, and no number is a fair result.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from iad_policy.roles import NO_COMPLAINT
 from iad_policy.types import Candidate, Feedback, State
 
 MAX_TRIES = 100
+HOME = "GOTO [home]"
 
 Gold = Callable[[State], Any]
 """Returns the right action in a state."""
@@ -211,12 +212,29 @@ def _command(state: State, reference: Mapping[str, Any]) -> str:
     return "submit" if is_run else str(reference["gold"])
 
 
+def _reservation(state: State, reference: Sequence[str]) -> str:
+    """Take the next action of the reference. Where a page doesn't have it, begin again on the search page."""
+    n_done = 0
+    for turn in state.history:
+        if [turn.action] == reference[n_done : n_done + 1]:
+            n_done += 1
+        elif turn.action == HOME:
+            n_done = 0
+    following = reference[n_done] if n_done < len(reference) else HOME
+    possible = state.info["available_actions"]
+    verb, _, rest = following.partition(" ")
+    field = rest.partition(" ")[0]
+    is_here = following in possible or f"TYPE {field} [...]" in possible or f"CLICK {field}" in possible
+    return following if is_here or verb == "ASK" else HOME
+
+
 SOLUTIONS: Mapping[str, Callable[[State, Any], Any]] = {
     "IAD/WebShop-v0": _purchase,
     "IAD/WebShopBrowser-v0": _purchase,
     "IAD/InterCodeBash-v0": _command,
     "IAD/BIRD-v0": lambda state, reference: f"submit[{reference['sql']}]",
     "IAD/Sketch2Code-v0": lambda state, reference: reference["html"],
+    "IAD/Booking-v0": _reservation,
 }
 """Environment -> function that returns the right action, given a state and the oracle's reference."""
 
@@ -236,12 +254,15 @@ class _Confusion:
         self._any = RandomAgent(env)
 
     def __call__(self, state: State, rng: Random) -> Any:
-        verb, bracket, _ = str(self._gold(state)).partition("[")
+        gold = str(self._gold(state))
+        verb, bracket, _ = gold.partition("[")
         alike = [one for one in state.info.get("available_actions", ()) if str(one).startswith(f"{verb}[")]
         closed = [one for one in alike if not one.endswith("[...]")]
-        if closed:
+        if closed and closed != [gold]:
             return rng.choice(closed)
-        if bracket and alike:
+        if bracket and alike and not closed:
             words = str(state.info["instruction"]).split()
-            return f"{verb}[{' '.join(rng.sample(words, min(len(words), 3)))}]"
+            stems = [one.removesuffix("...]") for one in alike]
+            stem = next((one for one in stems if gold.startswith(one)), stems[0])
+            return f"{stem}{' '.join(rng.sample(words, min(len(words), 3)))}]"
         return self._any.propose(state, feedback=None, temperature=None, rng=rng).action

@@ -18,7 +18,13 @@ from tests.contract.components import Calls, Hunch, Wanderer
 from tests.contract.toy import Digger
 from tests.iad_envs.browser.browsers import missing
 
-AGENTS = {"WebShop": "shopper", "InterCodeBash": "scripter", "BIRD": "linker", "Sketch2Code": "tracer"}
+AGENTS = {
+    "WebShop": "shopper",
+    "InterCodeBash": "scripter",
+    "BIRD": "linker",
+    "Sketch2Code": "tracer",
+    "Booking": "booker",
+}
 N = 4
 
 

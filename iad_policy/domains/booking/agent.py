@@ -84,7 +84,8 @@ def _searching(state: State, page: Mapping[str, Any], wanted: BookingInstruction
     found: dict[str, float] = {}
     is_there = same_words(elements["city"]["value"], wanted.city)
     is_typed = same_words(elements["q"]["value"], wanted.restaurant)
-    if wanted.moves and not page["hold"] and any(not one["is_cancelled"] for one in page["reservations"]):
+    is_booked = any(not one["is_cancelled"] for one in page["reservations"])
+    if wanted.moves and is_booked and not page["hold"] and "mine" in elements:
         found["CLICK [mine]"] = SLIP
     links = {one["id"]: one["label"].partition(",")[0] for one in page["elements"] if one["id"].startswith("r-")}
     is_searched = page["kind"] == "results" and is_typed and same_words(state.info["facts"]["city"], wanted.city)

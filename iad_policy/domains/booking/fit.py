@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from iad_policy.domains.booking.reading import (
     FIELDS,
+    SEATINGS,
     WITHIN,
     BookingInstruction,
     answers,
@@ -69,8 +70,6 @@ def facts_of(state: State) -> dict[str, float]:
 def contradictions(state: State, made: Mapping[str, Any]) -> list[str]:
     """Return which facts of a reservation differ from what is asked for, as far as the pages seen tell."""
     wanted, booked = instruction_of(state), booked_of(made)
-    offered = offered_seatings(state)
-    seating = wanted_seating(state, [booked.seating, *offered])
     first, _, last = made["name"].partition(" ")
     given = {"first-name": first, "last-name": last, "phone": made["phone"], "email": made["email"]}
     name = f"{wanted.details.get('first-name', '')} {wanted.details.get('last-name', '')}"
@@ -80,7 +79,7 @@ def contradictions(state: State, made: Mapping[str, Any]) -> list[str]:
         "date": booked.day != wanted.day,
         "time": booked.minute not in right_minutes(state, wanted, booked),
         "party": booked.party != wanted.party,
-        "seating": seating not in ("", booked.seating),
+        "seating": _said_seating(state) not in ("", booked.seating),
         "name": bool(name.strip()) and not same_words(made["name"], name),
         "phone": "phone" in wanted.details and not is_detail("phone", given["phone"], wanted.details["phone"]),
         "email": "email" in wanted.details and not is_detail("email", given["email"], wanted.details["email"]),
@@ -177,7 +176,14 @@ def _given(page: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _was_asked(state: State) -> bool:
-    return any(named_seating(text, ()) or "table" in text.lower() for text in answers(state))
+    """Whether the user has said something about seating, even that any table will do."""
+    return any(named_seating(text, tuple(SEATINGS)) or "table" in text.lower() for text in answers(state))
+
+
+def _said_seating(state: State) -> str:
+    """Return the seating that the instruction or the last answer about it names, whether it was offered or not."""
+    named = [named_seating(text, tuple(SEATINGS)) for text in reversed(answers(state))]
+    return instruction_of(state).seating or next(filter(None, named), "")
 
 
 def _pages(state: State) -> Iterable[Mapping[str, Any]]:

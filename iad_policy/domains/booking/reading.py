@@ -30,28 +30,51 @@ FIELDS = ("first-name", "last-name", "phone", "email")
 WITHIN = 120
 """Minutes within which another time may be taken."""
 
-_NAME = r"[A-Z][\w'’]*(?:(?: &)? [A-Z][\w'’]*)*"
+_NAME = r"\b[A-Z][\w'’]*(?:(?: &)? [A-Z][\w'’]*){0,7}"
 _PLACE = re.compile(
     rf"\b(?:[Rr]estaurant|at|[Ff]ind|[Rr]ebook|[Bb]ook)\s+(?P<name>{_NAME})(?:\s+in\s+|,\s*|\s*\()(?P<city>{_NAME})"
 )
-_TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s*([AaPp])\.?[Mm]\b|\b([01]?\d|2[0-3]):([0-5]\d)\b")
+_ANYWHERE = re.compile(rf"(?P<name>{_NAME})(?:\s+in\s+|\s*\()(?P<city>{_NAME})")
+"""Matches a restaurant and its city where no word before them says so."""
+_TIME = re.compile(r"\b(0?[1-9]|1[0-2])(?::([0-5]\d))?\s*([AaPp])\.?[Mm]\b|\b([01]?\d|2[0-3]):([0-5]\d)\b")
 _PARTY = re.compile(r"\b(\d{1,2})\s+(?:people|persons?|guests?)\b")
-_MONTH_FIRST = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?", re.I)
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+({'|'.join(MONTHS)})[a-z]*\.?(?:,?\s+(\d{{4}}))?", re.I)
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+_PARTY_IN_WORDS = re.compile(
+    rf"\b(?:(?:party|group|table)\s+(?:of|for)|dinner\s+for|lunch\s+for|people:)\s+(?P<behind>\d{{1,2}}|{'|'.join(_NUMBERS)})\b"
+    rf"|\b(?P<before>\d{{1,2}}|{'|'.join(_NUMBERS)})\s+(?:people|persons?|guests?|seats|of\s+us)\b",
+    re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    rf"\b({'|'.join(MONTHS)})[a-z]*\.?\s+(\d{{1,2}})(?!\d)(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?", re.IGNORECASE
+)
+_DAY_FIRST = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(MONTHS)})[a-z]*\.?(?:,?\s+(\d{{4}}))?", re.IGNORECASE
+)
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _RELATIVE = re.compile(
     rf"\b(?:(?P<after>day after tomorrow)|(?P<tomorrow>tomorrow)|(?P<n>two|three|four) weeks from today"
-    rf"|this (?P<this>{'|'.join(WEEKDAYS)})|(?P<next>{'|'.join(WEEKDAYS)}) next week)\b",
+    rf"|this (?P<this>{'|'.join(WEEKDAYS)})|(?P<next>{'|'.join(WEEKDAYS)}) next week"
+    rf"|next week,? (?:on )?(?P<late>{'|'.join(WEEKDAYS)}))\b",
     re.IGNORECASE,
 )
 _WEEKS = {"two": 2, "three": 3, "four": 4}
 _NUMBER = r"(?:\+?\d{1,2}[ -])?(?:\(?\d{3}\)?[ -])?\d{3}[ -]?\d{4}(?![\w-])"
 _PHONE = re.compile(rf"(?<![\w@.-]){_NUMBER}")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_PERSON = re.compile(rf"([A-Z][\w'’-]+) ([A-Z][\w'’-]+)[,;]?\s*(?:(?:and )?(?:phone|email):?)?\s*(?:{_NUMBER}|\S+@\S+)")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_WHOLE_NAME = r"(?<![\w'’-])([A-Z][\w'’-]+) ([A-Z][\w'’-]+)"
+_PERSON = re.compile(rf"{_WHOLE_NAME}[,;]?\s*(?:(?:and )?(?:phone|email):?)?\s*(?:{_NUMBER}|\S{{1,80}}@\S)")
+_BESIDE = "and|my|phone|tel|number|is|e-?mail|mail|address"
+_LOOSE_PERSON = re.compile(
+    rf"{_WHOLE_NAME}[ ,;:.(/–-]{{1,4}}(?:(?:{_BESIDE})[ .:,]{{1,3}}){{0,4}}(?:{_NUMBER}|\S{{1,80}}@)"
+)
+_NAMED = re.compile(
+    r"\b[Ff]irst name:? ([A-Z][\w'’-]+)\W+[Ll]ast name:? ([A-Z][\w'’-]+)"
+    rf"|\b[Nn]ame: {_WHOLE_NAME}"
+)
 _NEW_TIME = re.compile(r"(?:\bto|\bbut|\bcome at|:)\s*$")
 _OLD_TIME = re.compile(
-    r"(?:\bin place of|\bnot|\bis at|\bfrom|\b\d{4} at|\bweek at|\btoday at|\w+day at|\btomorrow at)\s*$"
+    r"(?:\bin place of|\binstead of|\bwas(?: for| at)?|\bnot|\bis at|\bfrom|\b\d{4} at|\bweek at|\btoday at|\w+day at"
+    r"|\btomorrow at)\s*$"
 )
 _MOVES = re.compile(r"\b(?:move|change|rebook|reschedule|rather come)\b", re.IGNORECASE)
 
@@ -83,18 +106,17 @@ class BookingInstruction:
 @lru_cache(maxsize=4096)
 def read_instruction(text: str, today: str) -> BookingInstruction:
     """Parse an instruction. `today` is the date that the site's pages show, such as `Monday, 2 March 2026`."""
-    place = _PLACE.search(text)
+    place = _PLACE.search(text) or _ANYWHERE.search(text)
     restaurant, city = (place["name"], place["city"]) if place else ("", "")
     times = _times(text)
     moves = len(times) > 1 or _MOVES.search(text) is not None
-    party = _PARTY.search(text)
     rest = text.replace(restaurant, " ") if restaurant else text
     return BookingInstruction(
         restaurant=restaurant,
         city=city,
         day=_day(text, today),
         minute=_wanted_time(times, text),
-        party=int(party[1]) if party else 0,
+        party=_party(text),
         seating=named_seating(rest, tuple(SEATINGS)),
         details=_details(text),
         moves=moves,
@@ -177,6 +199,14 @@ def digits(text: str) -> str:
     return re.sub(r"\D", "", text)
 
 
+def _party(text: str) -> int:
+    if found := _PARTY.search(text):
+        return int(found[1])
+    found = _PARTY_IN_WORDS.search(text)
+    number = (found["behind"] or found["before"]).lower() if found else "0"
+    return int(number) if number.isdecimal() else _NUMBERS.index(number) + 1
+
+
 def _times(text: str) -> list[tuple[int, int]]:
     """Return the times in a text, as minutes after midnight, with their places."""
     found = []
@@ -211,21 +241,30 @@ def _day(text: str, today: str) -> str:
     if written or found is None or not start:
         return written
     now = date.fromisoformat(start)
+    try:
+        return (now + timedelta(days=_days_ahead(found, now.weekday()))).isoformat()
+    except OverflowError:
+        return ""
+
+
+def _days_ahead(found: "re.Match[str]", weekday: int) -> int:
+    """Return the days from today, which is a weekday from 0, to a relative date."""
     if found["tomorrow"]:
-        return (now + timedelta(days=1)).isoformat()
+        return 1
     if found["after"]:
-        return (now + timedelta(days=2)).isoformat()
+        return 2
     if found["n"]:
-        return (now + timedelta(weeks=_WEEKS[found["n"].lower()])).isoformat()
-    monday = now - timedelta(days=now.weekday())
-    week = 1 if found["next"] else 0
-    weekday = WEEKDAYS.index((found["next"] or found["this"]).lower())
-    return (monday + timedelta(weeks=week, days=weekday)).isoformat()
+        return 7 * _WEEKS[found["n"].lower()]
+    wanted = WEEKDAYS.index((found["next"] or found["late"] or found["this"]).lower())
+    return wanted - weekday + (0 if found["this"] else 7)
 
 
 def _written_day(text: str, today: str | None) -> str:
     if found := _ISO.search(text):
-        return found[0]
+        try:
+            return date.fromisoformat(found[0]).isoformat()
+        except ValueError:
+            return ""
     if found := _DAY_FIRST.search(text):
         number, month, year = found[1], found[2], found[3]
     elif found := _MONTH_FIRST.search(text):
@@ -245,10 +284,12 @@ def _written_day(text: str, today: str | None) -> str:
 
 
 def _details(text: str) -> dict[str, str]:
-    person, phone, email = _PERSON.search(text), _PHONE.search(text), _EMAIL.search(text)
+    phone, email = _PHONE.search(text), _EMAIL.search(text)
+    person = _PERSON.search(text) or _NAMED.search(text) or _LOOSE_PERSON.search(text)
+    first, last = [part for part in person.groups() if part] if person else ("", "")
     found = {
-        "first-name": person[1] if person else "",
-        "last-name": person[2] if person else "",
+        "first-name": first,
+        "last-name": last,
         "phone": phone[0].strip() if phone else "",
         "email": email[0] if email else "",
     }

@@ -25,7 +25,12 @@ from iad_policy.models.parsing.headings import (
     closing_marks,
     without_stop_tokens,
 )
-from iad_policy.models.parsing.page_actions import page_action_in_prose, page_action_of_call, read_page_action
+from iad_policy.models.parsing.page_actions import (
+    page_action_in_prose,
+    page_action_of_call,
+    page_action_of_input,
+    read_page_action,
+)
 from iad_policy.models.parsing.prose import REMARK, is_prose
 from iad_policy.models.parsing.reasoning import split_reasoning
 from iad_policy.models.parsing.shell_actions import (
@@ -284,9 +289,8 @@ def _with_input(name: str, text: str, grammar: Grammar, *, depth: int) -> FoundA
     argument = text[: following.start()] if following else text
     name, fence, call = unwrapped(name), fence_at(text), tool_call(text)
     if grammar.syntax == "page":
-        line = text.strip().partition("\n")[0]
-        argument, fields = (call.argument, call.given) if call else (line, {})
-        return page_action_of_call(name, argument, fields, grammar)
+        read = page_action_of_input(name, argument, grammar)
+        return ended(read, is_closed=True) if following is not None else read
     if grammar.has_calls and (whole := read_call(name, grammar, is_alone=False)) != NOTHING_READ:
         return whole
     if fence is not None:

@@ -3,7 +3,7 @@
 import re
 
 _ACTION = (
-    "actions?|command|cmd|aktion|befehl|handlung|commande|acción|accion|comando|ação|acao|azione|actie|åtgärd|akcja"
+    "actions?|commands?|cmd|aktion|befehl|handlung|commande|acción|accion|comando|ação|acao|azione|actie|åtgärd|akcja"
     "|akce|eylem|aksi|tindakan|hành động|действие|команда|дія|动作|行动|操作|命令|動作|行動|アクション|コマンド"
     "|액션|행동|동작|명령어?|कार्रवाई|إجراء|الإجراء"
 )

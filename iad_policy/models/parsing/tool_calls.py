@@ -129,7 +129,8 @@ def call_of(value: Any) -> ToolCall | None:
     keys = [one for one in others if not _REASONING.search(one)]
     if not name and len(keys) == 1:
         # An object such as {"search": "red shoes"} names the action in its key.
-        return ToolCall(keys[0], argument, thought)
+        inner = fields[keys[0]]
+        return ToolCall(keys[0], argument, thought, inner if isinstance(inner, dict) else {})
     return ToolCall(fields[name], argument, thought, given) if name else None
 
 

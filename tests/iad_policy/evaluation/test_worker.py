@@ -39,6 +39,7 @@ ENVIRONMENTS = [
     ("IAD/WebShop-v0", 6),
     ("IAD/InterCodeBash-v0", 4),
     ("IAD/BIRD-v0", 4),
+    ("IAD/Booking-v0", 4),
     pytest.param("IAD/Sketch2Code-v0", 2, marks=NEEDS_CHROMIUM),
 ]
 

@@ -126,7 +126,14 @@ def test_a_task_about_the_same_thing_is_known_too_whatever_its_data(data: str, t
 
 
 @pytest.mark.parametrize(
-    ("env_id", "n"), [(SHOP, 200), ("IAD/InterCodeBash-v0", 3), ("IAD/BIRD-v0", 4), ("IAD/Sketch2Code-v0", 0)]
+    ("env_id", "n"),
+    [
+        (SHOP, 200),
+        ("IAD/InterCodeBash-v0", 3),
+        ("IAD/BIRD-v0", 4),
+        ("IAD/Booking-v0", 74),
+        ("IAD/Sketch2Code-v0", 0),
+    ],
 )
 def test_the_bundled_splits_share_no_product_database_or_start_state(env_id: str, n: int) -> None:
     own = defaults_by_id(env_id)

@@ -20,6 +20,7 @@ ENVIRONMENTS = [
     ("IAD/WebShop-v0", 12),
     ("IAD/InterCodeBash-v0", 5),
     ("IAD/BIRD-v0", 20),
+    ("IAD/Booking-v0", 4),
     pytest.param(
         "IAD/Sketch2Code-v0",
         2,

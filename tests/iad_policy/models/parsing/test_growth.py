@@ -11,10 +11,12 @@ from iad_policy.models.parsing import Grammar, read_action, read_integer
 SHOP = Grammar.of((*(f"click[option {number}]" for number in range(100)), "search[...]"))
 SHELL = Grammar.of(("pwd", "ls -la", "cd ..", "submit"), "shell")
 SQL = Grammar.of(("execute[...]", "submit[...]"), "sql")
+BOOKING = Grammar.of((*(f"CLICK [slot-{number}]" for number in range(100)), "TYPE [q] [...]"), "page")
 READERS: Mapping[str, Callable[[str], object]] = {
     "shop": lambda text: read_action(text, SHOP),
     "shell": lambda text: read_action(text, SHELL),
     "SQL": lambda text: read_action(text, SQL),
+    "booking": lambda text: read_action(text, BOOKING),
     "page": read_page,
     "number": read_integer,
 }
@@ -28,6 +30,8 @@ PIECES = (
     "[[", "f(", "a=(", "$(", "`$(", '"$(', "${", "<<E\n", "<<E ", "if ", "for a in b; do\n", "case a in\n", "{ ",
     "#", "# '\n", "it's\n", "<html>", "<!-- ", "<p>\n\n", "<html>\n```\n", "1", "1 ", "-1,", "ask[", "\r\n", "：",
     "思考：", "é", "Thought: ", "submit", "submit;", "(a b) ", " (a", "...", "<!DOCTYPE html> ...",
+    "TYPE [q] [", "TYPE [q] [a] ", "TYPE [", "CLICK [a]\n", "CLICK [", "ASK USER HELP [a ", "type(", "type q ",
+    "click ", "TYPE 'a' into [", "] into ", "go to ", "Action: TYPE\nAction Input: {", "Action Input: [q] [",
 )  # fmt: skip
 SHORT, FACTOR = 8_000, 4
 ALLOWED = 9.0

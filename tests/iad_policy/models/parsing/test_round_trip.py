@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from iad_policy.domains.sketch2code.page_answers import read_page
 from iad_policy.models.parsing import Grammar, read_action, read_integer
 from iad_policy.models.parsing.headings import STOP_TOKENS
+from iad_policy.models.parsing.wrapping import unwrapped
 
 SHELL = Grammar.of(("pwd", "ls -la", "cd ..", "submit"), "shell")
 SQL = Grammar.of(("execute[...]", "submit[...]"), "sql")
@@ -208,6 +209,76 @@ def test_a_search_comes_back_whatever_its_words(words: str) -> None:
     action = f"search[{words}]"
     answers = {form: make(action) for form, make in FORMS.items()}
     assert_read({**answers, **called("search", words, "query")}, shop, action)
+
+
+# --- a browser's actions
+
+IDS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,12}", fullmatch=True).filter(lambda name: name not in ("id", "text"))
+TYPED = st.recursive(
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="[]", include_characters=" "),
+        max_size=20,
+    ),
+    lambda inner: st.builds("{} [{}] {}".format, inner, inner, inner),
+    max_leaves=4,
+).map(lambda text: f"x {' '.join(text.split())} y")
+"""Texts whose brackets match, without marks around them."""
+
+
+def page_calls(verb: str, **given: str) -> Mapping[str, str]:
+    """Forms of a browser's action as a call."""
+    call = json.dumps({"name": verb, "arguments": given})
+    parameters = "\n".join(f"<parameter={name}>\n{value}\n</parameter>" for name, value in given.items())
+    return {
+        "call": call,
+        "flat": json.dumps({"thought": "It's next.", "action": verb, **given}),
+        "call in a tag": f"I go on.\n<tool_call>\n{call}\n</tool_call>",
+        "parameters": f"<function={verb}>\n{parameters}\n</function>\n",
+        "LangChain": f"Action: {verb}\nAction Input: {json.dumps(given)}",
+        "Python": f"Action: {verb}({', '.join(map(json.dumps, given.values()))})",
+        "Python with names": fenced(f"{verb}({', '.join(f'{a}={json.dumps(b)}' for a, b in given.items())})", "python"),
+    }
+
+
+@settings(max_examples=150, deadline=None)
+@given(IDS, st.sampled_from(["CLICK", "CLEAR", "SUBMIT"]))
+def test_a_click_on_a_page_comes_back_from_every_form(name: str, verb: str) -> None:
+    page = Grammar.of((f"CLICK [{name}]", "CLICK [home]", "TYPE [q] [...]"), "page")
+    written = {form: make(f"{verb} [{name}]") for form, make in FORMS.items()}
+    loose = {f"loose {form}": make(f"{verb.lower()} {name}") for form, make in LINES.items()}
+    assert_read({**written, **loose, **page_calls(verb.lower(), id=name)}, page, f"{verb} [{name}]")
+
+
+@settings(max_examples=150, deadline=None)
+@given(IDS, TYPED)
+def test_a_typed_text_comes_back_whatever_it_says(name: str, text: str) -> None:
+    assume(is_within_a_turn(text) and "</" not in text and unwrapped(text) == text)
+    page = Grammar.of(("CLICK [home]", f"TYPE [{name}] [...]", "ASK USER HELP [...]"), "page")
+    typed = {form: make(f"TYPE [{name}] [{text}]") for form, make in FORMS.items()}
+    assert_read({**typed, **page_calls("type", id=name, text=text)}, page, f"TYPE [{name}] [{text}]")
+    asked = {form: make(f"ASK USER HELP [{text}]") for form, make in FORMS.items()}
+    assert_read({**asked, **page_calls("ask_user_help", text=text)}, page, f"ASK USER HELP [{text}]")
+
+
+@settings(max_examples=150, deadline=None)
+@given(IDS, TYPED, st.data())
+def test_a_cut_answer_is_never_half_a_text(name: str, text: str, data: st.DataObject) -> None:
+    assume(is_within_a_turn(text))
+    page = Grammar.of(("CLICK [home]", f"TYPE [{name}] [...]"), "page")
+    whole = f"Action: TYPE [{name}] [{text}]"
+    cut = whole[: data.draw(st.integers(0, len(whole)))]
+    assert read_action(cut, page, is_cut=True).action == (whole.removeprefix("Action: ") if cut == whole else None)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.one_of(st.sampled_from("[]()\"'`{}:=,.\n CLIKTYPEASUH"), st.characters(codec="utf-8")), max_size=60))
+def test_no_text_makes_the_reader_of_pages_raise(text: str) -> None:
+    page = Grammar.of(("CLICK [home]", "CLICK [go]", "TYPE [q] [...]", "ASK USER HELP [...]"), "page")
+    for before in ("", "Action: ", "CLICK ", "TYPE [q] ", "ASK USER HELP", "TYPE(", "Action: TYPE\nAction Input: "):
+        read = read_action(before + text, page)
+        assert read.action is None or read.action.partition(" ")[0] in (
+            *("CLICK", "TYPE", "CLEAR", "SUBMIT", "GOTO", "SCROLL", "ASK"),
+        )
 
 
 # --- pages and numbers
