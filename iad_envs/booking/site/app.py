@@ -167,9 +167,7 @@ class BookingSite:
 
     def health(self) -> Answer:
         """Report that the server is up."""
-        return jsonify(
-            status="ok", restaurants=len(self.engine.world.restaurants), sessions=len(self.sessions)
-        )
+        return jsonify(status="ok", restaurants=len(self.engine.world.restaurants), sessions=len(self.sessions))
 
     def _place(self, state: BookingState, rest: str) -> Place:
         """Return the place at the address of the request.

@@ -4,11 +4,14 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-QUERIES = ("bistro", "fish & chips / 100% [new]", "crème brûlée 🦉", 'a"b\'c', "<b>x</b>", "a..b", " two  blanks ", "x" * 300)
+QUERIES = (
+    *("bistro", "fish & chips / 100% [new]", "crème brûlée 🦉", "a\"b'c", "<b>x</b>", "a..b", " two  blanks "),
+    "x" * 300,
+)
 TEXTS = (
     *QUERIES,
-    *("Ada", " Ada ", "555-0123", "+1 (555) 012-3456", "ada@example.org", " ada@example.org ", "{{ 7 * 7 }}", "🦉" * 300),
-    *("a\u2028b", "\u202eright to left", "日本語", "y" * 498, "100%25", "&amp;", "\ufffe"),
+    *("Ada", " Ada ", "555-0123", "+1 (555) 012-3456", "ada@example.org", " ada@example.org ", "{{ 7 * 7 }}"),
+    *("a\u2028b", "\u202eright to left", "日本語", "y" * 498, "100%25", "&amp;", "\ufffe", "🦉" * 300),
 )
 WISHES = {
     "date": ("2026-03-10", "June 17", "2026-06-29", "2026-03-02", "2026-02-30", "2027-01-01", "tomorrow"),
@@ -16,13 +19,17 @@ WISHES = {
     "party": ("4", "2 people", "8", "9", "0", "1"),
     "city": ("Port Alder", "bellmere", "KESTREL FALLS", "Atlantis", "santa-corva"),
 }
+ROOM = "/r/bistro-fennel-port-alder"
 ADDRESSES = (
     *("home", "/mine", "/hold", "/mine/cancel", "tablefind.example/search?q=bistro&city=norwick", "/search?page=2"),
-    *("/r/bistro-fennel-port-alder", "/r/bistro-fennel-port-alder?date=2026-04-01&time=18:30&party=3", "/confirmed/1"),
-    *("//evil.example", "https://evil.example/", "/r/..%2f..", "/%2f%2fevil.example", "/\\evil.example", "javascript:0"),
-    *("/search?q=caf%C3%A9&city=bellmere", "/search?q=&city=nowhere", "/r/nowhere", "/r/bistro-fennel-port-alder?party=99"),
+    *(ROOM, f"{ROOM}?date=2026-04-01&time=18:30&party=3", "/search?q=caf%C3%A9&city=bellmere", "/confirmed/1"),
+    *("//evil.example", "https://evil.example/", "/r/..%2f..", "/%2f%2fevil.example", "/\\evil.example"),
+    *("javascript:0", "/search?q=&city=nowhere", "/r/nowhere", f"{ROOM}?party=99"),
 )
-BAD = ("nonsense", "", "CLICK [nothing]", "TYPE [go] [x]", "CLEAR [city]", "SUBMIT [mine]", "TYPE [q] [a\tb]", "CLICK [")
+BAD = (
+    *("nonsense", "", "CLICK [nothing]", "TYPE [go] [x]", "CLEAR [city]", "SUBMIT [mine]", "TYPE [q] [a\tb]"),
+    "CLICK [",
+)
 PERSON = {"first-name": "Ada", "last-name": "Lovell", "phone": "555-0123", "email": "ada@example.org"}
 
 
@@ -61,8 +68,11 @@ def _onward(info: dict[str, Any], rng: random.Random) -> str:
     missing = [name for name, value in PERSON.items() if name in ids and not page["form"][name].strip()]
     if missing:
         return f"TYPE [{missing[0]}] [{PERSON[missing[0]]}]"
-    wanted = ("complete", "seat-", "slot-", "r-", "cancel-yes", "cancel", "go")
-    return next((f"CLICK [{rng.choice(found)}]" for part in wanted if (found := [i for i in ids if i.startswith(part)])), "")
+    for part in ("complete", "seat-", "slot-", "r-", "cancel-yes", "cancel", "go"):
+        found = [name for name in ids if name.startswith(part)]
+        if found:
+            return f"CLICK [{rng.choice(found)}]"
+    return ""
 
 
 def walk_together(envs: Sequence[Any], seed: int, kinds: set[str]) -> int:
