@@ -57,7 +57,9 @@ SHOP = Defaults(
 BOOKING = Defaults(
     "booker",
     proxy="iad_policy.domains.booking.verifier:BookingVerifier",
+    prompts="booking",
     syntax="page",
+    features="iad_policy.domains.booking.features:BookingFeatures",
     stand_ins=("CLICK [home]", "CLICK [nothing]", "GOTO [/mine]", "ASK USER HELP [Is that right?]"),
 )
 

@@ -42,12 +42,13 @@ def compared(
     *,
     least: float | None = 0.0,
     unit: str = "reward",
+    about: str = "learning",
     **others: float,
 ) -> None:
     """Print differences that belong to clusters, with the interval of their mean."""
     interval = bootstrap_mean(differences, clusters=clusters)
     line = {
-        "metric": f"learning_{name}",
+        "metric": f"{about}_{name}",
         "value": round(sum(differences) / len(differences), 4),
         "unit": unit,
         "interval": [round(interval.low, 4), round(interval.high, 4)],

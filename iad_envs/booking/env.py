@@ -1,6 +1,6 @@
 """`IAD/Booking-v0`: booking a table in a restaurant, as text."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -42,6 +42,19 @@ from iad_envs.spaces import UnicodeText
 
 MAX_ACTION_CHARS = 1 << 20
 DATA_FILES = (WORLD_FILE, TASKS_FILE)
+UNASKED = "unasked_preference"
+OPEN_SEATING = "Several kinds of seating are left, and neither the instruction nor the user has named one."
+SEVERITIES: Mapping[str, str] = {
+    "slot_taken": "error",
+    "hold_expired": "error",
+    "form_incomplete": "error",
+    "double_booking": "error",
+    "hold_released": "warning",
+    "no_table": "warning",
+    "cancelled": "note",
+    UNASKED: "note",
+}
+"""Code of a finding -> severity, as in the other environments."""
 ANYWHERE = ("GOTO [home]", "ASK USER HELP [...]")
 
 
@@ -152,10 +165,17 @@ class BookingEnv(IADEnv[str, BookingState]):
     def _view(self, state: BookingState, complaint: str) -> View:
         world = self.engine.world
         page = page_of(world, state)
-        findings = [*state.findings, *(["unasked_preference"] if is_unasked(state, page.seatings) else [])]
+        codes = [*state.findings, *([UNASKED] if is_unasked(state, page.seatings) else [])]
         facts = {
             "complaint": complaint,
-            "findings": findings,
+            "findings": [
+                {
+                    "code": code,
+                    "severity": SEVERITIES[code],
+                    "message": OPEN_SEATING if code == UNASKED else state.notice,
+                }
+                for code in codes
+            ],
             "today": day_text(0),
             "city": world.cities[state.city],
         }

@@ -133,7 +133,9 @@ def left_seatings(world: World, state: BookingState) -> tuple[str, ...]:
 
 
 def is_unasked(state: BookingState, seatings: Sequence[str]) -> bool:
-    """Whether several kinds of seating are offered, and neither the instruction nor the user's answers name one."""
+    """Whether several kinds of seating are offered, none is named in instruction or answers, and nobody has asked."""
+    if any("seating" in one.topics for one in state.asked):
+        return False
     said = [state.scene.instruction, *(one.answer for one in state.asked)]
     return len(seatings) > 1 and not any(named_seatings(text) & set(seatings) for text in said)
 

@@ -26,6 +26,8 @@ TASKS = {
     "IAD/InterCodeBash-v0": ("intercode-bash", "tool"),
     "IAD/BIRD-v0": ("bird", "tool"),
     "IAD/Sketch2Code-v0": ("sketch2code", "web"),
+    "IAD/Booking-v0": ("booking", "web"),
+    "IAD/BookingBrowser-v0": ("booking", "web"),
 }
 """Environment -> AgentBoard's kind of name, and the group it is averaged in."""
 WEIGHTS = {

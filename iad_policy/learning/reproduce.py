@@ -132,7 +132,7 @@ def reproduce(
     Raises:
         UnknownName: There is no such paper, or the environment lacks what training needs.
     """
-    known, folder = load_paper(paper).for_backend(backend), Path(out)
+    known, folder = load_paper(paper, env).for_backend(backend), Path(out)
     scores: dict[str, dict[tuple[str, int], tuple[float, float]]] = {name: {} for name in known.arms}
     for seed in seeds:
         here = Laboratory(env, folder / f"seed-{seed}", seed, backend, tasks, scale, report)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from iad_policy.presets import Preset
 
 WEBSHOP, BASH, BIRD, SKETCH = "IAD/WebShop-v0", "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Sketch2Code-v0"
+BOOKING = "IAD/Booking-v0"
 IAD_V1 = "arXiv 2504.01931 v1"
 IAD_V2 = "arXiv 2504.01931 v2"
 INTERCODE = "InterCode, arXiv 2306.14898 and its code"
@@ -156,6 +157,24 @@ PRESETS: Mapping[str, Preset] = {
             "The paper gives neither K (its figure 4 draws three proposals), iterations nor the weight of exploring. "
             "Its outcome is 1 or 0, by the environment or a model; here it is the verifier's score of the last step.",
             "The shop's 12,087 instructions are split there into 11,000 for training and 1,087.",
+        ),
+    ),
+    "agent-q/opentable": Preset(
+        BOOKING,
+        "Agent Q, arXiv 2408.07199: restaurant booking with MCTS",
+        ("single", "mcts"),
+        ours={
+            "n": 10,
+            "strategy_args": {"mcts.k": 3, "mcts.c_exp": 1.0},
+            "agent_args": {"max_tokens": 1024},
+        },
+        agent="composite",
+        notes=(
+            "Run there on OpenTable's live site, with GPT-4V as the judge of the last page. The history holds the "
+            "actions and the last page only. K, iterations and the weight of exploring are not stated.",
+            "Success there, in per cent: Llama-3-70B 18.6, GPT-4o 62.6, RFT 67.2, DPO 71.8, outcome-only step DPO "
+            "75.2, Agent Q 81.7, RFT + MCTS 84.3, Agent Q + MCTS 95.4. The site and its tasks are ours, so these are "
+            "not comparable with figures from here.",
         ),
     ),
     "lats/webshop": Preset(

@@ -110,6 +110,7 @@ RENDERINGS: Mapping[str, str] = {
     "bash": "iad_policy.domains.bash.rendering:ShellRendering",
     "bird": "iad_policy.domains.bird.rendering:DatabaseRendering",
     "bird/answer": "iad_policy.domains.bird.rendering:AnswerRendering",
+    "booking": "iad_policy.domains.booking.rendering:BookingRendering",
     "sketch2code": "iad_policy.domains.sketch2code.rendering:SketchRendering",
     "webshop": "iad_policy.domains.webshop.rendering:ShopRendering",
 }

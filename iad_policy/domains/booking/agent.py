@@ -1,7 +1,7 @@
 """A rule-based agent for `IAD/Booking-v0`. It is stochastic and reads only observation and info, without gold.
 
 On each page it sets what differs from the instruction, and goes on. The temperature makes it forget a field, take a
-neighbouring time or a namesake, overlook the city, and not ask. Given best and worst, it takes another action than both.
+neighbouring time or a namesake, overlook the city, and not ask. Given best and worst, it takes another action.
 """
 
 import math

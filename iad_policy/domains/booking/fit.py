@@ -8,6 +8,7 @@ from iad_policy.domains.booking.reading import (
     WITHIN,
     BookingInstruction,
     answers,
+    clock,
     digits,
     instruction_of,
     iso_of,
@@ -23,6 +24,8 @@ from iad_policy.types import State
 
 TYPED = 0.5
 """Degree of a fact that stands in a form only, or of a restaurant that is only listed."""
+CANCELLING = {"mine": 0.4, "cancel": 0.7}
+"""Degree of a cancellation that is on its way, by the kind of page."""
 
 
 class Booked(NamedTuple):
@@ -53,12 +56,13 @@ def facts_of(state: State) -> dict[str, float]:
     page, wanted = page_of(state), instruction_of(state)
     hold = page.get("hold") or None
     found = _held(state, booked_of(hold), wanted) if hold else _open(page, wanted)
-    form = page.get("form", {})
+    given = _given(page) if found["held"] else {}
     for name in FIELDS:
         if name in wanted.details:
-            found[name] = float(hold is not None and is_detail(name, form.get(name, ""), wanted.details[name]))
+            found[name] = float(is_detail(name, given.get(name, ""), wanted.details[name]))
     if wanted.moves:
-        found["cancelled"] = float(hold is not None and all(one["is_cancelled"] for one in page["reservations"]))
+        is_done = all(one["is_cancelled"] for one in page.get("reservations", ()))
+        found["cancelled"] = found["held"] * (1.0 if is_done else CANCELLING.get(page.get("kind", ""), 0.0))
     return found
 
 
@@ -98,22 +102,25 @@ def offered_seatings(state: State) -> Sequence[str]:
     return []
 
 
-def shown_minutes(state: State, booked: Booked) -> set[int]:
-    """Return the times that were offered for the same restaurant, day and party, on all pages seen."""
+def shown_minutes(state: State, wanted: BookingInstruction, booked: Booked) -> set[int]:
+    """Return the times that were offered near the wanted one, for the same restaurant, day and party.
+
+    A page that looked for another time may leave out those that are nearest to the wanted one, so it doesn't count.
+    """
     title = f"{booked.restaurant}, {booked.city}"
     found: set[int] = set()
     for page in _pages(state):
         if page.get("kind") != "restaurant" or not same_words(page["title"], title):
             continue
         asked = looked_for(page)
-        if asked.get("date") == booked.day and asked.get("party") == str(booked.party):
+        if asked == {"date": booked.day, "time": clock(wanted.minute), "party": str(booked.party)}:
             found.update(map(minute_of, page["slots"]))
     return found
 
 
 def right_minutes(state: State, wanted: BookingInstruction, booked: Booked) -> set[int]:
     """Return the times that are right as far as the pages tell: of those shown, the nearest to the wanted one."""
-    shown = {minute for minute in shown_minutes(state, booked) if abs(minute - wanted.minute) <= WITHIN}
+    shown = {minute for minute in shown_minutes(state, wanted, booked) if abs(minute - wanted.minute) <= WITHIN}
     least = min((abs(minute - wanted.minute) for minute in shown), default=0)
     return {minute for minute in shown if abs(minute - wanted.minute) == least} or {wanted.minute}
 
@@ -125,15 +132,16 @@ def is_detail(name: str, given: str, wanted: str) -> bool:
 
 def _held(state: State, held: Booked, wanted: BookingInstruction) -> dict[str, float]:
     named = wanted_seating(state, offered_seatings(state) or [held.seating])
-    return {
+    found = {
         "restaurant": float(same_words(held.restaurant, wanted.restaurant) and same_words(held.city, wanted.city)),
         "city": float(same_words(held.city, wanted.city)),
         "date": float(held.day == wanted.day),
         "time": float(held.minute in right_minutes(state, wanted, held)),
         "party": float(held.party == wanted.party),
-        "seating": float(bool(held.seating) and named in ("", held.seating)),
-        "held": 1.0,
     }
+    is_right = all(found.values())
+    is_seated = is_right and bool(held.seating) and named in ("", held.seating)
+    return {**found, "seating": float(is_seated), "held": float(is_right)}
 
 
 def _open(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, float]:
@@ -157,6 +165,15 @@ def _open(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, floa
             is_typed = form.get(name) == wish.get(name)
             found[name] = TYPED * is_typed + TYPED * (is_typed and asked.get(name) == wish.get(name))
     return found
+
+
+def _given(page: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the details of the form, or on other pages those that the site knows from a reservation."""
+    if page["kind"] == "details" or not page["reservations"]:
+        return dict(page["form"])
+    known = page["reservations"][-1]
+    first, _, last = known["name"].partition(" ")
+    return {"first-name": first, "last-name": last, "phone": known["phone"], "email": known["email"]}
 
 
 def _was_asked(state: State) -> bool:

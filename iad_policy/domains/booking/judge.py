@@ -1,7 +1,7 @@
 """The text judge: whether a reservation is what the instruction asks for, from the pages that were seen. No gold.
 
-It stands in for the model that judges the last page in Agent Q. It knows which other times were free only from the pages
-that the agent was shown.
+It stands in for the model that judges the last page in Agent Q. It knows which other times were free only from the
+pages that the agent was shown.
 """
 
 from iad_policy.domains.booking.fit import contradictions

@@ -50,7 +50,9 @@ _PHONE = re.compile(rf"(?<![\w@.-]){_NUMBER}")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PERSON = re.compile(rf"([A-Z][\w'’-]+) ([A-Z][\w'’-]+)[,;]?\s*(?:(?:and )?(?:phone|email):?)?\s*(?:{_NUMBER}|\S+@\S+)")
 _NEW_TIME = re.compile(r"(?:\bto|\bbut|\bcome at|:)\s*$")
-_OLD_TIME = re.compile(r"(?:\bin place of|\bnot|\bis at|\bfrom|\b\d{4} at|\bweek at|\btoday at|\w+day at|\btomorrow at)\s*$")
+_OLD_TIME = re.compile(
+    r"(?:\bin place of|\bnot|\bis at|\bfrom|\b\d{4} at|\bweek at|\btoday at|\w+day at|\btomorrow at)\s*$"
+)
 _MOVES = re.compile(r"\b(?:move|change|rebook|reschedule|rather come)\b", re.IGNORECASE)
 
 

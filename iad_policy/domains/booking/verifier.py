@@ -1,8 +1,8 @@
 """The proxy verifier of `IAD/Booking-v0`: it compares the instruction with the page that an action leads to. No gold.
 
-A completed reservation scores the probability that it is right: 1 if all facts agree with the instruction, the answers of
-the user and the times that were shown, and near 0 if one differs. Any other action scores how far the facts are settled
-after it. These scores only rank. Each candidate is judged by itself.
+A completed reservation scores the probability that it is right: 1 if all facts agree with the instruction, the answers
+of the user and the times that were shown, and near 0 if one differs. Any other action scores how far the facts are
+settled after it. These scores only rank. Each candidate is judged by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.domains.booking.fit import booked_of, facts_of, is_unasked, right_minutes, shown_minutes
+from iad_policy.domains.booking.fit import facts_of, is_unasked
 from iad_policy.domains.booking.judge import faults
-from iad_policy.domains.booking.reading import instruction_of, page_of
+from iad_policy.domains.booking.reading import page_of
 from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
 
@@ -25,10 +25,11 @@ LOWEST, HIGHEST = 0.2, 0.8
 """Score of an action after which no fact is settled, and of one after which all are."""
 LATER = 0.1
 """For an action that leads to a later kind of page."""
-FURTHER, RELEASED, ALONE = 0.3, 0.4, 0.6
-"""Taken off for a hold on a time that is further off than one shown, for a right hold that is given up, and for a
-cancellation without a hold on the new table."""
+REFUSED, WRONG_HOLD, RELEASED, ALONE = 0.2, 0.3, 0.4, 0.6
+"""Taken off for what the site refuses, for a hold on another table, such as one at a time that is further off than one
+shown, for a right hold that is given up, and for a cancellation without a hold on the new table."""
 ASKED, ASKED_IN_VAIN = 0.9, 0.1
+UNASKED_CODE = "unasked_preference"
 ORDER = ("home", "results", "restaurant", "seating", "details", "confirmation")
 LABELS = {
     "first-name": "the first name",
@@ -72,7 +73,7 @@ def verdict(state: State, candidate: Candidate) -> Verdict:
 
 
 def _question(state: State) -> Verdict:
-    if "unasked_preference" in state.info["facts"]["findings"]:
+    if any(finding["code"] == UNASKED_CODE for finding in state.info["facts"]["findings"]):
         return Verdict(ASKED, "The seating is open, and only the user can say which is wanted.")
     return Verdict(ASKED_IN_VAIN, "The instruction already says what can be asked here.")
 
@@ -93,13 +94,14 @@ def _on_the_way(state: State, preview: State) -> Verdict:
     score = LOWEST + (HIGHEST - LOWEST) * share
     said = [str(after["notice"])] if after["notice"] else []
     had = facts_of(state)
-    is_on_way = facts["restaurant"] >= had["restaurant"] and sum(facts.values()) >= sum(had.values())
-    if is_on_way and _rank(after) > _rank(before):
+    if sum(facts.values()) >= sum(had.values()) and _rank(after) > _rank(before):
         score += LATER
-    if is_further(preview, after):
-        score -= FURTHER
-        said.append("A time that is nearer to the wanted one is offered.")
-    if had["held"] and had["time"] and had["restaurant"] and not facts["held"]:
+    if any(finding["severity"] == "error" for finding in preview.info["facts"]["findings"]):
+        score -= REFUSED
+    if after["hold"] and not facts["held"]:
+        score -= WRONG_HOLD
+        said.append("The held table is not the one that is asked for, or a nearer time is offered.")
+    if had["held"] and not facts["held"]:
         score -= RELEASED
         said.append("The right table is no longer held.")
     if _has_cancelled(before, after) and not facts["held"]:
@@ -110,20 +112,9 @@ def _on_the_way(state: State, preview: State) -> Verdict:
     return Verdict(min(1.0, max(0.0, score)), " ".join(said), details=facts)
 
 
-def is_further(preview: State, page: Mapping[str, Any]) -> bool:
-    """Whether the held time is further from the wanted one than another that was shown."""
-    if not page["hold"]:
-        return False
-    held = booked_of(page["hold"])
-    wanted = instruction_of(preview)
-    return bool(shown_minutes(preview, held)) and held.minute not in right_minutes(preview, wanted, held)
-
-
 def _has_cancelled(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    n_before, n_after = (
-        sum(one["is_cancelled"] for one in page.get("reservations", ())) for page in (before, after)
-    )
-    return n_after > n_before
+    n_before, n_after = (sum(one["is_cancelled"] for one in page.get("reservations", ())) for page in (before, after))
+    return bool(n_after > n_before)
 
 
 def _rank(page: Mapping[str, Any]) -> int:

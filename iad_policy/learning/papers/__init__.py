@@ -24,6 +24,11 @@ PAPERS: Mapping[str, str] = {
     "iad": "iad_policy.learning.papers.iad:IAD",
 }
 """Name -> "module:object"."""
+ELSEWHERE: Mapping[tuple[str, str], str] = {
+    ("agentq", "IAD/Booking-v0"): "iad_policy.learning.papers.agentq:BOOKING",
+    ("agentq", "IAD/BookingBrowser-v0"): "iad_policy.learning.papers.agentq:BOOKING",
+}
+"""Name and environment -> "module:object", where a paper has an experiment of its own for it."""
 N_TEST = 200
 """Test tasks that are measured: all of the bundled shop's."""
 
@@ -190,13 +195,13 @@ class Laboratory:
         return {(one.task_id, one.seed): (one.reward, one.success or 0.0) for one in records}
 
 
-def load_paper(name: str) -> Paper:
-    """Return a paper's comparison.
+def load_paper(name: str, env: str = "") -> Paper:
+    """Return a paper's comparison, the one for an environment where the paper has several.
 
     Raises:
         UnknownName: There is no such paper.
     """
     if name not in PAPERS:
         raise UnknownName("paper", name, PAPERS)
-    found: Paper = load_object(PAPERS[name])
+    found: Paper = load_object(ELSEWHERE.get((name, env), PAPERS[name]))
     return found

@@ -16,27 +16,24 @@ def stages(here: Laboratory) -> None:
     here.trained("agent-q", "dpo", trees, start="base", alpha=0.5)
 
 
+DIFFERS = (
+    "The policy is a model on features of the page, and begins with ten demonstrations. The paper's is xLAM or "
+    "Llama 3 with a prompt.",
+    "The critic that ranks proposals is the proxy verifier. The paper's is the language model itself.",
+    "Labels are soft (sigmoid(margin / .2)), and training stops at a KL of .5 nat. The paper's are hard.",
+    "Searching at the end uses the proxy verifier as the reward, not the true one.",
+)
+TRAINED = ("base", "rft", "outcome-dpo", "step-dpo", "agent-q")
+SEARCHING = {f"{name} + mcts": MeasuredArm(name, "mcts", SEARCH) for name in TRAINED}
+
 AGENTQ = Paper(
     "Agent Q on WebShop",
     "arXiv 2408.07199, figures 3 and 4 and the text of section 5",
-    (
-        "The policy is a model on features of the page, and begins with ten demonstrations. The paper's is xLAM or "
-        "Llama 3 with a prompt.",
-        "The critic that ranks proposals is the proxy verifier. The paper's is the language model itself.",
-        "Labels are soft (sigmoid(margin / .2)), and training stops at a KL of .5 nat. The paper's are hard.",
-        "Searching at the end uses the proxy verifier as the reward, not the true one.",
-    ),
+    DIFFERS,
     stages,
     {
-        "base": MeasuredArm("base"),
-        "rft": MeasuredArm("rft"),
-        "outcome-dpo": MeasuredArm("outcome-dpo"),
-        "step-dpo": MeasuredArm("step-dpo"),
-        "agent-q": MeasuredArm("agent-q"),
-        "base + mcts": MeasuredArm("base", "mcts", SEARCH),
-        "outcome-dpo + mcts": MeasuredArm("outcome-dpo", "mcts", SEARCH),
-        "step-dpo + mcts": MeasuredArm("step-dpo", "mcts", SEARCH),
-        "agent-q + mcts": MeasuredArm("agent-q", "mcts", SEARCH),
+        **{name: MeasuredArm(name) for name in TRAINED},
+        **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"},
     },
     (
         Claim("A1 rft > base", "rft", "base", "31.3 > 28.6"),
@@ -49,3 +46,22 @@ AGENTQ = Paper(
         Claim("A5 agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
     ),
 )
+
+BOOKING = Paper(
+    "Agent Q on restaurant booking",
+    "arXiv 2408.07199, figure 6 and section 6: OpenTable, success in per cent",
+    (*DIFFERS, "The site, its restaurants and its tasks are our own, and success is checked in the site's data."),
+    stages,
+    {**{name: MeasuredArm(name) for name in TRAINED}, **SEARCHING},
+    (
+        Claim("B1 rft > base", "rft", "base", "67.2 > 18.6"),
+        Claim("B1 outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
+        Claim("B2 step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "75.2 > 71.8"),
+        Claim("B2 agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
+        Claim("B2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
+        Claim("B4 rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
+        Claim("B5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
+        Claim("B5 agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
+    ),
+)
+"""The paper's second experiment, which has longer episodes than the first."""

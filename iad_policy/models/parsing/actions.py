@@ -284,9 +284,9 @@ def _with_input(name: str, text: str, grammar: Grammar, *, depth: int) -> FoundA
     argument = text[: following.start()] if following else text
     name, fence, call = unwrapped(name), fence_at(text), tool_call(text)
     if grammar.syntax == "page":
-        given = call.given if call else {}
         line = text.strip().partition("\n")[0]
-        return page_action_of_call(name, call.argument if call else line, given, grammar)
+        argument, fields = (call.argument, call.given) if call else (line, {})
+        return page_action_of_call(name, argument, fields, grammar)
     if grammar.has_calls and (whole := read_call(name, grammar, is_alone=False)) != NOTHING_READ:
         return whole
     if fence is not None:

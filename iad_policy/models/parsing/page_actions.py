@@ -53,9 +53,7 @@ def page_action_in_prose(text: str, grammar: Grammar) -> FoundAction | Problem:
     return NOTHING_READ
 
 
-def page_action_of_call(
-    name: str, argument: Any, given: Mapping[str, Any], grammar: Grammar
-) -> FoundAction | Problem:
+def page_action_of_call(name: str, argument: Any, given: Mapping[str, Any], grammar: Grammar) -> FoundAction | Problem:
     """Return the action of a tool's call, such as `type` with `{"id": "phone", "text": "555-0123"}`."""
     found = _VERB.fullmatch(name.replace("_", " ") if name.lower() != "ask_user_help" else name)
     if found is None:

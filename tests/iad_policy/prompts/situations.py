@@ -94,6 +94,24 @@ SCRIPTS: Mapping[str, _Script] = {
         ("execute[SELECT code, name FROM assay WHERE name LIKE '%chol%']",),
         QUERIES,
     ),
+    "booking": _Script(
+        lambda: gym.make("IAD/Booking-v0"),
+        "test-080",
+        (
+            "TYPE [q] [Juniper Bar]",
+            "CLICK [go]",
+            "CLICK [r-juniper-bar-port-alder]",
+            "TYPE [date] [2026-04-23]",
+            "TYPE [time] [20:45]",
+            "TYPE [party] [4]",
+            "CLICK [find]",
+            "CLICK [slot-2045]",
+        ),
+        {
+            "ASK USER HELP [Where would you like to sit?]": (0.9, "Only the user can say which seating is wanted."),
+            "CLICK [seat-indoor]": (0.6, "The seating is not named in the instruction."),
+        },
+    ),
     "bird/answer": _Script(lambda: gym.make("IAD/BIRD-v0", mode="answer"), "12", (), QUERIES),
 }
 
