@@ -44,7 +44,7 @@ scrollTo(0, arguments[0] * (document.documentElement.scrollHeight - innerHeight)
 class BookingVisit(SiteVisit[BookingState]):
     """A browser on the booking site, started on first use.
 
-    Clicks and Enter are requests, and the server works out what they do. All else happens in the page, while time passes:
+    Clicks and Enter are requests, whose effects the server works out. All else happens in the page, while time passes:
     the engine's state is put into the session, and the page is loaded again where it shows more of it than what was
     typed.
 

@@ -10,7 +10,8 @@ import random
 import re
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import NamedTuple, NoReturn
 
 from flask import Flask, Response, abort, jsonify, redirect, render_template, request
@@ -37,11 +38,9 @@ _FIXED = re.compile(r"fixed_([0-9]{1,9})")
 
 
 class Sent(NamedTuple):
-    """The last form of a session: where it stood, its button, when its page was made, and what it led to."""
+    """The last form of a session: a digest of its address, page and values, and the state that it led to."""
 
-    path: str
-    button: str
-    step: str
+    digest: bytes
     after: BookingState
 
 
@@ -141,15 +140,14 @@ class BookingSite:
             abort(403, "Expected the form of a page of this session, got another; open the page again.")
         with self._acting:
             state = self.state_of(session)
-            button, step = request.form.get("do", ""), request.form.get("step", "")
-            sent = Sent(request.full_path, button, step, state)
+            sent = Sent(_digest(request.full_path, request.form), state)
             if state.place.kind == "confirmation" or self._sent.get(session) == sent:
                 return redirect(address_of(session, state.place), 303)  # type: ignore[return-value]
             before = self._seen(state, self._place(state, rest))
             before, complaint = filled(self.engine.world, before, page_of(self.engine.world, before), request.form)
             if complaint:
                 return self.html(session, before, complaint, token), 400
-            after, complaint, *_ = self.engine.press(before, button)
+            after, complaint, *_ = self.engine.press(before, request.form.get("do", ""))
             if complaint:
                 return self.html(session, before, f"{complaint}; the page has changed", token), 409
             self.sessions.put(session, after)
@@ -235,6 +233,10 @@ def create_app(site: BookingSite) -> Flask:
 def address_of(session: str, place: Place) -> str:
     """Return the path and query of a place in a session."""
     return f"/{session}{path_of(place)}"
+
+
+def _digest(path: str, form: Mapping[str, str]) -> bytes:
+    return blake2b(repr((path, sorted(form.items()))).encode(errors="replace"), digest_size=16).digest()
 
 
 def _refuse(error: NoSuchPlace) -> NoReturn:

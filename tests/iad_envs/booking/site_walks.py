@@ -88,6 +88,6 @@ def walk_together(envs: Sequence[Any], seed: int, kinds: set[str]) -> int:
         seen = [env.step(action) for env in envs]
         assert seen[1:] == seen[:-1], (seed, action)
         kinds.add(seen[0][-1]["page"]["kind"])
-        kinds.update(seen[0][-1]["facts"]["findings"])
+        kinds.update(one["code"] for one in seen[0][-1]["facts"]["findings"])
         done = seen[0][2] or seen[0][3]
     return int(seen[0][-1]["step"])
