@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iad_policy.learning.papers import PAPERS, load_paper
+from iad_policy.learning.papers import ELSEWHERE, PAPERS, load_paper
 from iad_policy.learning.reproduce import as_markdown
 
 PAGES = Path(__file__).parent.parent / "docs/learning"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from iad_envs.booking.engine import BookingEngine
-from iad_envs.booking.pages import Page, last_scroll, page_of
-from iad_envs.booking.reading import MAX_FIELD, SETTING, Action, read_action
+from iad_envs.booking.pages import SitePage, last_scroll, page_of
+from iad_envs.booking.reading import MAX_FIELD, SETTING, SiteAction, read_action
 from iad_envs.booking.site.app import MAX_SAID, N_SAID, BookingSite, address_of, create_app
 from iad_envs.booking.state import BookingState
 from iad_envs.browser.site_visit import FIND, LEAVE, PageMismatch, SiteVisit, as_parsed
@@ -121,7 +121,7 @@ return {
             is_done = self._use(action, read, after)
             self._pass(before, after, is_done=is_done)
 
-    def _use(self, action: str, read: Action, after: BookingState) -> bool:
+    def _use(self, action: str, read: SiteAction, after: BookingState) -> bool:
         """Do what an action does within the page, and return whether it could be done by hand."""
         name, values = read.target, after.form
         if read.verb == "CLICK":
@@ -155,7 +155,7 @@ return {
         else:
             self._go_to(self.session, after)
 
-    def _shown(self, state: BookingState) -> tuple[Page, str, object]:
+    def _shown(self, state: BookingState) -> tuple[SitePage, str, object]:
         """Return what a page shows besides the values of its fields."""
         page = page_of(self._engine.world, state)
         bare = tuple(one if one.kind == "option" else one._replace(value="") for one in page.elements)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 
 from iad_envs.booking.engine import refused_value
-from iad_envs.booking.pages import Page
+from iad_envs.booking.pages import SitePage
 from iad_envs.booking.reading import MAX_ACTION, MAX_FIELD, SETTING, is_typable, set_value
 from iad_envs.booking.state import BookingState
-from iad_envs.booking.world import World
+from iad_envs.booking.world import BookingWorld
 
 
-def filled(world: World, state: BookingState, page: Page, given: Mapping[str, str]) -> tuple[BookingState, str]:
+def filled(
+    world: BookingWorld, state: BookingState, page: SitePage, given: Mapping[str, str]
+) -> tuple[BookingState, str]:
     """Return the state with the values of a form, and why one of them can't be, or "".
 
     A value that can't be is left as it was. Fields that are not on the page are ignored.
@@ -33,7 +35,7 @@ def filled(world: World, state: BookingState, page: Page, given: Mapping[str, st
     return state._replace(typed=tuple(typed)), next(filter(None, complaints), "")
 
 
-def _refusal(world: World, name: str, value: str) -> str:
+def _refusal(world: BookingWorld, name: str, value: str) -> str:
     """Return why a field can't have a value, or ""."""
     if name == "city":
         cities = ", ".join(world.cities.values())

@@ -36,8 +36,13 @@ def gold(env: Any) -> list[str]:
     return found
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("n", [20, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(2400)])])
+@pytest.mark.parametrize(
+    "n",
+    [
+        pytest.param(20, marks=pytest.mark.timeout(300)),
+        pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(2400)]),
+    ],
+)
 def test_text_and_browser_environments_agree_on_random_episodes(env: BookingBrowserEnv, n: int) -> None:
     seen: set[str] = set()
     steps = sum(walk_together([BookingEnv(), env], seed, seen) for seed in range(n))

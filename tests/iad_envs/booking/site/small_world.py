@@ -3,8 +3,8 @@
 from iad_envs.booking.engine import BookingEngine
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.site.app import BookingSite
-from iad_envs.booking.state import BookingState, Place, Rival, Scene, Table
-from iad_envs.booking.world import World
+from iad_envs.booking.state import BookingState, Place, Rival, Scene, SiteTable
+from iad_envs.booking.world import BookingWorld
 from webshop_server.site.sessions import Sessions
 
 SLUG = "bistro-fennel-port-alder"
@@ -31,10 +31,10 @@ def everything(sessions: Sessions[BookingState]) -> dict[str, BookingState]:
     return {name: state for name, (state, _) in sessions._used.items()}
 
 
-def restaurant(world: World, minute: int = 20 * 60 + 15, party: int = 7) -> Place:
+def restaurant(world: BookingWorld, minute: int = 20 * 60 + 15, party: int = 7) -> Place:
     return Place("restaurant", SLUG, day=8, minute=minute, party=party)
 
 
 def rival(minute: int, step: int) -> Rival:
     """Somebody who wants all tables of a time."""
-    return Rival(Table(SLUG, 8, minute), step)
+    return Rival(SiteTable(SLUG, 8, minute), step)
