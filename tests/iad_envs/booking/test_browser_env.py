@@ -126,7 +126,8 @@ def test_other_observations_are_the_same_simulated_and_real(mode: Any) -> None:
     env = BookingBrowserEnv(observation_mode=mode, window_size=(500, 400))
     try:
         seen = []
-        around = ("CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", "CLICK [q]", "CLICK [go]", "SCROLL [DOWN]")
+        typing = (f"TYPE [q] [{'long words ' * 20}]", "CLICK [q]", "TYPE [q] [x]", "TYPE [city] [Norwick]", "CLEAR [q]")
+        around = ("CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", *typing, "CLICK [go]", "SCROLL [DOWN]")
         for walk in ((*around, "SCROLL [UP]", "CLICK [mine]", "ASK USER HELP [Who?]"), gold):
             env.reset(options={"task_id": next(one for one in env.task_ids if "move" in env._tasks[one].kinds)})
             for action in walk(env) if callable(walk) else walk:
