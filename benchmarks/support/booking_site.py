@@ -76,13 +76,15 @@ print(json.dumps({"times": times, "errors": errors, "seconds": took, "visits": l
 SESSIONS = """
 import gc, tracemalloc
 from iad_envs.booking.site.app import BookingSite, create_app
-from iad_envs.booking.env import BookingEnv, load_engine
+from iad_envs.booking.env import load_engine
+from iad_envs.booking.pages import page_of
 from iad_envs.booking.site.serving import starts_of
 from iad_envs.data import data_folder
 folder = data_folder("booking", None).resolve()
 engine = load_engine(folder)
 site = BookingSite(engine, starts_of(folder, "test"))
 client = create_app(site).test_client()
+GOTO = "GOTO [/r/bistro-fennel-port-alder?date=2026-06-17&time=19:00&party=2]"
 LONG = {name: "x" * 100 for name in ("first-name", "last-name", "phone", "email", "note")}
 
 def visit(session):
@@ -92,18 +94,14 @@ def visit(session):
         answer = client.post(path, data={**form, "token": site.token(session)})
         assert answer.status_code == 303, answer.status_code
         path = answer.location
-    state = site.sessions.get(session)
-    place = next(iter(engine.world.restaurants))
-    for action in (f"GOTO [/r/{place}?date=2026-06-17&time=19:00&party=2]", "", ""):
-        slots = [one.id for one in page_of(engine.world, state).elements if one.id.startswith(("slot-", "seat-"))]
-        state = engine.act(state, action or f"CLICK [{slots[0]}]").state
-        if state.place.kind == "hold" and state.hold.table.seating:
-            break
+    state = engine.act(site.sessions.get(session), GOTO).state
+    while not (state.hold and state.hold.table.seating):
+        choices = [one.id for one in page_of(engine.world, state).elements if one.id.startswith(("slot-", "seat-"))]
+        state = engine.press(state, choices[0]).state
     site.sessions.put(session, state)
     client.post(f"/{session}/hold", data={**LONG, "do": "complete", "token": site.token(session)})
     assert dict(site.sessions.get(session).typed)["note"] == LONG["note"]
 
-from iad_envs.booking.pages import page_of
 for number in range(200):
     visit(f"warm{number}")
 gc.collect()
