@@ -126,6 +126,7 @@ DOCUMENTED = (
         lacks=NO_CHROMIUM,
     ),
     Documented("IAD/Booking-v0", "booking", tuple(map(said, BOOKING)), ({}, {"published": True})),
+    Documented("IAD/BookingBrowser-v0", "booking-browser", tuple(map(said, BOOKING)), like="booking", lacks=missing()),
 )
 
 

@@ -1,6 +1,7 @@
 """Converts places to addresses and back. Addresses hold what is looked for, never who looks for it."""
 
 import re
+from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, clock, iso, read_day, read_time
@@ -58,6 +59,15 @@ def place_at(world: BookingWorld, address: str, wish: Wish, city: str) -> Place:
         parts = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8))
     except ValueError:
         raise NoSuchPlace(f"expected the address of a page, got {given!r:.80}") from None
+    return place_of(world, path, parts, wish=wish, city=city)
+
+
+def place_of(world: BookingWorld, path: str, parts: Mapping[str, str], *, wish: Wish, city: str) -> Place:
+    """Return the place at a path and a query that are read already. See `place_at`.
+
+    Raises:
+        NoSuchPlace: It is no address of this site.
+    """
     if path in _FIXED and not parts:
         return Place(_FIXED[path])
     if path == "/search" and parts.keys() <= {"q", "city", "page"}:
@@ -68,7 +78,7 @@ def place_at(world: BookingWorld, address: str, wish: Wish, city: str) -> Place:
     found = _CONFIRMED.fullmatch(path)
     if found and not parts:
         return Place("confirmation", number=int(found[1]))
-    raise NoSuchPlace(f"expected the address of a page, got {given!r:.80}; links lead to others")
+    raise NoSuchPlace(f"expected the address of a page, got {path!r:.80}; links lead to others")
 
 
 def _results(world: BookingWorld, parts: dict[str, str]) -> Place:
@@ -80,7 +90,7 @@ def _results(world: BookingWorld, parts: dict[str, str]) -> Place:
     return Place("results", query=" ".join(parts.get("q", "").split()), city=city, number=int(number))
 
 
-def _restaurant(world: BookingWorld, slug: str, parts: dict[str, str], wish: Wish) -> Place:
+def _restaurant(world: BookingWorld, slug: str, parts: Mapping[str, str], wish: Wish) -> Place:
     if slug not in world.restaurants:
         raise NoSuchPlace(f"expected a restaurant of this site, got {slug!r:.60}; search for one")
     day = read_day(parts["date"]) if "date" in parts else wish.day

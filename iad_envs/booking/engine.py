@@ -110,6 +110,15 @@ class BookingEngine:
             return Transition(state, str(error), False)
         return Transition(self.arrived(state, place), "", False)
 
+    def visited(self, state: BookingState, place: Place) -> BookingState:
+        """Return the state on another page that this visitor has, as it is seen there without an action.
+
+        Raises:
+            NoSuchPlace: The visitor does not have this page.
+        """
+        self._require_open(state, place)
+        return self.arrived(state, place)._replace(notice="", findings=())
+
     def _require_open(self, state: BookingState, place: Place) -> None:
         """Refuse pages that this visitor does not have."""
         if place.kind == "hold" and state.hold is None:
@@ -142,7 +151,7 @@ class BookingEngine:
         if element.kind != "field":
             return _invalid(state, "the id of a field", f"that of a {element.kind}")
         if name in SETTING:
-            complaint = _refused_value(name, text)
+            complaint = refused_value(name, text)
             return Transition(state if complaint else _with_value(state, name, set_value(name, text)), complaint, False)
         value = state.form.get(name, "") + text
         if len(value) > MAX_FIELD or sum(map(len, state.form.values())) + len(text) > MAX_ACTION:
@@ -310,7 +319,7 @@ def _invalid(state: BookingState, expected: str, given: str, *, quoted: bool = T
     return Transition(state, f"expected {expected}, got {shown}", False)
 
 
-def _refused_value(field: str, text: str) -> str:
+def refused_value(field: str, text: str) -> str:
     """Return why a date, time or party can't be set to a text, or ""."""
     if field == "date":
         day = read_day(text)

@@ -88,3 +88,8 @@ def _iso(day: int) -> str:
 
 def _unbracketed(text: str) -> str:
     return text[1:-1] if text.startswith("[") and text.endswith("]") else text
+
+
+def is_typable(text: str) -> bool:
+    """Whether a text can be a part of an action: it has no control characters and no halves of surrogate pairs."""
+    return _CONTROL.search(text) is None
