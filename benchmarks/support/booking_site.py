@@ -9,6 +9,7 @@ from statistics import median, quantiles
 from typing import Any
 
 import gymnasium as gym
+from reference import Reference
 from support.figures import PRELUDE, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
@@ -115,16 +116,17 @@ print(json.dumps({"session_kb": (tracemalloc.get_traced_memory()[0] - before) / 
 """
 
 
-def site_requests(seconds: float = 6.0) -> None:
+def site_requests(reference: Reference, seconds: float = 6.0) -> None:
     """Print the requests per second that 32 clients in another process get from one server, booking tables."""
+    reference.sample()
     with host_booking(port=0) as server:
         arguments = [server.address.removeprefix("http://"), str(N_CLIENTS), str(seconds)]
         command = [sys.executable, "-c", PRELUDE + CLIENTS, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds + 60)
+    reference.sample()
     found = json.loads(done.stdout)
     times = found["times"]
-    rate = len(times) / found["seconds"]
-    figure("site_requests_per_s", rate, "1/s", target=300.0, better="higher", n=len(times))
+    reference.figure("site_requests_per_s", len(times) / found["seconds"], "requests/s", target=300.0, n=len(times))
     figure("site_p50_ms", 1000 * median(times), "ms", n=len(times))
     figure("site_p99_ms", 1000 * quantiles(times, n=100)[98], "ms", n=len(times))
     figure("site_errors", len(found["errors"]), "requests", target=0, n=len(times))

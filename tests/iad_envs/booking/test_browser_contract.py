@@ -23,6 +23,8 @@ SUBJECT = Subject(
     "IAD/BookingBrowser-v0",
     look_around,
     book,
+    lasting="CLICK [slot-1900]",
+    approach=["GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"],
     asking="ASK USER HELP [Where would you like to sit?]",
     answer="The user answered: ",
 )
