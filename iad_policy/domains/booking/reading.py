@@ -146,7 +146,8 @@ def wanted_seating(state: State, offered: Sequence[str]) -> str:
 
 def answers(state: State) -> list[str]:
     """Return the user's answers so far, oldest first."""
-    seen = [page_of(turn)["answer"] for turn in (*state.history, state) if "answer" in page_of(turn)]
+    pages = map(page_of, (*state.history, state))
+    seen = [page["answer"] for page in pages if "answer" in page]
     return [text for place, text in enumerate(seen) if text and (place == 0 or seen[place - 1] != text)]
 
 

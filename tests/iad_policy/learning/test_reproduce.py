@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from iad_policy.errors import UnknownName
-from iad_policy.learning.papers import PAPERS, Claim, load_paper
-from iad_policy.learning.reproduce import PAGE, RESULTS, _tested, as_markdown, reproduce
+from iad_policy.learning.papers import ELSEWHERE, PAPERS, Claim, load_paper
+from iad_policy.learning.reproduce import PAGE, RESULTS, SHOP, _tested, as_markdown, reproduce
 from iad_policy.recording.run_folder import read_config
 
 TINY: dict[str, Any] = {"seeds": (0,), "tasks": 3, "scale": 0.02}
@@ -44,12 +44,26 @@ def test_only_training_tasks_are_explored_and_only_test_tasks_measured(tmp_path:
         assert not is_arm or config["verifier"] != "oracle"
 
 
-@pytest.mark.parametrize("name", list(PAPERS))
-def test_claims_are_about_arms_of_the_paper(name: str) -> None:
-    paper = load_paper(name)
+@pytest.mark.parametrize(("name", "env"), [*((name, "") for name in PAPERS), *ELSEWHERE])
+def test_claims_are_about_arms_of_the_paper(name: str, env: str) -> None:
+    paper = load_paper(name, env)
     for claim in paper.claims:
         assert {claim.more, claim.less} <= set(paper.arms)
+    assert len({claim.name for claim in paper.claims}) == len(paper.claims)
     assert paper.differs
+
+
+@pytest.mark.slow
+def test_an_experiment_in_another_environment_runs_there(tmp_path: Path) -> None:
+    booking, shop = load_paper("agentq", "IAD/Booking-v0"), load_paper("agentq", SHOP)
+    assert booking is not shop
+    assert load_paper("agentq") is shop
+    found = reproduce("agentq", env="IAD/Booking-v0", out=tmp_path, **{**TINY, "tasks": 1})
+    assert found.paper.title == booking.title
+    assert set(found.arms) == set(booking.arms) == {*shop.arms, "rft + mcts"}
+    assert [one.claim.name for one in found.claims] == [claim.name for claim in booking.claims]
+    configs = [read_config(path.parent) for path in tmp_path.rglob("config.json")]
+    assert {config["env"] for config in configs} == {"IAD/Booking-v0"}
 
 
 def test_arms_that_a_backend_can_not_tell_are_left_out_with_their_claims() -> None:

@@ -1,7 +1,7 @@
 """The text judge of reservations: it agrees with the site's data about final pages, without gold."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -102,4 +102,23 @@ def test_of_two_times_that_are_equally_near_either_passes_and_a_further_one_does
     ):
         time = f"{(asked + off) // 60:02d}:{(asked + off) % 60:02d}"
         page = {**preview.info["page"], "reservations": [{**made, "time": time}]}
+        assert passes(replace(preview, info={**preview.info, "page": page})) == is_right
+
+
+@pytest.mark.parametrize(
+    ("field", "written"),
+    [
+        ("phone", lambda text: text.replace("-", " ")),
+        ("phone", lambda text: f"({text.replace('-', ') ')}"),
+        ("email", str.upper),
+        ("name", lambda text: f" {text.lower()} "),
+    ],
+)
+def test_details_count_however_they_are_written(field: str, written: Callable[[str], str]) -> None:
+    visit = Visit(tasks_with("given_seating")[0]).did_until(FINISHED)
+    preview = visit.tried(FINISHED).preview
+    assert preview is not None
+    (made,) = preview.info["page"]["reservations"]
+    for value, is_right in ((written(made[field]), True), (written(made[field])[:-2], False)):
+        page = {**preview.info["page"], "reservations": [{**made, field: value}]}
         assert passes(replace(preview, info={**preview.info, "page": page})) == is_right
