@@ -1,9 +1,9 @@
 """Scores an agent task: the state at the end, and the milestones on the way.
 
-Official rules (`eval_main.py` at commit 56dd66c): the answer has as many classes as gold; each attribute of it must be in gold
-and equal, but of a dictionary only gold's entries count; a class of gold that the answer lacks by name takes the verdict of
-the class before it, at first right. Milestones are texts, searched in order among the messages; a missing one eats all
-messages, so none after it is found. Of a task that ends right the process is 1.
+Official rules (`eval_main.py` at commit 56dd66c): the answer has as many classes as gold; each attribute of it must be in
+gold and equal, but of a dictionary only gold's entries count; a class of gold that the answer lacks by name takes the
+verdict of the class before it, at first right. Milestones are texts, searched in order among the messages; a missing
+one eats all messages, so none after it is found. Of a task that ends right the process is 1.
 """
 
 import re
@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.executor import CallResult, as_data
 from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, read_normal
-from iad_envs.toolcalls.acebench.rules import Rules
 
 FinalState = Sequence[Mapping[str, Mapping[str, Any]]]
 """Attributes by class: a list of dictionaries with one class each, as `executor.final_state` gives it."""
+
+MIN_LIKENESS = 0.9
+"""Of a misspelt class name, from 0 to 1. `Reminderpi` has 0.95 with `ReminderApi`."""
 
 _INNER_QUOTE = re.compile(r"(?<=[^\s=\[({:,])'(?!\s*(?:[,)\]}:]|$))")
 
@@ -77,9 +79,15 @@ def ends_right(gold: AceGold, final: FinalState) -> bool:
 
 
 def process_share(alternatives: Sequence[Sequence[str]], messages: Sequence[str]) -> float:
-    """Return the official share of milestones found, of the best alternative. It has three decimals if there are several."""
+    """Return the official share of milestones found, of the best alternative. Of several it has three decimals."""
     shares = [_found_in_order(stones, messages) for stones in alternatives]
     return shares[0] if len(shares) == 1 else max(round(share, 3) for share in shares)
+
+
+def gold_by_class(gold: AceGold, classes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """Return gold's attributes by the names of the real classes. Gold misspells some."""
+    attributes = {name: found for one in _classes(gold) for name, found in one.items()}
+    return dict(zip(_names_of_gold(tuple(attributes), tuple(classes)), attributes.values(), strict=True))
 
 
 def _classes(gold: AceGold) -> list[Mapping[str, Mapping[str, Any]]]:
@@ -134,13 +142,11 @@ def _names_of_gold(gold: tuple[str, ...], real: tuple[str, ...]) -> tuple[str, .
     misspelt = [name for name in gold if name not in real]
     best = max(permutations(open_names, len(misspelt)), key=lambda order: _likeness(misspelt, order), default=())
     meant = {
-        wrong: right for wrong, right in zip(misspelt, best, strict=False) if _likeness([wrong], [right]) >= MIN_LIKENESS
+        wrong: right
+        for wrong, right in zip(misspelt, best, strict=False)
+        if _likeness([wrong], [right]) >= MIN_LIKENESS
     }
     return tuple(meant.get(name, name) for name in gold)
-
-
-MIN_LIKENESS = 0.9
-"""Of a misspelt class name, from 0 to 1. `Reminderpi` has 0.95 with `ReminderApi`."""
 
 
 def _likeness(left: Sequence[str], right: Sequence[str]) -> float:

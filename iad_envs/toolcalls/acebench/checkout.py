@@ -1,4 +1,4 @@
-"""Reads a user's checkout of ACEBench: tasks, gold, and the simulated classes. Nothing of it is part of this project."""
+"""Reads a user's checkout of ACEBench: tasks, gold, simulated classes. Nothing of it is part of this project."""
 
 import builtins
 import json
@@ -14,7 +14,7 @@ from iad_envs.errors import DataNotFound, require_known
 Loop = Literal["multi_step", "multi_turn"]
 DATA = Path("data_all") / "data_en"
 CODE = Path("model_inference")
-HOW_TO_GET = "git clone https://github.com/chenchen0103/ACEBench, git checkout 56dd66c, and give that folder as data_dir"
+HOW_TO_GET = "git clone https://github.com/chenchen0103/ACEBench, git checkout 56dd66c, give the folder as data_dir"
 
 NORMAL = (
     "normal_single_turn_single_function",

@@ -109,7 +109,7 @@ class AceExecutor:
         self._owners = _owners(self._classes)
 
     def start(self, config: Mapping[str, Mapping[str, Any]]) -> AceState:
-        """Return the state at the start. Every class reads its own part of the configuration, then that of `BaseApi`."""
+        """Return the state at the start. Every class reads its own part of the configuration, then `BaseApi`'s."""
         instances = {}
         for name, simulated in self._classes.items():
             instance = simulated()
@@ -271,7 +271,7 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
 
 
 def _evaluated(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments for one execution. What the official code can't evaluate again as Python fails as it does there."""
+    """Return arguments for one execution. What the official code can't evaluate again as Python fails as there."""
     for value in arguments.values():
         if isinstance(value, dict):
             raise NameError(f"name '{next(iter(value), '')}' is not defined")

@@ -1,9 +1,9 @@
 """Checks the calls of a normal task against gold.
 
-Official rules (`model_eval/checker.py` at commit 56dd66c), whose faults count under `official`: numbers and booleans are never
-compared unless they stand in a list or a dictionary; a text is right if it contains gold; a value in a dictionary is right
-if its text contains that of gold; gold that the function does not require may be missing; two gold calls may be met by
-the same call. Under `sound` calls must be equal to gold both ways, one to one.
+Official rules (`model_eval/checker.py` at commit 56dd66c), whose faults count under `official`: numbers and booleans are
+never compared unless they stand in a list or a dictionary; a text is right if it contains gold; a value in a dictionary
+is right if its text contains that of gold; gold that the function does not require may be missing; two gold calls may
+be met by the same call. Under `sound` calls must be equal to gold both ways, one to one.
 """
 
 import re
@@ -70,6 +70,13 @@ def gold_calls(alternative: Mapping[str, Mapping[str, Any]], offered: Iterable[s
         AceCall(name if name in known else _NUMBERED.sub("", name), dict(arguments))
         for name, arguments in alternative.items()
     ]
+
+
+def gold_answer(task: AceTask, gold: AceGold) -> str:
+    """Return the first alternative of gold as an answer."""
+    first = gold.answer[0] if isinstance(gold.answer, list) else gold.answer
+    calls = gold_calls(first, (document["name"] for document in task.functions))
+    return f"[{', '.join(call.text() for call in calls)}]"
 
 
 def _official(
@@ -311,5 +318,3 @@ def n_matched(fits: Sequence[Sequence[int]]) -> int:
 
 def _listed(names: Counter[str]) -> str:
     return ", ".join(sorted(names.elements())) or "no calls"
-
-

@@ -1,7 +1,7 @@
 """Reads the calls in an answer. Text is only ever parsed, never run.
 
-Each kind of task has a reader of its own, because the official code has (specified by ACEBench at commit 56dd66c). What the
-official readers would run as Python to find a value (arithmetic, lambdas) is refused by both rule sets.
+Each kind of task has a reader of its own, because the official code has (ACEBench at commit 56dd66c). What the official
+readers would run as Python to find a value (arithmetic, lambdas) is refused by both rule sets.
 """
 
 import ast
@@ -216,7 +216,7 @@ def _unparsed(node: ast.expr) -> str:
 
 
 def _executable(call: AceCall) -> AceCall:
-    """Refuse what the official code can't write as Python again: it takes a dictionary for a call, `{name: arguments}`."""
+    """Refuse what the official code can't write as Python again: a dictionary is a call for it, `{name: arguments}`."""
     if not all(map(_is_writable, call.arguments.values())):
         raise UnreadableAnswer(f"expected no dictionary as an argument of {call.name}; put it in a list")
     return call

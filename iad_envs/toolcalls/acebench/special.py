@@ -1,8 +1,8 @@
 """Checks the answer to a special task: it should say why no call can be made.
 
 The official code looks for phrases, so an answer that says everything passes everywhere, and a call beside the phrase
-does not hurt. Under `sound` the sentence of the official prompt is read as data and must be equal to gold, nothing else of
-the three may be said, and nothing may be called.
+does not hurt. Under `sound` the sentence of the official prompt is read as data and must be equal to gold, none of the
+other two may be said, and nothing may be called.
 """
 
 import re
@@ -20,7 +20,9 @@ PHRASES: Mapping[str, str] = {
 """What an answer must say, by category."""
 
 _MISSING = re.compile(r"Missing necessary parameters[\s:]*\(([^()]*)\)[\s,]*for the api[\s:]*\(?\s*([\w.\-]+)")
-_INCORRECT = re.compile(r"There is incorrect value[\s:]*\((.*?)\)[\s,]*for the parameters?[\s:]*\(([^()]*)\)", re.DOTALL)
+_INCORRECT = re.compile(
+    r"There is incorrect value[\s:]*\((.{0,2000}?)\)[\s,]*for the parameters?[\s:]*\(([^()]*)\)", re.DOTALL
+)
 _QUOTES = " \t\n'\"`"
 
 

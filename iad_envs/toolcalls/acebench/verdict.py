@@ -9,8 +9,8 @@ class AnswerVerdict(NamedTuple):
     Attributes:
         valid: Whether the answer is right.
         error: "" or what is wrong: `unreadable`, `wrong_count`, `wrong_function`, `missing_argument`,
-            `unknown_argument`, `wrong_type`, `wrong_value`, `missing_phrase`, `wrong_names`, `extra_call` or `crash` (the
-            official code would fail on this answer).
+            `unknown_argument`, `wrong_type`, `wrong_value`, `missing_phrase`, `wrong_names`, `extra_call`, or `crash`:
+            the official code would fail on this answer.
         message: Explanation. It may quote gold.
     """
 
