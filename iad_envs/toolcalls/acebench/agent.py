@@ -1,6 +1,6 @@
 """Scores an agent task: the state at the end, and the milestones on the way.
 
-Official rules (`eval_main.py` at commit 56dd66c): the answer has as many classes as gold; each attribute of it must be in
+Official rules (`eval_main.py` at 56dd66c): the answer has as many classes as gold; each attribute of it must be in
 gold and equal, but of a dictionary only gold's entries count; a class of gold that the answer lacks by name takes the
 verdict of the class before it, at first right. Milestones are texts, searched in order among the messages; a missing
 one eats all messages, so none after it is found. Of a task that ends right the process is 1.

@@ -1,6 +1,6 @@
 """Checks the calls of a normal task against gold.
 
-Official rules (`model_eval/checker.py` at commit 56dd66c), whose faults count under `official`: numbers and booleans are
+Official rules (`model_eval/checker.py` at 56dd66c), whose faults count under `official`: numbers and booleans are
 never compared unless they stand in a list or a dictionary; a text is right if it contains gold; a value in a dictionary
 is right if its text contains that of gold; gold that the function does not require may be missing; two gold calls may
 be met by the same call. Under `sound` calls must be equal to gold both ways, one to one.
