@@ -62,6 +62,8 @@ def read_calls(text: str, style: CallStyle = "any", *, dots: bool = False) -> li
     if len(text) > MAX_CHARACTERS:
         raise UnreadableCalls(f"expected at most {MAX_CHARACTERS:,} characters, got {len(text):,}")
     body = unfenced(text)
+    if not body:
+        raise UnreadableCalls("expected calls such as [f(a=1), g()], got an empty text")
     if style != "python":
         if tagged := _TAG.findall(body):
             return _checked([call for part in tagged for call in _json_calls(part)], dots)

@@ -2,7 +2,7 @@
 
 It is odder than `read_calls`: arguments without a name are dropped, a name stands for its own text, every sign before a
 number is a minus, arithmetic is computed, and a call in an argument runs as well. The original computes with `eval`.
-Here only numbers and texts are computed, with a limit, and anything else does not decode.
+Here only numbers, texts and lists are computed, with a limit, and anything else does not decode.
 """
 
 import ast
@@ -24,6 +24,8 @@ from iad_envs.toolcalls.calls import (
 )
 
 _MAX_BITS = 14_300
+_MAX_REPEATED = 4096
+"""Size of a text or list that is made by multiplication. A response may have thousands of them."""
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -159,12 +161,16 @@ def _value(node: ast.expr | None, depth: int) -> Any:
 
 
 def _computed(node: ast.expr, depth: int) -> Any:
-    """Return the value of arithmetic on numbers and texts."""
+    """Return the value of arithmetic on numbers, texts and lists."""
     if depth > MAX_DEPTH:
         raise UnreadableCalls(f"expected at most {MAX_DEPTH} levels of arithmetic, got more")
     match node:
         case ast.Constant(value=bool() | int() | float() | complex() | str() as value):
             return value
+        case ast.List(elts=items):
+            return [_computed(item, depth + 1) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple([_computed(item, depth + 1) for item in items])
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_computed(operand, depth + 1)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -174,17 +180,28 @@ def _computed(node: ast.expr, depth: int) -> Any:
             if _is_heavy(op, first, second):
                 raise UnreadableCalls(f"expected arithmetic on smaller values, got {type(op).__name__} of large ones")
             return _OPERATORS[type(op)](first, second)
-    raise UnreadableCalls(f"expected arithmetic on numbers and texts, got {type(node).__name__}")
+    raise UnreadableCalls(f"expected arithmetic on numbers, texts and lists, got {type(node).__name__}")
 
 
 def _is_heavy(op: ast.operator, first: Any, second: Any) -> bool:
     """Whether a result may be too large, or is the formatting of a text."""
-    if isinstance(first, str) or isinstance(second, str):
-        sizes = [len(value) if isinstance(value, str) else abs(value) for value in (first, second)]
-        is_repeated = isinstance(op, ast.Mult) and all(isinstance(value, str | int) for value in (first, second))
-        return isinstance(op, ast.Mod) or (is_repeated and sizes[0] * sizes[1] > MAX_CHARACTERS)
-    if not (isinstance(first, int) and isinstance(second, int)):
-        return False
+    if isinstance(first, int) and isinstance(second, int):
+        return _is_large(op, first, second)
+    if isinstance(op, ast.Mult):
+        times = [value for value in (first, second) if isinstance(value, int)]
+        repeated = [value for value in (first, second) if isinstance(value, str | list | tuple)]
+        return bool(times and repeated) and _size(repeated[0]) * times[0] > _MAX_REPEATED
+    return isinstance(op, ast.Mod) and isinstance(first, str)
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, list | tuple):
+        return 1 + sum(map(_size, value))
+    return len(value) if isinstance(value, str) else 1
+
+
+def _is_large(op: ast.operator, first: int, second: int) -> bool:
+    """Whether an integer would be long."""
     if isinstance(op, ast.Pow):
         return second > 0 and first.bit_length() * second > _MAX_BITS
     if isinstance(op, ast.LShift):
