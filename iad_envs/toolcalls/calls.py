@@ -27,7 +27,7 @@ _TAG = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 _WARNINGS_LOCK = Lock()
 
 
-class ToolCall(NamedTuple):
+class FunctionCall(NamedTuple):
     """A call of a function. It is a value: its arguments are never changed.
 
     Attributes:
@@ -46,7 +46,7 @@ class UnreadableCalls(ValueError):
     """The text is not a list of calls. The message says what was expected and what was given."""
 
 
-def read_calls(text: str, style: CallStyle = "any", *, dots: bool = False) -> list[ToolCall]:
+def read_calls(text: str, style: CallStyle = "any", *, dots: bool = False) -> list[FunctionCall]:
     """Return the calls in a text, in order. `[]` has none.
 
     Args:
@@ -72,7 +72,7 @@ def read_calls(text: str, style: CallStyle = "any", *, dots: bool = False) -> li
     return _checked(_python_calls(body), dots)
 
 
-def key_of(calls: Iterable[ToolCall]) -> str:
+def key_of(calls: Iterable[FunctionCall]) -> str:
     """Return the canonical form of calls: JSON of names and sorted arguments, in order."""
     rows = [[call.name, {name: _canonical(value) for name, value in call.arguments.items()}] for call in calls]
     return json.dumps(rows, sort_keys=True, separators=(",", ":"))
@@ -188,7 +188,7 @@ def require_shallow(value: Any, *, finite: bool = False, depth: int = 0) -> None
         raise UnreadableCalls("expected a number that a float can hold, got a larger one")
 
 
-def _python_calls(body: str) -> list[ToolCall]:
+def _python_calls(body: str) -> list[FunctionCall]:
     tree = parsed_expression(body if body[:1] == "[" else f"[{body}]")
     if not isinstance(tree, ast.List):
         raise UnreadableCalls(f"expected one list of calls such as [f(a=1), g()], got {shortened(body)}")
@@ -197,16 +197,16 @@ def _python_calls(body: str) -> list[ToolCall]:
         name = dotted_name(node.func) if isinstance(node, ast.Call) else ""
         if not name or not isinstance(node, ast.Call):
             raise UnreadableCalls(f"expected calls such as f(a=1), got {shortened(_source(node))}")
-        calls.append(ToolCall(name, bound(node)))
+        calls.append(FunctionCall(name, bound(node)))
     return calls
 
 
-def _json_calls(body: str) -> list[ToolCall]:
+def _json_calls(body: str) -> list[FunctionCall]:
     found = _from_json(body)
     return [_json_call(item) for item in (found if isinstance(found, list) else [found])]
 
 
-def _json_call(item: Any) -> ToolCall:
+def _json_call(item: Any) -> FunctionCall:
     if isinstance(item, dict) and item.keys() == {"name", "arguments"}:
         name, arguments = item["name"], item["arguments"]
         if isinstance(arguments, str):  # as in the messages of language models' interfaces
@@ -214,7 +214,7 @@ def _json_call(item: Any) -> ToolCall:
         if isinstance(name, str) and name and isinstance(arguments, dict):
             for value in arguments.values():
                 require_shallow(value, finite=True)
-            return ToolCall(name, arguments)
+            return FunctionCall(name, arguments)
     shown = json.dumps(item) if isinstance(item, dict) else repr(item)
     raise UnreadableCalls(f'expected {{"name": "f", "arguments": {{"a": 1}}}}, got {shortened(shown)}')
 
@@ -232,7 +232,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _checked(calls: list[ToolCall], dots: bool) -> list[ToolCall]:
+def _checked(calls: list[FunctionCall], dots: bool) -> list[FunctionCall]:
     if len(calls) > MAX_CALLS:
         raise UnreadableCalls(f"expected at most {MAX_CALLS} calls at a time, got {len(calls)}")
     if not dots:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from iad_envs.toolcalls.calls import ToolCall
+from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.copying import copied
 
 FAILED = "Error during execution: "
@@ -59,7 +59,7 @@ class ToolState(NamedTuple):
     instances: Mapping[str, Any]
 
 
-class Ran(NamedTuple):
+class RanCalls(NamedTuple):
     """What calls did: the state after them, and a text for each."""
 
     state: ToolState
@@ -109,7 +109,7 @@ class Toolbox:
             return ()
         return tuple(inspect.signature(getattr(self.classes[self.functions[function]], function)).parameters)[1:]
 
-    def run(self, state: ToolState, calls: Sequence[ToolCall], *, withheld: Collection[str] = ()) -> Ran:
+    def run(self, state: ToolState, calls: Sequence[FunctionCall], *, withheld: Collection[str] = ()) -> RanCalls:
         """Run calls in order. Only objects whose functions are called are copied.
 
         Args:
@@ -122,9 +122,9 @@ class Toolbox:
         for kind in touched:
             instances[kind] = copied(instances[kind])
         results = tuple([self._text(instances, call, withheld) for call in calls])
-        return Ran(ToolState(instances) if touched else state, results)
+        return RanCalls(ToolState(instances) if touched else state, results)
 
-    def _text(self, instances: dict[str, Any], call: ToolCall, withheld: Collection[str]) -> str:
+    def _text(self, instances: dict[str, Any], call: FunctionCall, withheld: Collection[str]) -> str:
         with self._lock, self._within(call.name):  # until the text is made, for which a precision counts as well
             try:
                 return text_of(self._result(instances, call, withheld))
@@ -135,7 +135,7 @@ class Toolbox:
         precaution = self._precautions.get(function)
         return _NOTHING if precaution is None else precaution.within()
 
-    def _result(self, instances: dict[str, Any], call: ToolCall, withheld: Collection[str]) -> Any:
+    def _result(self, instances: dict[str, Any], call: FunctionCall, withheld: Collection[str]) -> Any:
         kind = self.functions.get(call.name)
         if kind is None or call.name in withheld:
             raise NameError(f"name {call.name.partition('.')[0]!r} is not defined")
@@ -161,7 +161,7 @@ class Toolbox:
             if not math.isfinite(value):  # the original writes it as a name
                 raise NameError(f"name {str(value).lstrip('-')!r} is not defined")
             return value
-        if kind is ToolCall:
+        if kind is FunctionCall:
             with self._within(value.name):
                 return self._result(instances, value, withheld)
         if kind is list:
@@ -195,12 +195,12 @@ def text_of(result: Any) -> str:
     return str(result)
 
 
-def _names(calls: Iterable[ToolCall]) -> Iterable[str]:
+def _names(calls: Iterable[FunctionCall]) -> Iterable[str]:
     """Yield the names of calls, and of calls in their arguments."""
     for call in calls:
         yield call.name
         for value in call.arguments.values():
-            if type(value) is ToolCall:
+            if type(value) is FunctionCall:
                 yield from _names([value])
             elif type(value) is dict:
-                yield from _names([item for item in value.values() if type(item) is ToolCall])
+                yield from _names([item for item in value.values() if type(item) is FunctionCall])

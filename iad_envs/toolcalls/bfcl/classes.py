@@ -38,7 +38,7 @@ _LOCK = RLock()
 _LOADED: dict[tuple[Path, str], ModuleType] = {}
 
 
-class _Reader(SourceFileLoader):
+class _SourceLoader(SourceFileLoader):
     """Loads a file without leaving its compiled form beside it: the folder is the user's."""
 
     def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
@@ -90,7 +90,7 @@ class OfficialClasses:
         if not path.is_file():
             raise DataNotFound(f"expected the file {path}, found none; run {INSTALL} again")
         private = f"_iad_bfcl_{sha256(str(path.parent).encode()).hexdigest()[:8]}_{name}"
-        spec = importlib.util.spec_from_file_location(private, path, loader=_Reader(private, str(path)))
+        spec = importlib.util.spec_from_file_location(private, path, loader=_SourceLoader(private, str(path)))
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from iad_envs.errors import DataNotFound, require_known
-from iad_envs.toolcalls.bfcl.classes import INSTALL
-from iad_envs.toolcalls.calls import ToolCall, bound, dotted_name, parsed_expression, shortened
+from iad_envs.toolcalls.bfcl.classes import FILES, INSTALL
+from iad_envs.toolcalls.calls import FunctionCall, bound, dotted_name, parsed_expression, shortened
 from iad_envs.toolcalls.executor import Toolbox
 
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
@@ -108,6 +108,10 @@ class OfficialFiles:
             for entry in self._rows(f"BFCL_v4_{category}.json")
         }
 
+    def documents(self, classes: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the documents of all functions of some simulated classes, in the order of the files."""
+        return [document for name in classes for document in self._rows(f"multi_turn_func_doc/{FILES[name]}.json")]
+
     def _golds(self, category: str) -> dict[str, list[Any]]:
         rows = self._rows(f"possible_answer/BFCL_v4_{category}.json")
         return {entry["id"]: entry["ground_truth"] for entry in rows}
@@ -120,7 +124,7 @@ class OfficialFiles:
             yield from (json.loads(line) for line in lines if line.strip())
 
 
-def gold_calls(texts: Sequence[str], toolbox: Toolbox) -> tuple[ToolCall, ...]:
+def gold_calls(texts: Sequence[str], toolbox: Toolbox) -> tuple[FunctionCall, ...]:
     """Return gold calls as data. Arguments without a name get that of the function's parameter.
 
     Raises:
@@ -132,7 +136,7 @@ def gold_calls(texts: Sequence[str], toolbox: Toolbox) -> tuple[ToolCall, ...]:
         if not isinstance(node, ast.Call):
             raise ValueError(f"expected a gold call such as f(a=1), got {shortened(text)}; check the data")
         name = dotted_name(node.func)
-        calls.append(ToolCall(name, bound(node, parameters=toolbox.parameters(name) if node.args else ())))
+        calls.append(FunctionCall(name, bound(node, parameters=toolbox.parameters(name) if node.args else ())))
     return tuple(calls)
 
 

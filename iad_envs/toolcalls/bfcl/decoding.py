@@ -16,7 +16,7 @@ from iad_envs.toolcalls.calls import (
     MAX_CHARACTERS,
     MAX_DEPTH,
     PARSE_ERRORS,
-    ToolCall,
+    FunctionCall,
     UnreadableCalls,
     parsed_expression,
     require_shallow,
@@ -43,7 +43,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 _COMPUTING_ERRORS = (ArithmeticError, TypeError, ValueError, MemoryError)
 
 
-def decoded(text: str) -> list[ToolCall]:
+def decoded(text: str) -> list[FunctionCall]:
     """Return the calls that the official scripts read in an answer of a model that is prompted with text.
 
     A call in an argument is a dict of its name and arguments, or, if it has no arguments with names, its source.
@@ -63,14 +63,14 @@ def decoded(text: str) -> list[ToolCall]:
     if len(nodes) > MAX_CALLS:
         raise UnreadableCalls(f"expected at most {MAX_CALLS} calls at a time, got {len(nodes)}")
     try:
-        return [ToolCall(*_call(node, 0)) for node in nodes]
+        return [FunctionCall(*_call(node, 0)) for node in nodes]
     except (*_COMPUTING_ERRORS, RecursionError) as error:
         if isinstance(error, UnreadableCalls):
             raise
         raise UnreadableCalls(f"expected arguments that can be read, got {shortened(text)} ({error})") from None
 
 
-def decoded_messages(answer: Any, *, only_first: bool = True) -> list[ToolCall]:
+def decoded_messages(answer: Any, *, only_first: bool = True) -> list[FunctionCall]:
     """Return the calls in an answer of a model that calls functions: objects of a name and JSON arguments.
 
     Args:
@@ -85,7 +85,7 @@ def decoded_messages(answer: Any, *, only_first: bool = True) -> list[ToolCall]:
         pairs = [pair for item in items for pair in list(item.items())[: 1 if only_first else None]]
         if only_first and len(pairs) != len(items):
             raise ValueError("an object without a call")
-        calls = [ToolCall(name, _arguments(value, only_first)) for name, value in pairs]
+        calls = [FunctionCall(name, _arguments(value, only_first)) for name, value in pairs]
     except (AttributeError, TypeError, *PARSE_ERRORS) as error:
         raise UnreadableCalls(
             f'expected a list of {{"name": "JSON"}}, got {shortened(str(answer))} ({error})'
@@ -103,13 +103,15 @@ def _arguments(value: Any, only_text: bool) -> Any:
     return found  # single-turn scoring has a verdict of its own on anything but an object
 
 
-def runnable(calls: Sequence[ToolCall]) -> list[ToolCall]:
+def runnable(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
     """Return calls as the official executor runs them after `decoded`: a dict of dicts in an argument is a call.
 
     Raises:
         UnreadableCalls: An argument is an empty dict, for which the original fails.
     """
-    return [ToolCall(call.name, {name: _runnable(value) for name, value in call.arguments.items()}) for call in calls]
+    return [
+        FunctionCall(call.name, {name: _runnable(value) for name, value in call.arguments.items()}) for call in calls
+    ]
 
 
 def _runnable(value: Any) -> Any:
@@ -119,7 +121,7 @@ def _runnable(value: Any) -> Any:
         raise UnreadableCalls("expected a dict with entries, got {}")
     if all(isinstance(item, dict) for item in value.values()):
         name, arguments = next(iter(value.items()))
-        return ToolCall(str(name), {str(key): _runnable(item) for key, item in arguments.items()})
+        return FunctionCall(str(name), {str(key): _runnable(item) for key, item in arguments.items()})
     return {str(key): _runnable(item) for key, item in value.items()}
 
 

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 
 from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
 from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
-from iad_envs.toolcalls.calls import ToolCall, UnreadableCalls
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 from iad_envs.toolcalls.executor import Toolbox, ToolState
 
 Scoring = Literal["official", "sound"]
@@ -50,7 +50,7 @@ class PlayedTurn(NamedTuple):
     """
 
     state: ToolState
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[FunctionCall, ...] = ()
     results: tuple[str, ...] = ()
     n_responses: int = 0
 
@@ -59,7 +59,7 @@ class GoldTurn(NamedTuple):
     """What gold does in a turn."""
 
     state: ToolState
-    calls: tuple[ToolCall, ...]
+    calls: tuple[FunctionCall, ...]
     results: tuple[str, ...]
 
 
@@ -210,7 +210,9 @@ def has_equal_state(state: ToolState, gold: ToolState) -> bool:
         return False
 
 
-def play(judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any], list[ToolCall]]) -> list[PlayedTurn]:
+def play(
+    judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any], list[FunctionCall]]
+) -> list[PlayedTurn]:
     """Run a whole answer: responses by turn. Responses that can't be read are skipped, as in the original.
 
     Args:
@@ -235,14 +237,14 @@ def play(judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any
 
 
 def extended(
-    turn: PlayedTurn, calls: Sequence[ToolCall], toolbox: Toolbox, *, withheld: Collection[str] = ()
+    turn: PlayedTurn, calls: Sequence[FunctionCall], toolbox: Toolbox, *, withheld: Collection[str] = ()
 ) -> PlayedTurn:
     """Return a turn after one more response with these calls."""
     state, results = toolbox.run(turn.state, calls, withheld=withheld)
     return PlayedTurn(state, (*turn.calls, *calls), (*turn.results, *results), turn.n_responses + 1)
 
 
-def read_officially(response: str) -> list[ToolCall]:
+def read_officially(response: str) -> list[FunctionCall]:
     """Return the calls in a text as the official scripts run them.
 
     Raises:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from iad_envs.toolcalls.bfcl.data import SingleQuestion
-from iad_envs.toolcalls.calls import ToolCall
+from iad_envs.toolcalls.calls import FunctionCall
 
 Scoring = Literal["official", "sound"]
 Alternatives = Sequence[Any]
@@ -72,7 +72,7 @@ class _Rules(NamedTuple):
 
 def check_calls(
     question: SingleQuestion,
-    calls: Sequence[ToolCall] | None,
+    calls: Sequence[FunctionCall] | None,
     *,
     scoring: Scoring = "official",
     dots_to_underscores: bool = False,
@@ -96,7 +96,7 @@ def check_calls(
     if len(calls) != len(question.gold):
         return CallsVerdict(False, f"{checker}:wrong_count")
 
-    def verdict(call: ToolCall, index: int) -> CallsVerdict:
+    def verdict(call: FunctionCall, index: int) -> CallsVerdict:
         gold = question.gold[index]
         document = question.functions[0] if question.kind == "simple" else _document(question, next(iter(gold)))
         return _checked_call(call, document, next(iter(gold.values())), rules, dots_to_underscores)
@@ -118,7 +118,7 @@ _CHECKERS = {
 
 
 def _checked_relevance(
-    question: SingleQuestion, calls: Sequence[ToolCall], scoring: Scoring, dots_to_underscores: bool
+    question: SingleQuestion, calls: Sequence[FunctionCall], scoring: Scoring, dots_to_underscores: bool
 ) -> CallsVerdict:
     """Check whether there is a call: there should be none for irrelevance, and one for relevance."""
     are_calls = bool(calls) and all(isinstance(call.arguments, dict) for call in calls)
@@ -144,7 +144,7 @@ def _written(name: str, dots_to_underscores: bool) -> str:
 
 
 def _checked_call(
-    call: ToolCall,
+    call: FunctionCall,
     document: Mapping[str, Any],
     gold: Mapping[str, Alternatives],
     rules: _Rules,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from iad_envs.toolcalls.bfcl.decoding import decoded, decoded_messages, runnable
-from iad_envs.toolcalls.calls import ToolCall, UnreadableCalls, key_of, read_calls
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, key_of, read_calls
 
-TWO = [ToolCall("f", {"a": 1, "b": "x"}), ToolCall("g", {})]
+TWO = [FunctionCall("f", {"a": 1, "b": "x"}), FunctionCall("g", {})]
 PIECES = [
     "[", "]", "(", ")", "{", "}", ",", "=", ":", "'", '"', "\\", "`", "```", "\n", " ", "f", "g", "a", "1", "-", "+",
     "**", "1e999", "None", "True", "lambda", "if", "else", "for", "in", "*", "f(a=1)", "[f()]", "f''", "b'x'", "...",
@@ -43,7 +43,7 @@ def test_every_notation_gives_the_same_calls(text: str) -> None:
 
 
 def test_one_call_needs_no_brackets() -> None:
-    assert read_calls("g()") == read_calls('{"name": "g", "arguments": {}}') == [ToolCall("g", {})]
+    assert read_calls("g()") == read_calls('{"name": "g", "arguments": {}}') == [FunctionCall("g", {})]
     assert read_calls("[]") == read_calls("```\n[]\n```") == []
 
 
@@ -106,8 +106,8 @@ def test_a_style_accepts_only_its_notation() -> None:
 
 
 def test_dots_in_names_are_read_where_they_are_asked_for() -> None:
-    assert read_calls("math.gcd(a=1)", dots=True) == [ToolCall("math.gcd", {"a": 1})]
-    assert read_calls('{"name": "math.gcd", "arguments": {"a": 1}}', dots=True) == [ToolCall("math.gcd", {"a": 1})]
+    assert read_calls("math.gcd(a=1)", dots=True) == [FunctionCall("math.gcd", {"a": 1})]
+    assert read_calls('{"name": "math.gcd", "arguments": {"a": 1}}', dots=True) == [FunctionCall("math.gcd", {"a": 1})]
 
 
 def test_the_key_ignores_notation_and_nothing_that_counts() -> None:
@@ -130,7 +130,7 @@ def test_the_key_ignores_notation_and_nothing_that_counts() -> None:
 def test_reading_a_text_with_odd_escapes_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert read_calls(r"f(a='\d')") == decoded(r"[f(a='\d')]") == [ToolCall("f", {"a": r"\d"})]
+        assert read_calls(r"f(a='\d')") == decoded(r"[f(a='\d')]") == [FunctionCall("f", {"a": r"\d"})]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_reading_a_text_with_odd_escapes_warns_of_nothing() -> None:
     ],
 )
 def test_the_official_reading_is_more_lenient(text: str, arguments: dict[str, Any]) -> None:
-    assert decoded(text) == [ToolCall("f", arguments)]
+    assert decoded(text) == [FunctionCall("f", arguments)]
     with pytest.raises(UnreadableCalls):
         read_calls(text.replace("a=1, a=2", "a=x"))
 
@@ -179,14 +179,14 @@ def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long(te
 
 def test_a_call_in_an_argument_is_one_when_it_is_run() -> None:
     (call,) = runnable(decoded("[f(a=g(b=1), c={'k': 1})]"))
-    assert call.arguments == {"a": ToolCall("g", {"b": 1}), "c": {"k": 1}}
+    assert call.arguments == {"a": FunctionCall("g", {"b": 1}), "c": {"k": 1}}
     with pytest.raises(UnreadableCalls):
         runnable(decoded("[f(a={})]"))
 
 
 def test_messages_of_models_that_call_functions_are_read() -> None:
-    assert decoded_messages([{"f": '{"a": 1}'}]) == [ToolCall("f", {"a": 1})]
-    assert decoded_messages({"f": {"a": 1}}, only_first=False) == [ToolCall("f", {"a": 1})]
+    assert decoded_messages([{"f": '{"a": 1}'}]) == [FunctionCall("f", {"a": 1})]
+    assert decoded_messages({"f": {"a": 1}}, only_first=False) == [FunctionCall("f", {"a": 1})]
     assert decoded_messages([]) == []
     for answer in ("I can't.", [{}], [1], None, [{"f": "{"}], [{"f": "[" * 9999}], [{"f": "[" * 40 + "]" * 40}]):
         with pytest.raises(UnreadableCalls):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from iad_envs.toolcalls.calls import ToolCall, read_calls
+from iad_envs.toolcalls.calls import FunctionCall, read_calls
 from iad_envs.toolcalls.copying import copied
 from iad_envs.toolcalls.executor import (
     MAX_INTEGER,
@@ -59,7 +59,7 @@ def test_what_a_function_keeps_and_changes_is_not_the_calls_own() -> None:
     box = toolbox()
     opened = box.run(box.start({"TicketDesk": {"random_seed": 3}}), OPEN)
     number = next(iter(opened.state.instances["TicketDesk"].tickets))
-    tagged = box.run(opened.state, [ToolCall("tag_ticket", {"ticket": number, "tag": "urgent"})])
+    tagged = box.run(opened.state, [FunctionCall("tag_ticket", {"ticket": number, "tag": "urgent"})])
     assert tagged.state.instances["TicketDesk"].tickets[number]["tags"] == ["light", "urgent"]
     assert opened.state.instances["TicketDesk"].tickets[number]["tags"] == OPEN[0].arguments["tags"] == ["light"]
 
@@ -83,10 +83,10 @@ def test_withheld_functions_are_unknown() -> None:
 
 def test_a_call_in_an_argument_runs_first() -> None:
     box = toolbox()
-    inner = ToolCall("list_tickets", {})
-    ran = box.run(box.start({"TicketDesk": {"tickets": {4: {}, 5: {}}}}), [ToolCall("total", {"numbers": inner})])
+    inner = FunctionCall("list_tickets", {})
+    ran = box.run(box.start({"TicketDesk": {"tickets": {4: {}, 5: {}}}}), [FunctionCall("total", {"numbers": inner})])
     assert ran.results == ('{"result": 9}',)
-    failed = box.run(box.start({}), [ToolCall("total", {"numbers": ToolCall("no_such", {})})])
+    failed = box.run(box.start({}), [FunctionCall("total", {"numbers": FunctionCall("no_such", {})})])
     assert failed.results == ("Error during execution: name 'no_such' is not defined",)
 
 
@@ -102,7 +102,7 @@ def test_a_call_in_an_argument_runs_first() -> None:
 )
 def test_arguments_that_are_too_large_fail_as_a_call_does(value: Any, said: str) -> None:
     box = toolbox()
-    (result,) = box.run(box.start({}), [ToolCall("open_ticket", {"title": value})]).results
+    (result,) = box.run(box.start({}), [FunctionCall("open_ticket", {"title": value})]).results
     assert result.startswith("Error during execution: ")
     assert said in result
 
@@ -135,7 +135,7 @@ def test_sixty_four_threads_from_one_state_see_nothing_of_each_other() -> None:
         state = start
         results: tuple[str, ...] = ()
         for _ in range(20):
-            ran = box.run(state, [ToolCall("open_ticket", {"title": str(n)}), ToolCall("list_tickets", {})])
+            ran = box.run(state, [FunctionCall("open_ticket", {"title": str(n)}), FunctionCall("list_tickets", {})])
             state, results = ran.state, (*results, *ran.results)
         assert {ticket["title"] for ticket in state.instances["TicketDesk"].tickets.values()} == {str(n)}
         return results

@@ -21,7 +21,7 @@ from iad_envs.toolcalls.bfcl.multi_turn import (
     play,
     read_officially,
 )
-from iad_envs.toolcalls.calls import ToolCall, read_calls
+from iad_envs.toolcalls.calls import FunctionCall, read_calls
 from iad_envs.toolcalls.executor import ToolState
 from tests.iad_envs.toolcalls.counter_desk import TicketDesk, toolbox
 
@@ -110,9 +110,9 @@ def test_withheld_functions_work_by_the_official_rule_alone() -> None:
 def test_gold_calls_get_names_for_their_arguments() -> None:
     calls = gold_calls(("open_ticket('lamp', tags=['x'])", "total([1, 2])", "describe()"), toolbox())
     assert calls == (
-        ToolCall("open_ticket", {"title": "lamp", "tags": ["x"]}),
-        ToolCall("total", {"numbers": [1, 2]}),
-        ToolCall("describe", {}),
+        FunctionCall("open_ticket", {"title": "lamp", "tags": ["x"]}),
+        FunctionCall("total", {"numbers": [1, 2]}),
+        FunctionCall("describe", {}),
     )
     for text in ("describe(1)", "1 + 1", "total(x)"):
         with pytest.raises(ValueError, match="expected"):

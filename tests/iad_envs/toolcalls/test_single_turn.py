@@ -7,7 +7,7 @@ import pytest
 from iad_envs.toolcalls.bfcl.data import QuestionKind, SingleQuestion
 from iad_envs.toolcalls.bfcl.decoding import decoded
 from iad_envs.toolcalls.bfcl.single_turn import CallsVerdict, check_calls, with_numbers, without_punctuation
-from iad_envs.toolcalls.calls import ToolCall, UnreadableCalls, read_calls
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
 
 TYPES = {
     "text": {"type": "string"},
@@ -168,7 +168,7 @@ def test_the_right_document_is_found_among_several() -> None:
     question = question_of([{"geo.find": {"whole": [1]}}], "multiple")
     assert official(question, "geo.find(whole=1)") == ""
     assert official(question, "f(whole=1), f(whole=1)") == "multiple_function_checker:wrong_count"
-    written = [ToolCall("geo_find", {"whole": 1})]
+    written = [FunctionCall("geo_find", {"whole": 1})]
     assert check_calls(question, written).error_type == "simple_function_checker:wrong_func_name"
     assert check_calls(question, written, dots_to_underscores=True) == CallsVerdict(True)
 
@@ -192,7 +192,7 @@ def test_questions_that_a_function_answers_want_a_call_and_soundly_one_of_these(
 
 
 def test_arguments_that_are_no_object_are_another_error() -> None:
-    calls = [ToolCall("f", [1])]  # type: ignore[arg-type]
+    calls = [FunctionCall("f", [1])]  # type: ignore[arg-type]
     assert check_calls(question_of([{"f": {}}]), calls).error_type == "ast_decoder:decoder_wrong_output_format"
     assert check_calls(question_of([], "irrelevance"), calls).valid
 
