@@ -16,17 +16,18 @@ from typing import Any, NamedTuple
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from iad_envs.toolcalls.worlds import world  # noqa: E402
+from iad_envs.toolcalls.worlds import world
 
 Answer = Sequence[Sequence[str]]
 """Calls as texts, by turn."""
 EASY_TURNS = 3
 HARD_CALLS = 5
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
-_DATE = re.compile(
-    r"\b(January|February|March|April|May|June|July|August|September|October|November|December) (\d{1,2}), (\d{4})\b"
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
 )
-_MONTHS = "January February March April May June July August September October November December".split()
+_DATE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}}), (\d{{4}})\b")
 
 
 class Outcome(NamedTuple):
@@ -130,7 +131,7 @@ def ways(entry: Mapping[str, Any], gold: Answer) -> Iterator[tuple[int, str, tup
 
 
 def _withheld(entry: Mapping[str, Any], gold: Answer) -> Iterator[str]:
-    """Complain where a turn without gold could be served, or a withheld function is not the only way."""
+    """Complain where a turn without gold could be begun."""
     schemas = schemas_of(entry)
     functions = [[parsed(call)[0] for call in calls] for calls in gold]
     missed = {int(turn): names for turn, names in entry.get("missed_function", {}).items()}
@@ -143,14 +144,9 @@ def _withheld(entry: Mapping[str, Any], gold: Answer) -> Iterator[str]:
             continue
         words = " ".join(words_of(one) for one in entry["question"][: turn + 1])
         results = [json.loads(one) for outcome in played(entry, gold)[:turn] for one in outcome.results]
-        own = [json.loads(one) for one in played(entry, gold)[turn + 1].results]
-        after = [parsed(call) for call in gold[turn + 1]]
-        if all(
-            Known(words, [*results, *own[:place]]).how(value, schemas[function][name], name)
-            for place, (function, arguments) in enumerate(after)
-            for name, value in arguments.items()
-        ):
-            yield f"turn {turn} lacks nothing"
+        function, arguments = parsed(gold[turn + 1][0])
+        if all(Known(words, results).how(value, schemas[function][name], name) for name, value in arguments.items()):
+            yield f"turn {turn} can be begun"
 
 
 def difficulty_of(entry: Mapping[str, Any], gold: Answer) -> str:
@@ -220,13 +216,13 @@ def is_said(value: object, words: str, name: str = "") -> bool:
     if isinstance(value, dict):
         return all(is_said(one, words, key) for key, one in value.items())
     text = str(value)
-    if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", words, re.IGNORECASE) and text:
+    if text and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", words):
         return True
     return text in {_iso(*found) for found in _DATE.findall(words)}
 
 
 def _iso(month: str, day: str, year: str) -> str:
-    return date(int(year), _MONTHS.index(month) + 1, int(day)).isoformat()
+    return date(int(year), MONTHS.index(month) + 1, int(day)).isoformat()
 
 
 def leaves(result: Any) -> list[Any]:

@@ -18,6 +18,7 @@ sys.path.append(str(HERE.parent / "webshop"))  # where the drawing is that these
 sys.path.append(str(HERE.parents[1]))
 
 from scenarios import CATEGORIES, scenarios  # noqa: E402
+from single_turns import single_tasks  # noqa: E402
 
 from iad_envs.toolcalls.worlds import WORLD_NAMES, world  # noqa: E402
 
@@ -37,6 +38,14 @@ def outputs(seed: int) -> Iterator[tuple[str, str]]:
             f"data/possible_answer/{file}",
             as_lines({"id": task.entry["id"], "ground_truth": task.gold} for task in tasks),
         )
+    for category, singles in single_tasks(seed):
+        file = f"BFCL_v4_{category}.json"
+        yield f"data/{file}", as_lines(task.entry for task in singles)
+        if singles[0].gold is not None:
+            yield (
+                f"data/possible_answer/{file}",
+                as_lines({"id": task.entry["id"], "ground_truth": task.gold} for task in singles),
+            )
 
 
 def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -44,7 +44,8 @@ def volume(story: Story) -> Said:
 @turn("plain", "Units")
 def degrees(story: Story) -> Said:
     """Convert a temperature."""
-    (old, new), value = story.draw.one(TEMPERATURES), story.draw.integer((50, 84))
+    old, new = story.draw.one(TEMPERATURES)
+    value = story.draw.integer((50, 84) if old == "fahrenheit" else (6, 38))
     found = story.call("convert_temperature", value=value, from_unit=old, to_unit=new)
     if new == "celsius":
         story.note(degrees=found["value"])

@@ -25,7 +25,7 @@ SHARES = {"easy": 0.4, "medium": 0.1, "hard": 0.5}
 """Of the scenarios, as they are in the base category."""
 N_TURNS = {"easy": (2, 3), "medium": (4, 4), "hard": (3, 5)}
 MAX_CALLS = {"easy": 4, "medium": 4, "hard": 13}
-UNITS_SHARE = 0.4
+UNITS_SHARE = 0.5
 WAYS = {"follows": 0.4, "looked_up": 0.4, "plain": 0.2}
 """Of the turns of hard scenarios; where no turn follows, another way is taken."""
 ATTEMPTS = 500

@@ -41,21 +41,35 @@ def library(scene: Scene, draw: Draw) -> dict[str, Any]:
     """Draw a library: three members have a book each, one reservation waits, two members owe something."""
     ids = numbered("BK", 100, 8, draw)
     books = [
-        {"book_id": one, "title": title, "author": author, "subject": subject, "shelf": draw.one(scene.words["shelves"])}
+        {
+            "book_id": one,
+            "title": title,
+            "author": author,
+            "subject": subject,
+            "shelf": draw.one(scene.words["shelves"]),
+        }
         for one, (title, author, subject) in zip(ids, draw.some(scene.words["books"], 8), strict=True)
     ]
-    names = draw.some(scene.people, 6)
+    names = draw.some(scene.people, 7)
     members = [
         {"member_id": one, "name": name, "fine": draw.integer((5, 45)) / 5 if place in (3, 4) else 0.0}
-        for place, (one, name) in enumerate(zip(numbered("MB", 10, 6, draw), names, strict=True))
+        for place, (one, name) in enumerate(zip(numbered("MB", 10, 7, draw), names, strict=True))
     ]
     loans = [
         {"loan_id": f"LN-{number}", "book_id": ids[place], "member_id": members[place]["member_id"], "due": due}
         for place, (number, due) in enumerate(
-            zip(draw.some(range(40, 99), 3), [later(scene.today, draw.integer((-12, 18))) for _ in range(3)], strict=True)
+            zip(
+                draw.some(range(40, 99), 3),
+                [later(scene.today, draw.integer((-12, 18))) for _ in range(3)],
+                strict=True,
+            )
         )
     ]
-    reserved = {"reservation_id": f"RS-{draw.integer((40, 99))}", "book_id": ids[0], "member_id": members[5]["member_id"]}
+    reserved = {
+        "reservation_id": f"RS-{draw.integer((40, 99))}",
+        "book_id": ids[0],
+        "member_id": members[4]["member_id"],
+    }
     return {
         "today": scene.today,
         "next_number": draw.integer((200, 800)),
@@ -171,7 +185,9 @@ def mail(scene: Scene, draw: Draw) -> dict[str, Any]:
             "is_unread": place < 2,
         }
         for place, (mail_id, sender, (subject, body)) in enumerate(
-            zip(numbered("ML", 60, 6, draw), draw.some(scene.people, 6), draw.some(scene.words["mails"], 6), strict=True)
+            zip(
+                numbered("ML", 60, 6, draw), draw.some(scene.people, 6), draw.some(scene.words["mails"], 6), strict=True
+            )
         )
     ]
     return {

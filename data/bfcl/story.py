@@ -1,4 +1,4 @@
-"""A scenario as it is played forward: calls are run as they are drawn, so that later ones can use what they returned."""
+"""A scenario, played forward: calls are run as they are drawn, so that later ones can use what they returned."""
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from scenes import Scene  # noqa: E402
+from checking import MONTHS
+from scenes import Scene
 
-from iad_envs.toolcalls.worlds import world  # noqa: E402
+from iad_envs.toolcalls.worlds import world
 
 T = TypeVar("T")
 
@@ -151,8 +152,7 @@ def _name(value: object) -> Hashable:
 def spoken(day: str) -> str:
     """Return a date as people say it: `March 4, 2026`."""
     found = date.fromisoformat(day)
-    months = "January February March April May June July August September October November December".split()
-    return f"{months[found.month - 1]} {found.day}, {found.year}"
+    return f"{MONTHS[found.month - 1]} {found.day}, {found.year}"
 
 
 def only(values: Iterable[T]) -> T:
