@@ -142,6 +142,9 @@ def _withheld(entry: Mapping[str, Any], gold: Answer) -> Iterator[str]:
     for turn, calls in enumerate(gold):
         if calls or turn + 1 in missed:
             continue
+        if not any(gold[turn + 1 : turn + 2]):
+            yield f"turn {turn} is not served in the next one"
+            continue
         words = " ".join(words_of(one) for one in entry["question"][: turn + 1])
         results = [json.loads(one) for outcome in played(entry, gold)[:turn] for one in outcome.results]
         function, arguments = parsed(gold[turn + 1][0])

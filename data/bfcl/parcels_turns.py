@@ -16,7 +16,7 @@ def address(story: Story) -> Any:
 
 def weight(story: Story) -> float:
     """Draw a weight in kilograms."""
-    halves = story.draw.integer((2, 40))
+    halves: int = story.draw.integer((2, 40))
     return halves / 2 if halves % 2 else halves // 2
 
 

@@ -1,19 +1,24 @@
 """A scenario, played forward: calls are run as they are drawn, so that later ones can use what they returned."""
 
+import re
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from checking import MONTHS
+from checking import MONTHS, leaves
 from scenes import Scene
 
 from iad_envs.toolcalls.worlds import world
 
 T = TypeVar("T")
+
+LOOKUPS = ("find_", "list_", "search_")
+"""How the functions begin that are called for ids."""
+_ID = re.compile(r"^[A-Z]{2}-\d+$|@")
 
 Said = Mapping[str, object]
 """What the user says in a turn, by the names in its wording."""
@@ -106,22 +111,37 @@ class Story:
         return self._states[name]
 
     def call(self, function: str, **arguments: Any) -> dict[str, Any]:
-        """Run a call, which belongs to gold from now on, and return its result."""
+        """Run a call, which belongs to gold from now on, and return its result.
+
+        Raises:
+            Unfit: It is refused, or could be left out, because all that it tells is known.
+        """
         name = self._functions[function]
-        self._states[name], result = world(name).call(self._states[name], function, arguments)
-        # A result that was there before could be left out.
-        if "error" in result or (function, result) in self._results:
+        before = self._states[name]
+        self._states[name], result = world(name).call(before, function, arguments)
+        is_again = before is self._states[name] and any(call[1:] == (function, arguments) for call in self._all_calls())
+        if "error" in result or is_again or (function, result) in self._results or not self._is_news(function, result):
             raise Unfit
         self._results += ((function, result),)
         self._calls += (GoldCall(name, function, arguments),)
         return result
+
+    def _all_calls(self) -> Iterator[GoldCall]:
+        yield from (call for turn in self.turns for call in turn.calls)
+        yield from self._calls
+
+    def _is_news(self, function: str, result: object) -> bool:
+        """Whether what is looked up has an id, or a mail address, that no result had before."""
+        known = {leaf for _, one in self._results for leaf in leaves(one)}
+        found = {leaf for leaf in leaves(result) if _ID.search(str(leaf))}
+        return not function.startswith(LOOKUPS) or not found or bool(found - known)
 
     def new(self, values: Iterable[T]) -> T:
         """Draw one of the values that no turn was about yet."""
         fresh = [value for value in values if _name(value) not in self._used]
         if not fresh:
             raise Unfit
-        value = self.draw.one(fresh)
+        value: T = self.draw.one(fresh)
         self._used |= {_name(value)}
         return value
 

@@ -196,9 +196,9 @@ def _inside(folder: str) -> str:
 def _path(state: NotebookState, folder: str) -> str:
     if folder == "..":
         return state.here.rpartition("/")[0] or ROOT
-    path = folder if folder == ROOT else folder.rstrip("/")
-    path = path if path.startswith("/") else _inside(state.here) + path
-    if path not in state.folders:
+    name = folder if folder == ROOT else folder.removesuffix("/")
+    path = name if name.startswith("/") else _inside(state.here) + name
+    if not name or path not in state.folders:
         raise Refused(f"There is no folder {folder!r} in {state.here}.")
     return path
 
