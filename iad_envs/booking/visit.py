@@ -53,8 +53,8 @@ class BookingVisit(SiteVisit[BookingState]):
         chromium: Path or name of the browser. See `SeleniumBrowser`.
         chromedriver: Path or name of the driver. See `SeleniumBrowser`.
         size: Width and height of the page in pixels.
-        always_loads: Whether the page is loaded again after every action. A page that was changed in parts is drawn
-            with other roundings than a new one, so screenshots of the same state would differ.
+        always_loads: Whether the page is loaded again after every action. One that was changed in parts is drawn with
+            other roundings than a new one, so screenshots of the same state would differ.
     """
 
     READ = """
