@@ -11,6 +11,7 @@ ENTRY_POINTS: Mapping[str, str] = {
     "IAD/BIRD-v0": "iad_envs.bird.env:BirdEnv",
     "IAD/Sketch2Code-v0": "iad_envs.sketch2code.env:Sketch2CodeEnv",
     "IAD/Booking-v0": "iad_envs.booking.env:BookingEnv",
+    "IAD/BookingBrowser-v0": "iad_envs.booking.browser_env:BookingBrowserEnv",
 }
 """Id -> "module:Class"."""
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import iad_envs
 from iad_envs.data import DATA_VARIABLE, data_folder
-from iad_envs.errors import Unavailable
+from iad_envs.errors import Unavailable, require_known
 from iad_policy.commands import learning
 from iad_policy.commands import reports as commands
 from iad_policy.commands.doctor import LIMIT_S, examine, page
@@ -38,6 +38,8 @@ WIDTH_OF_A_LOG = 100
 """Columns of the output when it is not a terminal and COLUMNS is not set."""
 RUNS = Path("runs")
 DEFAULT_STRATEGY = "iad"
+SITES = ("webshop", "booking")
+"""What `iad serve` serves."""
 
 BAD_INPUT: tuple[type[Exception], ...] = (
     *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error, Unavailable),
@@ -95,27 +97,36 @@ def play(
 
 @app.command()
 def serve(
+    site: Annotated[str, typer.Option(help="The site: webshop or booking.")] = "webshop",
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is reachable from this machine only.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; if it is in use, the next free one.")] = 3000,
     api: Annotated[
-        bool, typer.Option("--api", help="Also serve environments on other machines, with a token.")
+        bool, typer.Option("--api", help="Also serve environments on other machines, with a token. For webshop only.")
     ] = False,
     split: Split = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Serve the shop of IAD/WebShop-v0 as a web site. Ctrl-C stops it."""
+    """Serve the shop of IAD/WebShop-v0, or the site of IAD/Booking-v0, as a web site. Ctrl-C stops it."""
+    from iad_envs.booking.site.serving import open_booking_site
     from webshop_server.site.server import serve_until_stopped
     from webshop_server.site.serving import open_site
 
     console = _console()
     with _clear_errors((*BAD_INPUT, OSError)):
-        made = make_env("IAD/WebShop-v0", pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
-        env: Any = made.unwrapped
-        data = {"name": env.data.name, "digest": env.data.digest}
-        server, message = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
+        require_known("site", site, SITES)
+        if site == "booking":
+            for option, is_given in (("--api", api), ("--env-arg", bool(env_arg))):
+                if is_given:
+                    raise ValueError(f"expected {option} for --site webshop only, got it with booking; leave it out")
+            server, message = open_booking_site(data_dir, split=split or "test", host=host, port=port)
+        else:
+            made = make_env("IAD/WebShop-v0", pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
+            env: Any = made.unwrapped
+            data = {"name": env.data.name, "digest": env.data.digest}
+            server, message = open_site(env.storefront, split=env.split, host=host, port=port, api=api, data=data)
     serve_until_stopped(server, partial(console.print, message, highlight=False, markup=False, soft_wrap=True))
 
 

@@ -93,6 +93,7 @@ DEFAULTS = {
         features="iad_policy.domains.sketch2code.features:PageFeatures",
     ),
     "IAD/Booking-v0": BOOKING,
+    "IAD/BookingBrowser-v0": BOOKING,
 }
 
 

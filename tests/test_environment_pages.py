@@ -44,6 +44,26 @@ SHOPPING: tuple[Walk, ...] = (
     lambda info: "nonsense",
     lambda info: "click[buy now]",
 )
+BOOKING = (
+    "nonsense",
+    "CLICK [mine]",
+    "CLICK [cancel]",
+    "CLICK [keep]",
+    "GOTO [/search?q=bar]",
+    "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]",
+    "CLICK [slot-1900]",
+    "ASK USER HELP [Where to sit?]",
+    "CLICK [seat-indoor]",
+    *(f"TYPE [{name}] [{text}]" for name, text in (("first-name", "A"), ("last-name", "B"), ("phone", "5550123"))),
+    "CLEAR [email]",
+    "TYPE [email] [a@example.org]",
+    "CLICK [complete]",
+)
+
+
+def said(action: str) -> Walk:
+    """A step of a walk that is always the same."""
+    return lambda info: action
 
 
 @dataclass(frozen=True)
@@ -105,6 +125,8 @@ DOCUMENTED = (
         ({}, {"visual": True}),
         lacks=NO_CHROMIUM,
     ),
+    Documented("IAD/Booking-v0", "booking", tuple(map(said, BOOKING)), ({}, {"published": True})),
+    Documented("IAD/BookingBrowser-v0", "booking-browser", tuple(map(said, BOOKING)), like="booking", lacks=missing()),
 )
 
 

@@ -29,10 +29,10 @@ from wording import Wanted, answers_of, instruction_of  # noqa: E402
 from iad_envs.booking.engine import APART, BookingEngine  # noqa: E402
 from iad_envs.booking.evaluation import gold_actions  # noqa: E402
 from iad_envs.booking.pages import PAGE_SIZE  # noqa: E402
-from iad_envs.booking.state import Guest, Reservation, Rival, Table  # noqa: E402
+from iad_envs.booking.state import Guest, Reservation, Rival, SiteTable  # noqa: E402
 from iad_envs.booking.tasks import FILE, KINDS, BookingTask  # noqa: E402
 from iad_envs.booking.world import FILE as WORLD_FILE  # noqa: E402
-from iad_envs.booking.world import Restaurant, World, load_world  # noqa: E402
+from iad_envs.booking.world import BookingWorld, Restaurant, load_world  # noqa: E402
 
 SEED = 20261122
 SPLITS = {"train": 600, "dev": 100, "test": 200}
@@ -74,7 +74,7 @@ class Places(NamedTuple):
     second_page: Sequence[Restaurant]
 
 
-def places_of(world: World, split: str) -> Places:
+def places_of(world: BookingWorld, split: str) -> Places:
     """Return the restaurants of a split."""
     every = Draw(SEED, "splits").some(sorted(world.restaurants), len(world.restaurants))
     late = [one for one in every if _rank(world, world.restaurants[one]) >= PAGE_SIZE]
@@ -93,12 +93,12 @@ def places_of(world: World, split: str) -> Places:
     )
 
 
-def _rank(world: World, one: Restaurant) -> int:
+def _rank(world: BookingWorld, one: Restaurant) -> int:
     """Return a restaurant's place among the results of its name."""
     return world.search(one.name, one.city).index(one)
 
 
-def _has_namesake(world: World, one: Restaurant) -> bool:
+def _has_namesake(world: BookingWorld, one: Restaurant) -> bool:
     """Whether a restaurant with a near name is listed before."""
     words = set(one.name.lower().split())
     before = world.search(one.name, one.city)[: _rank(world, one)]
@@ -147,7 +147,7 @@ def drawn_task(engine: BookingEngine, places: Places, kinds: Sequence[str], draw
     )
     free = world.tables(where.slug, day, party)
     elsewhere = [city for city in world.cities if city != where.city]
-    own = Reservation(1, Table(where.slug, day, old, draw.one(where.seatings)), party, user) if old >= 0 else None
+    own = Reservation(1, SiteTable(where.slug, day, old, draw.one(where.seatings)), party, user) if old >= 0 else None
     task = BookingTask(
         task_id=name,
         split=split,
@@ -184,13 +184,13 @@ def _rivals(engine: BookingEngine, task: BookingTask, draw: Draw) -> Iterator[Ri
         held = next(place for place, action in enumerate(actions, start=1) if action.startswith("CLICK [slot-"))
         step = max(FIRST_RIVAL, held + SPARE)
         for minute in task.gold_slots:
-            yield Rival(Table(task.restaurant, task.day, minute), step)
+            yield Rival(SiteTable(task.restaurant, task.day, minute), step)
     elif draw.chance(0.3):
         others = [
             one for one in engine.world.tables(task.restaurant, task.day, task.party) if one not in task.gold_slots
         ]
         if others:
-            yield Rival(Table(task.restaurant, task.day, draw.one(others)), draw.integer((FIRST_RIVAL, LAST_RIVAL)))
+            yield Rival(SiteTable(task.restaurant, task.day, draw.one(others)), draw.integer((FIRST_RIVAL, LAST_RIVAL)))
 
 
 def fits(engine: BookingEngine, task: BookingTask) -> bool:

@@ -1,18 +1,19 @@
 """Converts places to addresses and back. Addresses hold what is looked for, never who looks for it."""
 
 import re
+from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, clock, iso, read_day, read_time
 from iad_envs.booking.state import Place, Wish
-from iad_envs.booking.world import World
+from iad_envs.booking.world import BookingWorld
 
 SITE = "tablefind.example"
 HOME = "home"
 MAX_ADDRESS = 1000
 MAX_PAGE = 99
-_NAMED = re.compile(rf"(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE)
-_UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f]|%2f|%5c|%0|%1|\.\.|^//", re.IGNORECASE)
+_NAMED = re.compile(rf"\A(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE | re.ASCII)
+_UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f]|%2f|%5c|%[01]|%7f|%c2%[89]|\.\.|^//", re.IGNORECASE)
 _RESTAURANT = re.compile(r"/r/([a-z0-9-]+)")
 _FIXED = {"/": "home", "/hold": "hold", "/mine": "mine", "/mine/cancel": "cancel"}
 _CONFIRMED = re.compile(r"/confirmed/([1-9][0-9]{0,5})")
@@ -35,7 +36,7 @@ def path_of(place: Place) -> str:
     return next(path for path, kind in _FIXED.items() if kind == place.kind)
 
 
-def place_at(world: World, address: str, wish: Wish, city: str) -> Place:
+def place_at(world: BookingWorld, address: str, wish: Wish, city: str) -> Place:
     """Return the place at an address of the site.
 
     Args:
@@ -58,6 +59,15 @@ def place_at(world: World, address: str, wish: Wish, city: str) -> Place:
         parts = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8))
     except ValueError:
         raise NoSuchPlace(f"expected the address of a page, got {given!r:.80}") from None
+    return place_of(world, path, parts, wish=wish, city=city)
+
+
+def place_of(world: BookingWorld, path: str, parts: Mapping[str, str], *, wish: Wish, city: str) -> Place:
+    """Return the place at a path and a query that are read already. See `place_at`.
+
+    Raises:
+        NoSuchPlace: It is no address of this site.
+    """
     if path in _FIXED and not parts:
         return Place(_FIXED[path])
     if path == "/search" and parts.keys() <= {"q", "city", "page"}:
@@ -68,10 +78,10 @@ def place_at(world: World, address: str, wish: Wish, city: str) -> Place:
     found = _CONFIRMED.fullmatch(path)
     if found and not parts:
         return Place("confirmation", number=int(found[1]))
-    raise NoSuchPlace(f"expected the address of a page, got {given!r:.80}; links lead to others")
+    raise NoSuchPlace(f"expected the address of a page, got {path!r:.80}; links lead to others")
 
 
-def _results(world: World, parts: dict[str, str]) -> Place:
+def _results(world: BookingWorld, parts: dict[str, str]) -> Place:
     city, number = parts["city"], parts.get("page", "1")
     if city not in world.cities:
         raise NoSuchPlace(f"expected a city, one of {', '.join(world.cities)}, got {city!r:.60}")
@@ -80,7 +90,7 @@ def _results(world: World, parts: dict[str, str]) -> Place:
     return Place("results", query=" ".join(parts.get("q", "").split()), city=city, number=int(number))
 
 
-def _restaurant(world: World, slug: str, parts: dict[str, str], wish: Wish) -> Place:
+def _restaurant(world: BookingWorld, slug: str, parts: Mapping[str, str], wish: Wish) -> Place:
     if slug not in world.restaurants:
         raise NoSuchPlace(f"expected a restaurant of this site, got {slug!r:.60}; search for one")
     day = read_day(parts["date"]) if "date" in parts else wish.day
@@ -89,6 +99,6 @@ def _restaurant(world: World, slug: str, parts: dict[str, str], wish: Wish) -> P
     if day is None or not 0 <= day < N_DAYS or minute is None or party is None or not 1 <= party <= MAX_PARTY:
         raise NoSuchPlace(
             f"expected a date such as {iso(15)} within {N_DAYS} days, a time such as 19:00, and a party of 1 to "
-            f"{MAX_PARTY}, got {parts}"
+            f"{MAX_PARTY}, got {parts!s:.80}"
         )
     return Place("restaurant", slug, day=day, minute=minute, party=party)

@@ -10,7 +10,7 @@ from iad_envs.booking.pages import (
     WINDOW,
     WISH_FIELDS,
     Element,
-    Page,
+    SitePage,
     fields_of,
     free_tables,
     kind_of,
@@ -21,7 +21,7 @@ from iad_envs.booking.pages import (
     table_text,
     window_of,
 )
-from iad_envs.booking.reading import FORMS, MAX_ACTION, MAX_FIELD, SETTING, Action, read_action, set_value
+from iad_envs.booking.reading import FORMS, MAX_ACTION, MAX_FIELD, SETTING, SiteAction, read_action, set_value
 from iad_envs.booking.state import (
     HOLD_STEPS,
     BookingState,
@@ -31,10 +31,10 @@ from iad_envs.booking.state import (
     Place,
     Reservation,
     Scene,
-    Table,
+    SiteTable,
     Wish,
 )
-from iad_envs.booking.world import World, words_of
+from iad_envs.booking.world import BookingWorld, words_of
 from iad_envs.core import Transition
 
 APART = 120
@@ -51,7 +51,7 @@ class BookingEngine:
         world: The restaurants.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: BookingWorld) -> None:
         self.world = world
 
     def start(self, scene: Scene, city: str, reservations: tuple[Reservation, ...] = ()) -> BookingState:
@@ -76,7 +76,8 @@ class BookingEngine:
             return self._goto(state, action.target)
         elements = {one.id: one for one in window_of(before, page)}
         if action.target not in elements:
-            return _invalid(state, f"the id of an element that is seen ({', '.join(elements)})", action.target)
+            some = " or ".join(list(elements)[:3])
+            return _invalid(state, f"the id of an element that is seen, such as {some}", action.target)
         element = elements[action.target]
         if action.verb == "TYPE":
             return self._type(state, element, action.text)
@@ -97,7 +98,7 @@ class BookingEngine:
             return _invalid(passed(before), "the id of an element of the page", element)
         return self._click(passed(before), element)
 
-    def _scroll(self, state: BookingState, page: Page, direction: str) -> Transition:
+    def _scroll(self, state: BookingState, page: SitePage, direction: str) -> Transition:
         moved = state.scroll + (WINDOW if direction == "DOWN" else -WINDOW)
         return Transition(state._replace(scroll=max(0, min(moved, last_scroll(page)))), "", False)
 
@@ -108,6 +109,15 @@ class BookingEngine:
         except NoSuchPlace as error:
             return Transition(state, str(error), False)
         return Transition(self.arrived(state, place), "", False)
+
+    def visited(self, state: BookingState, place: Place) -> BookingState:
+        """Return the state on another page that this visitor has, as it is seen there without an action.
+
+        Raises:
+            NoSuchPlace: The visitor does not have this page.
+        """
+        self._require_open(state, place)
+        return self.arrived(state, place)._replace(notice="", findings=())
 
     def _require_open(self, state: BookingState, place: Place) -> None:
         """Refuse pages that this visitor does not have."""
@@ -141,7 +151,7 @@ class BookingEngine:
         if element.kind != "field":
             return _invalid(state, "the id of a field", f"that of a {element.kind}")
         if name in SETTING:
-            complaint = _refused_value(name, text)
+            complaint = refused_value(name, text)
             return Transition(state if complaint else _with_value(state, name, set_value(name, text)), complaint, False)
         value = state.form.get(name, "") + text
         if len(value) > MAX_FIELD or sum(map(len, state.form.values())) + len(text) > MAX_ACTION:
@@ -190,7 +200,7 @@ class BookingEngine:
     def _choose(self, state: BookingState, minute: int) -> BookingState:
         """Hold a table at a time. The hold before it ends."""
         place = state.place
-        wanted = Table(place.slug, place.day, minute)
+        wanted = SiteTable(place.slug, place.day, minute)
         if not self._is_free(state, wanted, place.party):
             return _noticed(state, "This table has just been taken. Choose another time.", "slot_taken")
         released, state = state.hold, _released(state)
@@ -203,12 +213,12 @@ class BookingEngine:
         seatings = left_seatings(self.world, state)
         return self._seat(state, seatings[0]) if len(seatings) == 1 else self.arrived(state, Place("hold"))
 
-    def _is_free(self, state: BookingState, table: Table, party: int) -> bool:
+    def _is_free(self, state: BookingState, table: SiteTable, party: int) -> bool:
         return table.minute in free_tables(self.world, state, slug=table.slug, day=table.day, party=party)
 
     def _seat(self, state: BookingState, seating: str) -> BookingState:
         if state.hold is None:
-            return _noticed(state, "Your hold has ended. Choose a time again.", "hold_expired")
+            return _noticed(state, "No table is held. Choose a time again.", "hold_expired")
         if seating not in left_seatings(self.world, state):
             return _noticed(state, "This table has just been taken. Choose another.", "slot_taken")
         held = state.hold._replace(table=state.hold.table._replace(seating=seating))
@@ -218,7 +228,7 @@ class BookingEngine:
         form = state.form
         guest = Guest(*(form[name].strip() for name in GUEST_FIELDS))
         if state.hold is None:
-            refused = _noticed(state, "Your hold has ended. Choose a time again.", "hold_expired")
+            refused = _noticed(state, "No table is held. Choose a time again.", "hold_expired")
             return Transition(refused, "", False)
         missing = _missing(guest)
         if missing:
@@ -259,14 +269,14 @@ _CLICKS: Mapping[str, Callable[[BookingEngine, BookingState], BookingState]] = {
 """Id of an element -> what a click on it does. A click on a field only puts the cursor there."""
 
 
-def is_terminal(action: Action) -> bool:
+def is_terminal(action: SiteAction) -> bool:
     """Whether an action may end the episode: it completes the reservation."""
     return (action.verb == "CLICK" and action.target == "complete") or (
         action.verb == "SUBMIT" and action.target in GUEST_FIELDS
     )
 
 
-def is_lasting(action: Action) -> bool:
+def is_lasting(action: SiteAction) -> bool:
     """Whether an action can't be taken back: it cancels, or it holds a table and gives up another."""
     return action.verb == "CLICK" and LASTING.fullmatch(action.target) is not None
 
@@ -299,7 +309,9 @@ def _with_value(state: BookingState, field: str, value: str) -> BookingState:
 
 
 def _noticed(state: BookingState, notice: str, *findings: str) -> BookingState:
-    return state._replace(notice=notice, findings=findings)
+    """Return the state with one more thing that the site says about this action."""
+    codes = tuple(dict.fromkeys((*state.findings, *findings)))
+    return state._replace(notice=f"{state.notice} {notice}".strip(), findings=codes)
 
 
 def _invalid(state: BookingState, expected: str, given: str, *, quoted: bool = True) -> Transition:
@@ -307,7 +319,7 @@ def _invalid(state: BookingState, expected: str, given: str, *, quoted: bool = T
     return Transition(state, f"expected {expected}, got {shown}", False)
 
 
-def _refused_value(field: str, text: str) -> str:
+def refused_value(field: str, text: str) -> str:
     """Return why a date, time or party can't be set to a text, or ""."""
     if field == "date":
         day = read_day(text)
@@ -332,5 +344,5 @@ def _missing(guest: Guest) -> list[str]:
     return [GUEST_FIELDS[name].lower() for name, there in is_there.items() if not there]
 
 
-def _is_near(one: Table, other: Table) -> bool:
+def _is_near(one: SiteTable, other: SiteTable) -> bool:
     return one.day == other.day and abs(one.minute - other.minute) < APART

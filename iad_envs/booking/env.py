@@ -22,7 +22,7 @@ from iad_envs.booking.evaluation import (
 )
 from iad_envs.booking.moments import day_text
 from iad_envs.booking.pages import (
-    Page,
+    SitePage,
     is_unasked,
     page_of,
     public_page,
@@ -202,7 +202,8 @@ class BookingEnv(IADEnv[str, BookingState]):
         return gold_actions(self.engine, task)
 
     def _result_key(self, state: BookingState, view: View) -> Hashable:
-        return (state.place, state.typed, state.scroll, state.opened, state.hold, state.reservations, state.lost)
+        seen = (state.place, state.typed, state.scroll, state.opened)
+        return (*seen, state.hold, state.reservations, state.lost, state.asked)
 
 
 def _waits(state: BookingState) -> bool:
@@ -210,7 +211,7 @@ def _waits(state: BookingState) -> bool:
     return bool(state.asked) and not state.asked[-1].answer
 
 
-def _actions(state: BookingState, page: Page) -> tuple[str, ...]:
+def _actions(state: BookingState, page: SitePage) -> tuple[str, ...]:
     """Return the actions of a page: clicks first, and last those that take a text."""
     if page.kind == "confirmation":
         return ()

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from iad_envs.booking.engine import BookingEngine
 from iad_envs.booking.moments import clock, iso
-from iad_envs.booking.pages import GUEST_FIELDS, Page, kind_of, page_of, slot_id, window_of
-from iad_envs.booking.state import BookingState, Guest, Reservation, Table
+from iad_envs.booking.pages import GUEST_FIELDS, SitePage, kind_of, page_of, slot_id, window_of
+from iad_envs.booking.state import BookingState, Guest, Reservation, SiteTable
 from iad_envs.booking.tasks import BookingTask
 
 PARTS = ("restaurant", "date_time", "party", "seating", "user_info", "completed")
@@ -88,7 +88,7 @@ class _Walk:
         self.state = engine.start(task.scene, task.city, task.reservations)
 
     @property
-    def page(self) -> Page:
+    def page(self) -> SitePage:
         return page_of(self.engine.world, self.state)
 
     def sees(self, element: str) -> bool:
@@ -152,7 +152,7 @@ def _digits(text: str) -> str:
     return digits[1:] if len(digits) == 11 and digits.startswith("1") else digits
 
 
-def _table_of(state: BookingState, made: Reservation | None) -> tuple[Table | None, int]:
+def _table_of(state: BookingState, made: Reservation | None) -> tuple[SiteTable | None, int]:
     """Return the table that a state is about, and the party."""
     if made is not None:
         return made.table, made.party
@@ -160,7 +160,7 @@ def _table_of(state: BookingState, made: Reservation | None) -> tuple[Table | No
         return state.hold.table, state.hold.party
     place = state.place
     if place.kind == "restaurant":
-        return Table(place.slug, place.day, place.minute), place.party
+        return SiteTable(place.slug, place.day, place.minute), place.party
     return None, 0
 
 

@@ -20,15 +20,14 @@ MONTHS = (
 )  # fmt: skip
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_WEEKDAY = re.compile(rf"(?:{'|'.join(day[:3] for day in WEEKDAYS)})[a-z]*,?\s+", re.IGNORECASE)
+_PLAIN = re.IGNORECASE | re.ASCII  # else "ſ" is an s, and "١" a digit
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", _PLAIN)
+_WEEKDAY = re.compile(rf"(?:{'|'.join(day[:3] for day in WEEKDAYS)})[a-z]*,?\s+", _PLAIN)
 _NAMES = "|".join(month[:3] for month in MONTHS)
-_MONTH_FIRST = re.compile(rf"({_NAMES})[a-z]*\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?", re.IGNORECASE)
-_DAY_FIRST = re.compile(
-    rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_NAMES})[a-z]*\.?(?:,?\s+(\d{{4}}))?", re.IGNORECASE
-)
-_CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?\s*(?:([ap])\.?m\.?)?", re.IGNORECASE)
-_PARTY = re.compile(r"(\d{1,2})(?:\s+(?:people|persons?|guests?|seats?))?", re.IGNORECASE)
+_MONTH_FIRST = re.compile(rf"({_NAMES})[a-z]*\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?", _PLAIN)
+_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_NAMES})[a-z]*\.?(?:,?\s+(\d{{4}}))?", _PLAIN)
+_CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?\s*(?:([ap])\.?m\.?)?", _PLAIN)
+_PARTY = re.compile(r"(\d{1,2})(?:\s+(?:people|persons?|guests?|seats?))?", _PLAIN)
 
 
 def date_of(day: int) -> date:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from iad_envs.booking.addresses import SITE, path_of
 from iad_envs.booking.moments import clock, day_text, iso, people, time_text
 from iad_envs.booking.seating import named_seatings
-from iad_envs.booking.state import HOLD_STEPS, BookingState, Place, Reservation, Table
-from iad_envs.booking.world import SEATINGS, World
+from iad_envs.booking.state import HOLD_STEPS, BookingState, Place, Reservation, SiteTable
+from iad_envs.booking.world import SEATINGS, BookingWorld
 
 NAME = "Tablefind"
 WINDOW = 14
@@ -18,8 +18,8 @@ N_SLOTS = 5
 WITHIN = 150
 """Minutes around the wanted time, in which times are offered."""
 MAX_TEXT = 1800
+MAX_LINE = 240
 SHOWN = 60
-SAID = 200
 GUEST_FIELDS = {
     "first-name": "First name",
     "last-name": "Last name",
@@ -44,7 +44,7 @@ class Element(NamedTuple):
     value: str = ""
 
 
-class Page(NamedTuple):
+class SitePage(NamedTuple):
     """A page.
 
     Attributes:
@@ -66,7 +66,7 @@ class Page(NamedTuple):
     seatings: tuple[str, ...] = ()
 
 
-def page_of(world: World, state: BookingState) -> Page:
+def page_of(world: BookingWorld, state: BookingState) -> SitePage:
     """Return the page of a state."""
     kind = kind_of(state)
     path = path_of(state.place)
@@ -74,7 +74,7 @@ def page_of(world: World, state: BookingState) -> Page:
     title, lines, elements, *offered = make(world, state)
     slots, seatings = offered or ((), ())
     nav = () if kind == "confirmation" else tuple(_navigation(state))
-    return Page(kind, path, title, tuple(lines), (*elements, *nav), slots, seatings)
+    return SitePage(kind, path, title, tuple(lines), (*elements, *nav), slots, seatings)
 
 
 def kind_of(state: BookingState) -> str:
@@ -84,28 +84,30 @@ def kind_of(state: BookingState) -> str:
     return "seating" if state.hold is not None and not state.hold.table.seating else "details"
 
 
-def window_of(state: BookingState, page: Page) -> Sequence[Element]:
+def window_of(state: BookingState, page: SitePage) -> Sequence[Element]:
     """Return the elements that are seen."""
     return page.elements[state.scroll : state.scroll + WINDOW]
 
 
-def last_scroll(page: Page) -> int:
+def last_scroll(page: SitePage) -> int:
     """Return the largest number of elements that can be above the window."""
     return max(0, len(page.elements) - WINDOW)
 
 
-def free_tables(world: World, state: BookingState, *, slug: str, day: int, party: int) -> dict[int, tuple[str, ...]]:
+def free_tables(
+    world: BookingWorld, state: BookingState, *, slug: str, day: int, party: int
+) -> dict[int, tuple[str, ...]]:
     """Return the tables that are free for this visitor: time in minutes -> kinds of seating. Own held ones are, too."""
     found = {}
     gone = [table for table in taken_tables(state) if table[:2] == (slug, day)]
     for minute, seatings in world.tables(slug, day, party).items():
-        left = tuple(one for one in seatings if not any(t.covers(Table(slug, day, minute, one)) for t in gone))
+        left = tuple(one for one in seatings if not any(t.covers(SiteTable(slug, day, minute, one)) for t in gone))
         if left:
             found[minute] = left
     return found
 
 
-def taken_tables(state: BookingState) -> Iterator[Table]:
+def taken_tables(state: BookingState) -> Iterator[SiteTable]:
     """Yield the tables that are gone besides those that never were free."""
     yield from state.lost
     yield from (one.table for one in state.booked)
@@ -115,7 +117,7 @@ def taken_tables(state: BookingState) -> Iterator[Table]:
             yield rival.table
 
 
-def offered_slots(world: World, state: BookingState) -> tuple[int, ...]:
+def offered_slots(world: BookingWorld, state: BookingState) -> tuple[int, ...]:
     """Return the times on a restaurant's page: the free ones that are nearest to the wanted time."""
     place = state.place
     free = free_tables(world, state, slug=place.slug, day=place.day, party=place.party)
@@ -123,7 +125,7 @@ def offered_slots(world: World, state: BookingState) -> tuple[int, ...]:
     return tuple(sorted(sorted(near, key=lambda minute: (abs(minute - place.minute), minute))[:N_SLOTS]))
 
 
-def left_seatings(world: World, state: BookingState) -> tuple[str, ...]:
+def left_seatings(world: BookingWorld, state: BookingState) -> tuple[str, ...]:
     """Return the kinds of seating that are left at the held time."""
     if state.hold is None:
         return ()
@@ -145,7 +147,7 @@ def slot_id(minute: int) -> str:
     return f"slot-{minute // 60:02d}{minute % 60:02d}"
 
 
-def table_text(world: World, table: Table, party: int) -> str:
+def table_text(world: BookingWorld, table: SiteTable, party: int) -> str:
     """Return a table in words."""
     restaurant = world.restaurants[table.slug]
     seating = f", {SEATINGS[table.seating].lower()}" if table.seating else ""
@@ -153,28 +155,40 @@ def table_text(world: World, table: Table, party: int) -> str:
     return f"{restaurant.name}, {world.cities[restaurant.city]}: {when}, {people(party)}{seating}"
 
 
-def render_text(world: World, state: BookingState, page: Page, complaint: str = "") -> str:
-    """Return the observation of a state, at most 1,800 characters."""
+def render_text(world: BookingWorld, state: BookingState, page: SitePage, complaint: str = "") -> str:
+    """Return the observation of a state, at most 1,800 characters.
+
+    Elements are never left out, as each that is seen can be used. Where there is no room, older answers are.
+    """
     seen = window_of(state, page)
     below = len(page.elements) - state.scroll - len(seen)
-    parts = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:300], f"Today is {day_text(0)}."]
-    for one in state.asked[-2:]:
-        parts.append(f'You asked the user: "{one.question[:SHOWN]}"')
-        parts.append(f'The user answered: "{one.answer[:SAID]}"' if one.answer else "The user will answer.")
-    if state.notice:
-        parts.append(f"Notice: {state.notice}")
+    head = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:MAX_LINE], f"Today is {day_text(0)}."]
+    said = [f"Notice: {state.notice}"[:MAX_LINE]] if state.notice else []
     if complaint:
-        parts.append(f"Invalid action: {complaint}"[: 2 * SAID])
-    parts += [line[:SAID] for line in page.lines]
-    if state.scroll:
-        parts.append("more above: SCROLL [UP]")
-    parts += map(_line, seen)
+        said.append(f"Invalid action: {complaint}"[:MAX_LINE])
+    said += [line[:MAX_LINE] for line in page.lines]
+    listed = ["more above: SCROLL [UP]"] if state.scroll else []
+    listed += map(_line, seen)
     if below > 0:
-        parts.append("more below: SCROLL [DOWN]")
-    return "\n".join(parts)[:MAX_TEXT]
+        listed.append("more below: SCROLL [DOWN]")
+    room = MAX_TEXT - sum(len(line) + 1 for line in (*head, *said, *listed))
+    return "\n".join((*head, *_exchanges(state, room), *said, *listed))[:MAX_TEXT]
 
 
-def public_page(world: World, state: BookingState, page: Page) -> dict[str, Any]:
+def _exchanges(state: BookingState, room: int) -> Sequence[str]:
+    """Return the last answers of the user that there is room for, at most two."""
+    found: list[str] = []
+    for one in reversed(state.asked[-2:]):
+        answer = f'The user answered: "{one.answer[:MAX_LINE]}"' if one.answer else "The user will answer."
+        lines = [f'You asked the user: "{one.question[:SHOWN]}"', answer]
+        room -= sum(len(line) + 1 for line in lines)
+        if room < 0:
+            break
+        found = [*lines, *found]
+    return found
+
+
+def public_page(world: BookingWorld, state: BookingState, page: SitePage) -> dict[str, Any]:
     """Return a page as data for agents."""
     seen = window_of(state, page)
     return {
@@ -200,12 +214,12 @@ def _line(element: Element) -> str:
     return f'[{element.id}] {element.kind} "{element.label}"{value}'
 
 
-def _home(world: World, state: BookingState) -> tuple[Any, ...]:
+def _home(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     city = world.cities[state.city]
     return "Book a table", (f"The site is set to {city}.",), tuple(_search_form(world, state))
 
 
-def _results(world: World, state: BookingState) -> tuple[Any, ...]:
+def _results(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     place = state.place
     found = world.search(place.query, place.city)
     first = PAGE_SIZE * (place.number - 1)
@@ -227,7 +241,7 @@ def _results(world: World, state: BookingState) -> tuple[Any, ...]:
     return "Restaurants", lines, (*_search_form(world, state), *links)
 
 
-def _restaurant(world: World, state: BookingState) -> tuple[Any, ...]:
+def _restaurant(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     place = state.place
     one = world.restaurants[place.slug]
     slots = offered_slots(world, state)
@@ -246,20 +260,20 @@ def _restaurant(world: World, state: BookingState) -> tuple[Any, ...]:
     return f"{one.name}, {world.cities[one.city]}", lines, elements, slots, ()
 
 
-def _seating(world: World, state: BookingState) -> tuple[Any, ...]:
+def _seating(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     seatings = left_seatings(world, state)
     lines = [_held(world, state), "Where would you like to sit?"]
     return "Seating", lines, [Element(f"seat-{name}", "button", SEATINGS[name]) for name in seatings], (), seatings
 
 
-def _details(world: World, state: BookingState) -> tuple[Any, ...]:
+def _details(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     form = state.form
     fields = [Element(name, "field", label, form.get(name, "")) for name, label in GUEST_FIELDS.items()]
     line = _held(world, state) if state.hold else "No table is held."
     return "Your details", [line], [*fields, Element("complete", "button", "Complete the reservation")]
 
 
-def _confirmation(world: World, state: BookingState) -> tuple[Any, ...]:
+def _confirmation(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     found = next((one for one in state.reservations if one.number == state.place.number), None)
     if found is None:
         return "Confirmation", ["There is no such reservation."], ()
@@ -274,7 +288,7 @@ def _confirmation(world: World, state: BookingState) -> tuple[Any, ...]:
     return "Your table is reserved", lines, ()
 
 
-def _mine(world: World, state: BookingState) -> tuple[Any, ...]:
+def _mine(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     lines = [
         f"{'Cancelled: ' if one.is_cancelled else ''}{table_text(world, one.table, one.party)}."
         for one in state.reservations
@@ -283,7 +297,7 @@ def _mine(world: World, state: BookingState) -> tuple[Any, ...]:
     return "My reservations", lines or ["You have none."], elements
 
 
-def _cancel(world: World, state: BookingState) -> tuple[Any, ...]:
+def _cancel(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
     lines = [f"{table_text(world, one.table, one.party)}." for one in state.booked]
     elements = [Element("cancel-yes", "button", "Yes, cancel it"), Element("keep", "button", "Keep it")]
     return "Cancel this reservation?", [*lines, "This can't be undone."], elements
@@ -301,7 +315,7 @@ _PAGES = {
 }
 
 
-def _search_form(world: World, state: BookingState) -> Iterator[Element]:
+def _search_form(world: BookingWorld, state: BookingState) -> Iterator[Element]:
     form = state.form
     yield Element("q", "field", "Restaurant or cuisine", form.get("q", ""))
     yield Element("city", "list", "City", world.cities[form.get("city", state.city)])
@@ -319,7 +333,7 @@ def _navigation(state: BookingState) -> Iterator[Element]:
         yield Element("mine", "link", "My reservations")
 
 
-def _held(world: World, state: BookingState) -> str:
+def _held(world: BookingWorld, state: BookingState) -> str:
     if state.hold is None:
         return "No table is held."
     return f"Held: {table_text(world, state.hold.table, state.hold.party)}. {_left(state)}"
@@ -335,14 +349,14 @@ def steps_held(state: BookingState) -> int:
     return 0 if state.hold is None else state.hold.since + HOLD_STEPS - state.steps
 
 
-def _hold_data(world: World, state: BookingState) -> dict[str, Any]:
+def _hold_data(world: BookingWorld, state: BookingState) -> dict[str, Any]:
     if state.hold is None:
         return {}
     table = state.hold.table
     return {**_table_data(world, table), "party": state.hold.party, "left": steps_held(state)}
 
 
-def _table_data(world: World, table: Table) -> dict[str, Any]:
+def _table_data(world: BookingWorld, table: SiteTable) -> dict[str, Any]:
     restaurant = world.restaurants[table.slug]
     return {
         "id": table.slug,
@@ -354,7 +368,7 @@ def _table_data(world: World, table: Table) -> dict[str, Any]:
     }
 
 
-def _reservation_data(world: World, one: Reservation) -> dict[str, Any]:
+def _reservation_data(world: BookingWorld, one: Reservation) -> dict[str, Any]:
     return {
         **_table_data(world, one.table),
         "party": one.party,

@@ -14,14 +14,14 @@ MAX_FIELD = 500
 """Characters of a field."""
 MAX_ACTION = 4096
 """Characters of an action, and of all fields together."""
-_VERB = re.compile(r"(click|type|clear|submit|goto|scroll|ask\s+user\s+help)\b[ \t]*:?[ \t]*", re.IGNORECASE)
+_VERB = re.compile(r"(click|type|clear|submit|goto|scroll|ask\s+user\s+help)\b[ \t]*:?[ \t]*", re.IGNORECASE | re.ASCII)
 _ID = re.compile(r"\[\s*([^\[\]\s]*)\s*\]|([^\[\]\s]+)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SETTING: Mapping[str, Callable[[str], int | None]] = {"date": read_day, "time": read_time, "party": read_party}
 """Fields that TYPE sets, and what reads their values."""
 
 
-class Action(NamedTuple):
+class SiteAction(NamedTuple):
     """An action.
 
     Attributes:
@@ -35,10 +35,10 @@ class Action(NamedTuple):
     text: str = ""
 
 
-UNREADABLE = Action("")
+UNREADABLE = SiteAction("")
 
 
-def read_action(text: str) -> Action:
+def read_action(text: str) -> SiteAction:
     """Read an action. Brackets are optional, and words may have any case. The text of TYPE and ASK is kept as it is."""
     text = text.strip()
     found = _VERB.match(text)
@@ -46,21 +46,21 @@ def read_action(text: str) -> Action:
         return UNREADABLE
     verb, rest = " ".join(found[1].upper().split()), text[found.end() :].strip()
     if verb == "ASK USER HELP":
-        return Action(verb, text=_unbracketed(rest)) if _unbracketed(rest).strip() else UNREADABLE
+        return SiteAction(verb, text=_unbracketed(rest)) if _unbracketed(rest).strip() else UNREADABLE
     if verb == "GOTO":
-        return Action(verb, _unbracketed(rest).strip()) if _unbracketed(rest).strip() else UNREADABLE
+        return SiteAction(verb, _unbracketed(rest).strip()) if _unbracketed(rest).strip() else UNREADABLE
     target = _ID.match(rest)
     if target is None:
         return UNREADABLE
     name, after = (target[1] if target[1] is not None else target[2]).lower(), rest[target.end() :].strip()
     if verb == "TYPE":
-        return Action(verb, name, _unbracketed(after)) if name and after else UNREADABLE
+        return SiteAction(verb, name, _unbracketed(after)) if name and after else UNREADABLE
     if not name or after or (verb == "SCROLL" and name not in ("up", "down")):
         return UNREADABLE
-    return Action(verb, name.upper() if verb == "SCROLL" else name)
+    return SiteAction(verb, name.upper() if verb == "SCROLL" else name)
 
 
-def key_of(action: Action) -> str:
+def key_of(action: SiteAction) -> str:
     """Return the canonical form of an action that can be read."""
     if action.verb == "ASK USER HELP":
         return f"{action.verb} [{action.text}]"
@@ -88,3 +88,8 @@ def _iso(day: int) -> str:
 
 def _unbracketed(text: str) -> str:
     return text[1:-1] if text.startswith("[") and text.endswith("]") else text
+
+
+def is_typable(text: str) -> bool:
+    """Whether a text can be a part of an action: it has no control characters and no halves of surrogate pairs."""
+    return _CONTROL.search(text) is None

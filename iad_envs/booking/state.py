@@ -37,7 +37,7 @@ class Wish(NamedTuple):
     party: int = 2
 
 
-class Table(NamedTuple):
+class SiteTable(NamedTuple):
     """A table of a restaurant at a time. `seating` is "" for all of that time."""
 
     slug: str
@@ -45,7 +45,7 @@ class Table(NamedTuple):
     minute: int
     seating: str = ""
 
-    def covers(self, other: "Table") -> bool:
+    def covers(self, other: "SiteTable") -> bool:
         """Whether the other table is this one, or one of these."""
         return self[:3] == other[:3] and self.seating in ("", other.seating)
 
@@ -53,7 +53,7 @@ class Table(NamedTuple):
 class Rival(NamedTuple):
     """A table that others take, at the given step unless it is held, and at once when a hold on it ends."""
 
-    table: Table
+    table: SiteTable
     step: int
 
 
@@ -70,7 +70,7 @@ class Guest(NamedTuple):
 class Hold(NamedTuple):
     """A table that is kept for a while. `seating` of the table is "" until it is chosen, `since` counts actions."""
 
-    table: Table
+    table: SiteTable
     party: int
     since: int
 
@@ -79,7 +79,7 @@ class Reservation(NamedTuple):
     """A reservation of the user's own."""
 
     number: int
-    table: Table
+    table: SiteTable
     party: int
     guest: Guest
     is_cancelled: bool = False
@@ -131,7 +131,7 @@ class BookingState(NamedTuple):
     hold: Hold | None = None
     guest: Guest = Guest()
     reservations: tuple[Reservation, ...] = ()
-    lost: tuple[Table, ...] = ()
+    lost: tuple[SiteTable, ...] = ()
     asked: tuple[Exchanged, ...] = ()
     steps: int = 0
     notice: str = ""

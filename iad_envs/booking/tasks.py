@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from iad_envs.booking.moments import clock, iso, read_day, read_time
-from iad_envs.booking.state import Guest, Reservation, Rival, Scene, Table
+from iad_envs.booking.state import Guest, Reservation, Rival, Scene, SiteTable
 from iad_envs.errors import DataNotFound
 
 FILE = "tasks.jsonl"
@@ -142,11 +142,11 @@ def load_tasks(folder: Path) -> Mapping[str, BookingTask]:
     return MappingProxyType(found)
 
 
-def _table(record: Mapping[str, Any]) -> Table:
-    return Table(record["restaurant"], _day(record["day"]), _minute(record["time"]), record["seating"])
+def _table(record: Mapping[str, Any]) -> SiteTable:
+    return SiteTable(record["restaurant"], _day(record["day"]), _minute(record["time"]), record["seating"])
 
 
-def _table_record(table: Table) -> dict[str, Any]:
+def _table_record(table: SiteTable) -> dict[str, Any]:
     return {
         "restaurant": table.slug,
         "day": iso(table.day),

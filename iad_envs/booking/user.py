@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 TOPICS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(rf"\b(?:{words})", re.IGNORECASE)
+    name: re.compile(rf"\b(?:{words})s?\b", re.IGNORECASE)
     for name, words in {
-        "seating": "seat|sit|indoor|outdoor|inside|outside|terrace|patio|window|booth|bar\\b|counter|which table",
+        "seating": "seat(?:ed|ing)?|sit(?:ting)?|indoor|outdoor|inside|outside|terrace|window|booth|bar|which table",
         "date": "date|day|when",
         "time": "time|hour|when|slot",
         "party": "how many|people|persons|guests|party",
         "restaurant": "restaurant|city|town",
         "name": "name|surname|who",
-        "phone": "phone|mobile|call|number to",
+        "phone": "phone|telephone|mobile|call|number to",
         "email": "e-?mail",
     }.items()
 }

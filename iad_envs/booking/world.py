@@ -61,7 +61,7 @@ class Restaurant(NamedTuple):
     seatings: tuple[str, ...]
 
 
-class World:
+class BookingWorld:
     """All cities and restaurants. Read-only, so any number of episodes and threads may use it.
 
     Args:
@@ -119,7 +119,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8)
-def load_world(folder: Path) -> World:
+def load_world(folder: Path) -> BookingWorld:
     """Load a data folder's world once per process.
 
     Raises:
@@ -132,7 +132,7 @@ def load_world(folder: Path) -> World:
             Restaurant(**{**one, "hours": tuple(map(_hours, one["hours"])), "seatings": tuple(one["seatings"])})
             for one in read["restaurants"]
         ]
-        return World(read["seed"], {one["slug"]: one["name"] for one in read["cities"]}, restaurants)
+        return BookingWorld(read["seed"], {one["slug"]: one["name"] for one in read["cities"]}, restaurants)
     except FileNotFoundError:
         raise DataNotFound(f"expected {path}, found none; check data_dir") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -82,6 +82,8 @@ class SiteEnv(IADEnv[Any, StateT]):
                 self.visit.open(now.state)
             elif not now.complaint:
                 self.visit.act(self._doing, now.state)
+            else:
+                self.visit.stay(now.state)
         self._is_there = True
         try:
             return super()._arrive(now)

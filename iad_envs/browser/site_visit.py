@@ -40,7 +40,7 @@ class PageMismatch(RuntimeError):
 class SiteVisit(ABC, Generic[StateT]):
     """A browser on a site, started on first use.
 
-    A subclass defines `_path`, `_html`, `_do` and `_compared`. It may define `_settle` and `READ`.
+    A subclass defines `_path`, `_html`, `_do` and `_compared`. It may define `_settle`, `stay` and `READ`.
 
     Args:
         app: The site.
@@ -118,6 +118,9 @@ return {
 
     def _settle(self, state: StateT) -> None:
         """Bring a page that was opened by its URL to what the URL does not say, such as typed text."""
+
+    def stay(self, state: StateT) -> None:
+        """Show a state that a refused action has led to. On most sites nothing changes by one."""
 
     # What everyone uses.
 

@@ -27,6 +27,7 @@ TASKS = {
     "IAD/BIRD-v0": ("bird", "tool"),
     "IAD/Sketch2Code-v0": ("sketch2code", "web"),
     "IAD/Booking-v0": ("booking", "web"),
+    "IAD/BookingBrowser-v0": ("booking", "web"),
 }
 """Environment -> AgentBoard's kind of name, and the group it is averaged in."""
 WEIGHTS = {

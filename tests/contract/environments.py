@@ -54,7 +54,8 @@ class Subject:
         walk: A policy from info to an action that does not end the episode within four steps.
         ending: Given a fresh environment, actions that solve its task; the last one is terminal.
         exempt: Task ids whose gold solution does not score 1, with the reason.
-        lasting: Given a fresh environment, a valid action that is irreversible; "" for one without such actions.
+        lasting: A valid action that is irreversible; "" for one without such actions.
+        approach: Actions that lead from the start of any task to where `lasting` is valid.
         asking: An action after which only the world can go on; "" for one without such actions.
         answer: How the world's answer to it begins.
         arguments: Arguments of the environment.
@@ -65,6 +66,7 @@ class Subject:
     ending: Callable[["IADEnv[Any, Any]"], Sequence[str]]
     exempt: Sequence[str] = ()
     lasting: str = ""
+    approach: Sequence[str] = ()
     asking: str = ""
     answer: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -371,6 +373,8 @@ class EnvironmentContract:
         env.reset(seed=1)
         assert env.irreversible(subject.lasting)
         assert not env.irreversible("nonsense")
+        for action in subject.approach:
+            env.step(action)
         outcome = env.simulate(env.snapshot(), subject.lasting)
         assert not outcome.done
         assert not outcome.info["invalid_action"]

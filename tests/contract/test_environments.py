@@ -30,11 +30,24 @@ def serve(info: dict[str, Any]) -> str:
     return ["brew tea", "bring"][info["step"] % 2]
 
 
+def look_around(info: dict[str, Any]) -> str:
+    return ["CLICK [mine]", "CLICK [home]", "SCROLL [DOWN]", "SCROLL [UP]"][info["step"] % 4]
+
+
 SUBJECTS = [
     Subject("Toy/Digger-v0", _walk, _dig),
     Subject("Toy/SlipperyDigger-v0", _walk, _dig),
     Subject("Toy/Cafe-v0", serve, _dig, lasting="brew tea", asking="ask", answer=GUEST),
     Subject("IAD/WebShop-v0", browse, gold_purchase),
+    Subject(
+        "IAD/Booking-v0",
+        look_around,
+        _dig,
+        lasting="CLICK [slot-1900]",
+        approach=["GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"],
+        asking="ASK USER HELP [Where to sit?]",
+        answer="The user answered: ",
+    ),
 ]
 
 
@@ -173,6 +186,23 @@ def test_listing_tasks_reads_no_instruction() -> None:
     assert list(env.tasks) == list(env.task_ids) == ["a", "b", "c"]
     with pytest.raises(AssertionError, match="read"):
         env.tasks["a"]
+
+
+@pytest.mark.parametrize("action", [None, 7, ["dig"], "go\0 west"], ids=repr)
+def test_where_time_passes_it_passes_with_an_action_that_no_environment_takes(action: Any) -> None:
+    class Drifting(Digger):
+        """Every action drives it west."""
+
+        def _passed(self, state: Any) -> Any:
+            return state._replace(x=max(0, state.x - 1))
+
+    still, drifting = Digger(), Drifting()
+    (_, here), _ = still.reset(seed=0), drifting.reset(seed=0)
+    west = still.simulate(still.snapshot(), "go west").info["page"]
+    ahead = drifting.simulate(drifting.snapshot(), action)
+    assert (ahead.info["invalid_action"], ahead.info["page"]) == (True, west)
+    assert drifting.step(action)[4]["page"] == west != here["page"]
+    assert still.step(action)[4]["page"] == here["page"]
 
 
 def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:

@@ -63,6 +63,18 @@ def test_it_serves_until_a_signal_and_ends_cleanly(number: int) -> None:
         assert client.connect_ex(("127.0.0.1", int(address(said).rpartition(":")[2]))) != 0
 
 
+def test_the_booking_site_is_served_too() -> None:
+    with serving("--site", "booking", "--split", "dev") as (process, said):
+        assert said.startswith("The booking site is open at http://127.0.0.1:")
+        with urllib.request.urlopen(f"{address(said)}/health", timeout=20) as answer:
+            assert json.load(answer)["restaurants"] == 240
+        with urllib.request.urlopen(f"{address(said)}/fixed_99/", timeout=20) as answer:
+            assert "Tablefind" in answer.read().decode()
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=20)
+        assert (process.returncode, rest) == (0, "")
+
+
 def test_a_token_is_made_for_the_api_and_one_that_is_set_is_kept_quiet() -> None:
     with serving("--api", "--env-arg", "page_size=3") as (_, said):
         token = re.search(r"IAD_SHOP_TOKEN=(\S{32,})", said)
@@ -94,6 +106,12 @@ def test_a_port_in_use_is_said() -> None:
         (["--env-arg", "colour=red"], "known: "),
         (["--data-dir", "/no/such/folder"], "data_dir"),
         (["--port", "70000"], "port"),
+        (["--site", "shop"], "known: webshop, booking"),
+        (["--site", "booking", "--api"], "expected --api for --site webshop only"),
+        (["--site", "booking", "--env-arg", "max_steps=3"], "expected --env-arg for --site webshop only"),
+        (["--site", "booking", "--split", "moon"], "known: train, dev, test"),
+        (["--site", "booking", "--data-dir", "/no/such/folder"], "data_dir"),
+        (["--site", "booking", "--host", "192.0.2.1"], "assign"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(options: list[str], said: str) -> None:

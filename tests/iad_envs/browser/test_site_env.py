@@ -75,6 +75,8 @@ def test_steps_and_simulations_show_the_same_of_an_episode_on_a_site(env: RoomBr
         observation, _, _, _, info = env.step(action)
         assert info["invalid_action"] == (action == "click[cellar]")
         assert same(ahead.observation, observation), action
+    assert isinstance(env.visit, RoomVisit)
+    assert env.visit.stayed == [RoomState("garden")], "the visit is told of the refused action, and of no other"
     kept = env.snapshot()
     observation, reward, terminated, _, _ = env.step("type[done]")
     assert (reward, terminated) == (1.0, True)

@@ -35,6 +35,7 @@ return {
     def __init__(self, **options: Any) -> None:
         sessions: Sessions[RoomState] = Sessions(idle_s=float("inf"))
         super().__init__(create_app(sessions), sessions, session="me", **options)
+        self.stayed: list[RoomState] = []
 
     def _path(self, session: str, state: RoomState) -> str:
         return path_of(session, state)
@@ -52,6 +53,9 @@ return {
     def _settle(self, state: RoomState) -> None:
         if state.note:
             self._write(state.note)
+
+    def stay(self, state: RoomState) -> None:
+        self.stayed.append(state)
 
     def _compared(self, state: RoomState, found: dict[str, Any]) -> Iterable[tuple[str, object, object]]:
         return (

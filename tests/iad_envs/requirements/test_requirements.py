@@ -13,6 +13,7 @@ import pytest
 
 from iad_envs.bash.env import BashEnv
 from iad_envs.bird.env import BirdEnv
+from iad_envs.booking.browser_env import BookingBrowserEnv
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.browser.errors import BrowserGone
 from iad_envs.requirements import Missing, Requirement, first_line
@@ -54,7 +55,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_environments_name_their_parts() -> None:
     named = {
         env: ({part.name for part in getattr(env, "NEEDS", ())}, {part.name for part in getattr(env, "OPTIONS", ())})
-        for env in (WebShopEnv, WebShopBrowserEnv, BashEnv, BirdEnv, Sketch2CodeEnv)
+        for env in (WebShopEnv, WebShopBrowserEnv, BashEnv, BirdEnv, Sketch2CodeEnv, BookingBrowserEnv)
     }
     assert named == {
         WebShopEnv: (set(), {"Java"}),
@@ -62,6 +63,7 @@ def test_environments_name_their_parts() -> None:
         BashEnv: ({"sandbox"}, {"Docker"}),
         BirdEnv: (set(), {"PostgreSQL"}),
         Sketch2CodeEnv: ({"browser", "OpenCV"}, set()),
+        BookingBrowserEnv: ({"Selenium", "browser", "driver"}, set()),
     }
 
 

@@ -13,7 +13,7 @@ from iad_policy.strategies import STRATEGIES, declaration_of
 from tests.contract.components import SMALL
 from tests.contract.rule_based import KEYLESS, made
 
-SLOW = ("IAD/WebShopBrowser-v0", "IAD/Sketch2Code-v0")
+SLOW = ("IAD/WebShopBrowser-v0", "IAD/Sketch2Code-v0", "IAD/BookingBrowser-v0")
 """Environments with a browser: one task each, where others have two, one after the other."""
 
 

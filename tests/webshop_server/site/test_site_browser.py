@@ -8,42 +8,13 @@ import pytest
 from iad_envs.browser.selenium import SeleniumBrowser
 from iad_envs.webshop.env import WebShopEnv
 from tests.iad_envs.browser.browsers import missing
+from tests.webshop_server.site.looks import BROKEN, CLIPPED, CONTRAST, SMALL
 from webshop_server.site.server import Server
 from webshop_server.site.serving import host_shop
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 PAGES = ("index", "results", "item", "sub_page", "done")
-CLIPPED = """
-return [...document.querySelectorAll("main *, header *, aside *")].filter(e => {
-  const box = e.getBoundingClientRect();
-  return box.width && !e.closest(".hidden, .skip") && (box.right > innerWidth + 1 || box.left < -1);
-}).map(e => e.outerHTML.slice(0, 80));
-"""
-BROKEN = "return [...document.images].filter(i => !i.naturalWidth).map(i => i.src)"
-SMALL = """
-return [...document.querySelectorAll("[data-click]")].map(e => {
-  const box = e.getBoundingClientRect(), after = getComputedStyle(e, "::after");
-  return after.position === "absolute" ? 99 : Math.min(box.width, box.height);
-});
-"""
-CONTRAST = """
-const luminance = c => {
-  const linear = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-  const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map(linear);
-  return .2126 * r + .7152 * g + .0722 * b;
-};
-const ground = e => {
-  for (; e; e = e.parentElement) {
-    const c = getComputedStyle(e).backgroundColor;
-    if (!/, 0\\)$|transparent/.test(c)) return c;
-  }
-  return "rgb(255, 255, 255)";
-};
-return [...document.querySelectorAll("[data-seen], .quiet, .button, footer p, .complaint")].map(e => {
-  const [a, b] = [luminance(getComputedStyle(e).color), luminance(ground(e))].sort((x, y) => y - x);
-  return [(a + .05) / (b + .05), e.textContent.trim().slice(0, 40)];
-}).filter(([ratio]) => ratio < 4.5);
-"""
+TEXTS = "[data-seen], .quiet, .button, footer p, .complaint"
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +88,7 @@ def test_text_stands_out_in_the_light_and_in_the_dark(scheme: str, server: Serve
     desk.execute("executeCdpCommand", {"cmd": "Emulation.setEmulatedMedia", "params": command})
     grounds = set()
     for kind in pages(desk, server, f"stands_{scheme}"):
-        assert desk.execute_script(CONTRAST) == [], kind
+        assert desk.execute_script(CONTRAST, TEXTS) == [], kind
         grounds.add(desk.execute_script("return getComputedStyle(document.body).backgroundColor"))
     assert grounds == {"rgb(251, 250, 247)" if scheme == "light" else "rgb(20, 24, 23)"}
 

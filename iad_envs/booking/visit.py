@@ -1,0 +1,199 @@
+"""Uses the booking site in a real browser. The page and the server's session are compared with the engine's state."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from iad_envs.booking.engine import BookingEngine
+from iad_envs.booking.pages import SitePage, last_scroll, page_of
+from iad_envs.booking.reading import MAX_FIELD, SETTING, SiteAction, read_action
+from iad_envs.booking.site.app import MAX_SAID, N_SAID, BookingSite, address_of, create_app
+from iad_envs.booking.state import BookingState
+from iad_envs.browser.site_visit import FIND, LEAVE, PageMismatch, SiteVisit, as_parsed
+from webshop_server.site.sessions import Sessions
+
+SESSION = "booking"
+REFUSED = "refused"
+"""Stands for an action that the environment has refused. It can't be read as another."""
+HERE = 'const found = document.querySelector(`[data-click="${CSS.escape(arguments[0])}"]`);'
+"""Finds an element that is used without leaving the page."""
+GET = f"{HERE} return found;"
+VALUE = f"{HERE} return found?.value;"
+AT_END = f"{HERE} found?.focus(); found?.setSelectionRange(found.value.length, found.value.length); return found;"
+"""Puts the cursor at the end of a field."""
+WHOLE = f"{HERE} found?.focus(); found?.select(); return found;"
+"""Selects all that is in a field."""
+FOCUS = f"{LEAVE} {HERE} found?.focus(); return found;"
+"""Puts the cursor in a field, where Enter sends the form."""
+DEFAULT = f"{LEAVE} {HERE} return found?.form.querySelector('button');"
+"""Returns the button that Enter in a field presses."""
+ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+BACKSPACE = {"key": "Backspace", "code": "Backspace", "windowsVirtualKeyCode": 8}
+# What keys mean in a date or a time depends on the language of the browser, so these values are set, as a picker does.
+SET = f"""
+{HERE}
+if (found) {{ found.value = arguments[1]; found.dispatchEvent(new Event("input", {{bubbles: true}})); }}
+return found;
+"""
+REST = """
+document.activeElement?.blur();
+scrollTo(0, arguments[0] * (document.documentElement.scrollHeight - innerHeight));
+"""
+"""Takes the cursor away, which no state knows of, and scrolls to where a state is: 0 is the top, 1 the bottom."""
+
+
+class BookingVisit(SiteVisit[BookingState]):
+    """A browser on the booking site, started on first use.
+
+    Clicks and Enter are requests, whose effects the server works out. All else happens in the page, while time passes:
+    the engine's state is put into the session, and the page is loaded again where it shows more of it than what was
+    typed.
+
+    Args:
+        engine: The pages and transitions.
+        chromium: Path or name of the browser. See `SeleniumBrowser`.
+        chromedriver: Path or name of the driver. See `SeleniumBrowser`.
+        size: Width and height of the page in pixels.
+        always_loads: Whether the page is loaded again after every action. A page that was changed in parts is drawn
+            with other roundings than a new one, so screenshots of the same state would differ.
+    """
+
+    READ = """
+const text = e => e?.textContent ?? null;
+const all = name => [...document.querySelectorAll(`[data-${name}]`)].map(text);
+const label = e => text(e.matches("[data-label], option") ? e : (e.labels?.[0] ?? e).querySelector("[data-label]"));
+const value = e => e.matches("select") ? text(e.selectedOptions[0]) : e.matches("input") ? e.value : "";
+return {
+  path: location.pathname + location.search,
+  elements: [...document.querySelectorAll("[data-click]")]
+    .filter(e => !e.matches("option") || e.closest("select").size > 1)
+    .map(e => [e.dataset.click, label(e), value(e)]),
+  title: all("title"), lines: all("line"), notice: all("notice"), said: all("said"),
+};
+"""
+
+    def __init__(
+        self,
+        engine: BookingEngine,
+        *,
+        chromium: str | None = None,
+        chromedriver: str | None = None,
+        size: tuple[int, int] = (1280, 1280),
+        always_loads: bool = False,
+    ) -> None:
+        self._always_loads = always_loads
+        sessions: Sessions[BookingState] = Sessions(idle_s=float("inf"))
+        self._engine = engine
+        self.site = BookingSite(engine, (), sessions)
+        super().__init__(
+            create_app(self.site),
+            sessions,
+            session=SESSION,
+            chromium=chromium,
+            chromedriver=chromedriver,
+            size=size,
+        )
+
+    def _path(self, session: str, state: BookingState) -> str:
+        return address_of(session, state.place)
+
+    def _html(self, session: str, state: BookingState, complaint: str) -> str:
+        return self.site.html(session, state, complaint)  # without the token, which is nobody's to see
+
+    def _settle(self, state: BookingState) -> None:
+        if state.scroll:
+            self._rest(state)
+
+    def stay(self, state: BookingState) -> None:
+        """Let the time pass that a refused action takes."""
+        self._arrive(state, REFUSED)
+
+    def _do(self, action: str, after: BookingState) -> None:
+        before = self._sessions.get(self.session)
+        assert before is not None
+        read = read_action(action)
+        kinds = {one.id: one.kind for one in page_of(self._engine.world, before).elements}
+        if read.verb == "GOTO":
+            self._go_to(self.session, after)
+        elif read.verb == "SUBMIT" and kinds[read.target] == "list":
+            self._offered(action, DEFAULT, read.target).click()  # Enter opens a list instead
+        elif read.verb == "SUBMIT":
+            self._offered(action, FOCUS, read.target)
+            self._press(ENTER)
+        elif read.verb == "CLICK" and kinds[read.target] in ("link", "button"):
+            self._offered(action, FIND, read.target).click()
+        else:
+            is_done = self._use(action, read, after)
+            self._pass(before, after, is_done=is_done)
+
+    def _use(self, action: str, read: SiteAction, after: BookingState) -> bool:
+        """Do what an action does within the page, and return whether it could be done by hand."""
+        name, values = read.target, after.form
+        if read.verb == "CLICK":
+            if name != "city":  # a list opens in the page, as the pop-up of a browser is on no screenshot
+                self._offered(action, GET, name).click()
+            return True
+        if read.verb not in ("TYPE", "CLEAR"):
+            return True
+        if name == "city":
+            self._offered(action, GET, f"city-{values[name]}").click()
+        elif name in SETTING:
+            self._offered(action, SET, name, values[name])
+        elif read.verb == "CLEAR":
+            self._offered(action, WHOLE, name)
+            self._press(BACKSPACE)
+        elif _can_be_typed(values[name]):
+            self._offered(action, AT_END, name)
+            self._type(read.text)
+        else:
+            return False
+        found = self._offered(action, VALUE, name)
+        if found != values[name]:
+            raise PageMismatch(f"expected the value of {name} to be {values[name]!r:.300}, got {found!r:.300}")
+        return True
+
+    def _pass(self, before: BookingState, after: BookingState, *, is_done: bool = True) -> None:
+        """Let time pass in the page. It is loaded again where it shows more than what was done in it."""
+        if is_done and not self._always_loads and self._shown(before) == self._shown(after):
+            self._sessions.put(self.session, after)
+            self._rest(after)
+        else:
+            self._go_to(self.session, after)
+
+    def _shown(self, state: BookingState) -> tuple[SitePage, str, object]:
+        """Return what a page shows besides the values of its fields."""
+        page = page_of(self._engine.world, state)
+        bare = tuple(one if one.kind == "option" else one._replace(value="") for one in page.elements)
+        return page._replace(elements=bare), state.notice, state.asked
+
+    def _rest(self, state: BookingState) -> None:
+        page = page_of(self._engine.world, state)
+        self.browser.driver.execute_script(REST, state.scroll / max(1, last_scroll(page)))
+
+    def _press(self, key: Mapping[str, object]) -> None:
+        """Press a key where the cursor is."""
+        send = {"cmd": "Input.dispatchKeyEvent", "params": {"type": "keyDown", **key}}
+        self.browser.driver.execute("executeCdpCommand", send)
+
+    def _compared(self, state: BookingState, found: dict[str, Any]) -> Iterable[tuple[str, object, object]]:
+        page = page_of(self._engine.world, state)
+        elements = sorted([one.id, one.label, one.value] for one in page.elements)
+        said = [f"You asked: {one.question[:MAX_SAID]} The user: {one.answer or 'will answer'}" for one in state.asked]
+        return (
+            ("address", self._path(self.session, state), found["path"]),
+            ("elements", elements, sorted([name, _plain(label), value] for name, label, value in found["elements"])),
+            ("title", [page.title], found["title"]),
+            ("lines", list(map(_plain, page.lines)), list(map(_plain, found["lines"]))),
+            ("notice", [_plain(state.notice)] if state.notice else [], list(map(_plain, found["notice"]))),
+            ("answers", list(map(_plain, said[-N_SAID:])), list(map(_plain, found["said"]))),
+            ("state", state, self._sessions.get(self.session)),
+        )
+
+
+def _plain(text: str) -> str:
+    return " ".join(as_parsed(text).split())
+
+
+def _can_be_typed(value: str) -> bool:
+    """Whether a field's value can come from a keyboard. Other values come with the page."""
+    units = len(value.encode("utf-16-le", "surrogatepass")) // 2
+    return units <= MAX_FIELD and all(letter.isprintable() for letter in value)

@@ -1,0 +1,333 @@
+"""Executes the calls of agent tasks. State is a value: a run returns a new one, and copies only what its calls touch.
+
+The official quirks are kept by the rules `official`: a method runs on every class that has it, and the last result
+counts; an unknown function returns the result of the call before it; results are written down after the last call.
+"""
+
+import inspect
+import json
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from iad_envs.errors import UnknownTask
+from iad_envs.toolcalls.acebench.checkout import Loop
+from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, read_agent
+from iad_envs.toolcalls.acebench.rules import Rules
+
+SAVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "BaseApi": ("wifi", "logged_in"),
+        "MessageApi": ("inbox",),
+        "ReminderApi": ("reminder_list",),
+        "FoodPlatform": ("users", "logged_in_users", "orders"),
+        "Travel": ("users", "reservations"),
+    }
+)
+"""Attributes of the official classes that are compared with gold."""
+NOT_UNDERSTOOD = "Please do not ask me any questions, use the known conditions to solve the problem"
+"""What the official code answers to an agent's message without calls, in tasks without a user."""
+_NO_EARLIER = "cannot access local variable 'func_call_result' where it is not associated with a value"
+
+
+class AceState(NamedTuple):
+    """The state of an agent task. Instances are never changed: a run puts new ones in their place.
+
+    Attributes:
+        instances: The instances by class name, in the order of the task.
+        has_run: Whether a message was executed. Before that the official code saves no state.
+    """
+
+    instances: Mapping[str, Any]
+    has_run: bool = False
+
+
+class CallResult(NamedTuple):
+    """The result of a call.
+
+    Attributes:
+        call: The call, or None for a message that was not understood.
+        shown: What the agent reads: text, or data of JSON.
+        finding: "" for a call that ran and was not refused, else `unknown_function`, `withheld_function`,
+            `missing_argument`, `unknown_argument`, `tool_error` or `unreadable`.
+    """
+
+    call: AceCall | None
+    shown: Any
+    finding: str = ""
+
+
+class AceExecuted(NamedTuple):
+    """What a message did."""
+
+    state: AceState
+    results: tuple[CallResult, ...]
+
+    @property
+    def shown(self) -> Any:
+        """What the agent reads, as the official code gives it: results in order, or a sentence."""
+        if self.results and self.results[0].call is None:
+            return self.results[0].shown
+        return [result.shown for result in self.results]
+
+    @property
+    def ran(self) -> tuple[AceCall, ...]:
+        """The calls that ran and were not refused."""
+        return tuple(one.call for one in self.results if one.call is not None and not one.finding)
+
+
+class AceExecutor:
+    """Executes calls on instances of simulated classes.
+
+    Args:
+        classes: The classes by name. Each has `_load_scenario(config, long_context=)`, and public methods to call.
+        involved: The task's classes, in the official order.
+        rules: `official` with its quirks; `sound`: only offered functions, an error changes nothing, each call has a
+            result of its own.
+        loop: After an error the official code goes on in `multi_step`, and drops the other calls in `multi_turn`.
+        offered: Names of the functions that may be called under `sound`. None: all public methods.
+    """
+
+    def __init__(
+        self,
+        classes: Mapping[str, type],
+        involved: Sequence[str],
+        rules: Rules = "official",
+        *,
+        loop: Loop = "multi_step",
+        offered: Collection[str] | None = None,
+    ) -> None:
+        for name in involved:
+            if name not in classes:
+                raise UnknownTask("simulated class", name, classes)
+        self.rules = rules
+        self.loop = loop
+        self.offered = offered
+        self._classes = {name: classes[name] for name in involved}
+        self._owners = _owners(self._classes)
+
+    def start(self, config: Mapping[str, Mapping[str, Any]]) -> AceState:
+        """Return the state at the start. Every class reads its own part of the configuration, then `BaseApi`'s."""
+        instances = {}
+        for name, simulated in self._classes.items():
+            instance = simulated()
+            for part in (name, "BaseApi"):
+                instance._load_scenario(deepcopy(dict(config.get(part, {}))), long_context=False)
+            instances[name] = instance
+        return AceState(MappingProxyType(instances))
+
+    def execute(self, state: AceState, message: str) -> AceExecuted:
+        """Return what an agent's message does. One that holds no calls is answered by a sentence."""
+        try:
+            calls = read_agent(message, self.rules)
+        except UnreadableAnswer as error:
+            shown = NOT_UNDERSTOOD if self.rules == "official" else str(error)
+            return AceExecuted(state, (CallResult(None, shown, "unreadable"),))
+        return self.run(state, calls)
+
+    def run(self, state: AceState, calls: Sequence[AceCall]) -> AceExecuted:
+        """Return what calls do."""
+        if self.rules == "sound":
+            return self._run_sound(state, calls)
+        return self._run_official(state, calls)
+
+    def function(self, name: str) -> inspect.Signature | None:
+        """Return the parameters of a function, without `self`, or None if there is no such function."""
+        owners = self._owners.get(name)
+        return None if owners is None else _signature(self._classes[owners[-1]], name)
+
+    def _run_official(self, state: AceState, calls: Sequence[AceCall]) -> AceExecuted:
+        instances, forked = dict(state.instances), set[str]()
+        raw: list[Any] = []
+        findings: list[str] = []
+        earlier: list[Any] = []
+        for call in calls:
+            try:
+                name = self._official_name(call)
+                for owner in self._owners.get(name, ()):
+                    if owner not in forked:
+                        instances[owner] = forked_instance(instances[owner])
+                        forked.add(owner)
+                    earlier[:] = [getattr(instances[owner], name)(**_evaluated(call.arguments))]
+                if not earlier:
+                    raise UnboundLocalError(_NO_EARLIER)
+                raw.append(earlier[0])
+                findings.append("" if name in self._owners else "unknown_function")
+            except Exception as error:
+                raw.append(f"Error during execution: {error}")
+                findings.append(self._why(call))
+                if self.loop == "multi_turn":
+                    results = [CallResult(call, raw[-1], findings[-1])]
+                    return AceExecuted(AceState(MappingProxyType(instances), state.has_run), tuple(results))
+        shown = [_shown(value) for value in raw]
+        results = [
+            CallResult(call, value, finding or _refusal(value))
+            for call, value, finding in zip(calls, shown, findings, strict=True)
+        ]
+        return AceExecuted(AceState(MappingProxyType(instances), True), tuple(results))
+
+    def _official_name(self, call: AceCall) -> str:
+        """Return the method's name. A dotted name finds the method of its last part, and then fails on the first."""
+        first, _, rest = call.name.partition(".")
+        if rest and rest.rpartition(".")[2] in self._owners:
+            raise NameError(f"name '{first}' is not defined")
+        return call.name
+
+    def _run_sound(self, state: AceState, calls: Sequence[AceCall]) -> AceExecuted:
+        instances = dict(state.instances)
+        results = []
+        for call in calls:
+            if finding := self._why(call, before=True):
+                results.append(CallResult(call, {"error": self._complaint(call, finding)}, finding))
+                continue
+            forks = {owner: forked_instance(instances[owner]) for owner in self._owners[call.name]}
+            try:
+                for fork in forks.values():
+                    value = getattr(fork, call.name)(**_own(call.arguments))
+                shown = as_data(value)
+            except Exception as error:
+                results.append(CallResult(call, {"error": f"{call.name} failed: {error}"}, "tool_error"))
+                continue
+            instances.update(forks)
+            results.append(CallResult(call, shown, _refusal(shown)))
+        return AceExecuted(AceState(MappingProxyType(instances), True), tuple(results))
+
+    def _why(self, call: AceCall, before: bool = False) -> str:
+        """Return what is wrong with a call; without `before`, of a call that has failed."""
+        if call.name not in self._owners:
+            return "unknown_function"
+        if self.offered is not None and call.name not in self.offered:
+            return "withheld_function"
+        parameters = _signature(self._classes[self._owners[call.name][-1]], call.name).parameters
+        if not call.arguments.keys() <= parameters.keys():
+            return "unknown_argument"
+        if any(one.default is one.empty and name not in call.arguments for name, one in parameters.items()):
+            return "missing_argument"
+        return "" if before else "tool_error"
+
+    def _complaint(self, call: AceCall, finding: str) -> str:
+        if finding in ("unknown_function", "withheld_function"):
+            known = sorted(self.offered if self.offered is not None else self._owners)
+            return f"expected one of the functions {', '.join(known)}, got {call.name}"
+        signature = _signature(self._classes[self._owners[call.name][-1]], call.name)
+        return f"expected the arguments {', '.join(signature.parameters) or 'none'} of {call.name}, got {_names(call)}"
+
+
+def saved_state(state: AceState, saved: Mapping[str, Sequence[str]] = SAVED) -> list[dict[str, dict[str, Any]]]:
+    """Return the attributes that are compared with gold, as the official result file has them, by class.
+
+    Attributes stand in the order in which the instance got them. Nothing of it is shared with the state.
+    """
+    return [
+        {name: {key: as_data(value) for key, value in vars(instance).items() if key in saved.get(name, ())}}
+        for name, instance in state.instances.items()
+    ]
+
+
+def final_state(state: AceState, saved: Mapping[str, Sequence[str]] = SAVED) -> list[dict[str, dict[str, Any]]]:
+    """Return what the official code saves at the end: nothing if no message was executed."""
+    return saved_state(state, saved) if state.has_run else []
+
+
+def as_data(value: Any) -> Any:
+    """Return a value as it is read back from JSON, or its text. Nothing is shared with the value."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {_key(key): as_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_data(item) for item in value]
+    return str(value)
+
+
+def forked_instance(instance: Any) -> Any:
+    """Return a copy of an instance that shares nothing mutable with it. What is shared within it stays shared."""
+    fork = object.__new__(type(instance))
+    memo: dict[int, Any] = {}
+    vars(fork).update({name: _copied(value, memo) for name, value in vars(instance).items()})
+    return fork
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    kind = type(value)
+    if kind is str or kind is int or kind is float or kind is bool or value is None:
+        return value
+    known = memo.get(id(value))
+    if known is not None:
+        return known
+    if kind is dict:
+        copy = memo[id(value)] = {}
+        for key, item in value.items():
+            copy[key] = _copied(item, memo)
+        return copy
+    if kind is list:
+        listed: list[Any] = []
+        memo[id(value)] = listed
+        listed.extend(_copied(item, memo) for item in value)
+        return listed
+    return deepcopy(value, memo)
+
+
+def _evaluated(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments for one execution. What the official code can't evaluate again as Python fails as there."""
+    for value in arguments.values():
+        if isinstance(value, dict):
+            raise NameError(f"name '{next(iter(value), '')}' is not defined")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise NameError(f"name '{abs(value)}' is not defined")
+    return _own(arguments)
+
+
+def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments that a function may keep and change."""
+    memo: dict[int, Any] = {}
+    return {name: _copied(value, memo) for name, value in arguments.items()}
+
+
+def _shown(value: Any) -> Any:
+    """Return what the official code shows of a result: JSON is read where a text happens to be some."""
+    try:
+        text = value if isinstance(value, str) else json.dumps(value) if type(value) is dict else str(value)
+    except (TypeError, ValueError):
+        text = repr(type(value))
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _refusal(shown: Any) -> str:
+    """Return `tool_error` for a result by which the official classes refuse a call."""
+    is_refused = isinstance(shown, Mapping) and (shown.get("status") is False or shown.get("status") == "error")
+    return "tool_error" if is_refused else ""
+
+
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else json.dumps(key) if key is None or isinstance(key, int | float) else str(key)
+
+
+def _owners(classes: Mapping[str, type]) -> dict[str, tuple[str, ...]]:
+    """Return for each public method the classes that have it, in order."""
+    owners: dict[str, tuple[str, ...]] = {}
+    for name, simulated in classes.items():
+        for method in dir(simulated):
+            if not method.startswith("_") and inspect.isfunction(getattr(simulated, method)):
+                owners[method] = (*owners.get(method, ()), name)
+    return owners
+
+
+_SIGNATURES: dict[Callable[..., Any], inspect.Signature] = {}
+
+
+def _signature(simulated: type, method: str) -> inspect.Signature:
+    function = getattr(simulated, method)
+    if function not in _SIGNATURES:
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        _SIGNATURES[function] = inspect.Signature(parameters)
+    return _SIGNATURES[function]
+
+
+def _names(call: AceCall) -> str:
+    return ", ".join(call.arguments) or "none"

@@ -1,0 +1,320 @@
+"""Checks the calls of a normal task against gold.
+
+Official rules (`model_eval/checker.py` at 56dd66c), whose faults count under `official`: numbers and booleans are
+never compared unless they stand in a list or a dictionary; a text is right if it contains gold; a value in a dictionary
+is right if its text contains that of gold; gold that the function does not require may be missing; two gold calls may
+be met by the same call. Under `sound` calls must be equal to gold both ways, one to one.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from iad_envs.toolcalls.acebench.checkout import AceGold, AceTask
+from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, read_normal
+from iad_envs.toolcalls.acebench.rules import Rules
+from iad_envs.toolcalls.acebench.verdict import RIGHT, AnswerVerdict
+
+_NUMBERED = re.compile(r"_\d+$")
+_DROPPED = re.compile(r"[ ,./\-_*^]")
+_DROPPED_RUN = re.compile(r"[\s,./\-_*^]+")
+_TYPES: Mapping[str, type | None] = {
+    "string": str, "any": str,
+    "integer": int, "int": int, "number": int,
+    "float": float,
+    "boolean": bool,
+    "array": list, "list": list, "tuple": list, "objectArray": list, "list(string)": list, "list(enum)": list,
+    "object": dict, "dict": dict,
+    "enum": None,
+}  # fmt: skip
+"""Official type of a value by the type in the function's document. No value has that of `enum`."""
+_WITH_ITEMS = ("array", "tuple", "list(string)", "list(enum)", "object", "objectArray")
+_WRITTEN_BOOLEANS = {"true": True, "false": False}
+
+
+class _Mismatch(Exception):
+    """An answer differs from gold: what is wrong, and an explanation."""
+
+
+def check_normal(task: AceTask, gold: AceGold, answer: str, rules: Rules = "official") -> AnswerVerdict:
+    """Return the verdict on an answer. One of the alternatives of gold must fit; else the first one's fault is told."""
+    try:
+        calls = read_normal(answer, multi_turn=task.multi_turn, rules=rules)
+    except UnreadableAnswer as error:
+        return AnswerVerdict(False, "unreadable", str(error))
+    return check_calls(task, gold, calls, rules)
+
+
+def check_calls(task: AceTask, gold: AceGold, calls: Sequence[AceCall], rules: Rules = "official") -> AnswerVerdict:
+    """Return the verdict on calls that were read."""
+    check = _official if rules == "official" else _sound
+    verdict = RIGHT
+    for alternative in gold.answer if isinstance(gold.answer, list) else [gold.answer]:
+        found = check(task.functions, calls, alternative)
+        if found.valid:
+            return found
+        verdict = verdict if verdict is not RIGHT else found
+    return verdict
+
+
+def gold_calls(alternative: Mapping[str, Mapping[str, Any]], offered: Iterable[str] = ()) -> list[AceCall]:
+    """Return the calls of one alternative of gold. Repeated names are numbered there (`search_1`).
+
+    Args:
+        alternative: Arguments by numbered name.
+        offered: Names of functions that are left as they are. The official code knows none, and cuts off all numbers.
+    """
+    known = frozenset(offered)
+    return [
+        AceCall(name if name in known else _NUMBERED.sub("", name), dict(arguments))
+        for name, arguments in alternative.items()
+    ]
+
+
+def gold_answer(task: AceTask, gold: AceGold) -> str:
+    """Return the first alternative of gold as an answer."""
+    first = gold.answer[0] if isinstance(gold.answer, list) else gold.answer
+    calls = gold_calls(first, (document["name"] for document in task.functions))
+    return f"[{', '.join(call.text() for call in calls)}]"
+
+
+def _official(
+    functions: Sequence[Mapping[str, Any]], calls: Sequence[AceCall], alternative: Mapping[str, Any]
+) -> AnswerVerdict:
+    try:
+        _match_officially(functions, calls, alternative)
+    except _Mismatch as mismatch:
+        return AnswerVerdict(False, *mismatch.args)
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        return AnswerVerdict(False, "crash", f"{type(error).__name__}: {error}")
+    return RIGHT
+
+
+def _match_officially(
+    functions: Sequence[Mapping[str, Any]], calls: Sequence[AceCall], alternative: Mapping[str, Any]
+) -> None:
+    expected = gold_calls(alternative)
+    _require_same_names(calls, expected)
+    for numbered, one in zip(alternative, expected, strict=True):
+        # A document whose name is a part of gold's name is taken for it, whichever comes first.
+        document = next((document for document in functions if document["name"] in numbered), None)
+        failure: _Mismatch | None = None
+        for call in calls:
+            if call.name != one.name:
+                continue
+            try:
+                _require_fits(call, one.arguments, document)
+                break
+            except _Mismatch as mismatch:
+                failure = mismatch
+        else:
+            raise failure or _Mismatch("wrong_function", f"expected {one.name}, got none")
+
+
+def _require_same_names(calls: Sequence[AceCall], expected: Sequence[AceCall]) -> None:
+    if len(calls) != len(expected):
+        raise _Mismatch("wrong_count", f"expected {len(expected)} calls, got {len(calls)}")
+    given, wanted = (Counter(call.name for call in these) for these in (calls, expected))
+    if given != wanted:
+        raise _Mismatch("wrong_function", f"expected {_listed(wanted)}, got {_listed(given)}")
+
+
+def _require_fits(call: AceCall, gold: Mapping[str, Any], document: Any) -> None:
+    """Refuse a call that the official code does not take for the gold call of the same name."""
+    parameters = document["parameters"]
+    if not call.arguments or not parameters:
+        if call.arguments or parameters:  # so a call without arguments fails where the document lists no properties
+            raise _Mismatch("missing_argument", f"expected arguments of {call.name}, got none")
+        return
+    properties = parameters["properties"]
+    if gold == properties:
+        return
+    if not gold:
+        raise _Mismatch("unknown_argument", f"expected no arguments of {call.name}, got some")
+    if document["name"] != call.name:
+        raise _Mismatch("wrong_function", f"expected {document['name']}, got {call.name}")
+    for name in parameters["required"]:
+        if name not in call.arguments:
+            raise _Mismatch("missing_argument", f"expected {name} in {call.name}, got none")
+    for name, value in call.arguments.items():
+        if name not in properties or name not in gold:
+            raise _Mismatch("unknown_argument", f"expected no {name} in {call.name}, got one")
+        _require_argument(name, value, gold[name], properties[name])
+
+
+def _require_argument(name: str, value: Any, gold: Any, schema: Mapping[str, Any]) -> None:
+    described = schema["type"]
+    wanted = _TYPES[described]
+    inner = _TYPES[_inner_type(schema)] if described in _WITH_ITEMS else None
+    has_items = described in _WITH_ITEMS
+    if described == "tuple" and isinstance(value, tuple):
+        value = list(value)
+    if described == "float" and type(value) is int:
+        value = float(value)
+    is_of_type, is_compared = _typed(value, gold, wanted, inner, has_items=has_items)
+    if not is_of_type:
+        raise _Mismatch("wrong_type", f"expected {described} for {name}, got {value!r:.80}")
+    if not is_compared:
+        return
+    if wanted is dict:
+        fits = _dict_fits(value, gold)
+    elif wanted is list and inner is dict:
+        fits = len(value) == len(gold) and all(map(_dict_fits, value, gold))
+    elif wanted is str:
+        fits = _standard(gold) in _standard(value)
+    elif wanted is list:
+        fits = list(map(_standard, value)) == list(map(_standard, gold))
+    else:
+        fits = True  # numbers and booleans are not compared
+    if not fits:
+        raise _Mismatch("wrong_value", f"expected {gold!r:.200} for {name}, got {value!r:.200}")
+
+
+def _inner_type(schema: Mapping[str, Any]) -> str:
+    """Return the described type of a list's items. A list without a described one holds dictionaries."""
+    items = schema.get("items")
+    if isinstance(items, Mapping) and "type" in items:
+        return str(items["type"])
+    described = schema["type"]
+    return next((kind for kind in ("string", "enum") if kind in described), "dict")
+
+
+def _typed(value: Any, gold: Any, wanted: type | None, inner: type | None, *, has_items: bool) -> tuple[bool, bool]:
+    """Return whether a value has an acceptable type, and whether it is then compared.
+
+    It is not compared where gold itself is of another type than described.
+    """
+    is_variable = gold != "" and type(gold) is not wanted
+    value = _boolean(value)
+    if type(value) is wanted:
+        if not has_items:
+            return True, not is_variable
+        if any(_items_fit(value, item, inner) for item in gold):
+            return True, not is_variable
+        return False, False
+    return gold != "" and (type(value) is type(gold) or gold == value), False
+
+
+def _items_fit(value: Any, gold_item: Any, inner: type | None) -> bool:
+    """Whether items have an acceptable type. They are looked at only if an item of gold is itself a list."""
+    if type(gold_item) is not list:
+        return True
+    return all(_typed(item, gold_item, inner, None, has_items=False)[0] for item in value)
+
+
+def _dict_fits(value: Any, gold: Mapping[str, Any]) -> bool:
+    """Whether a dictionary has the keys of gold and texts of values that contain gold's."""
+    if not isinstance(value, dict) or len(value) != len(gold):
+        return False
+    for key, given in value.items():
+        if key not in gold:
+            return False
+        wanted, item = gold[key], _boolean(given)
+        if isinstance(wanted, dict):
+            if not _dict_fits(item, wanted):
+                return False
+        elif str(_standard(wanted)) not in str(_standard(item)):
+            return False
+    return True
+
+
+def _boolean(value: Any) -> Any:
+    return _WRITTEN_BOOLEANS.get(value, value) if isinstance(value, str) else value
+
+
+def _standard(value: Any) -> Any:
+    """Return a text as it is compared: without blanks and `,./-_*^`, in lower case. Other values as they are."""
+    return _DROPPED.sub("", value).lower().replace("'", '"') if isinstance(value, str) else value
+
+
+def _sound(
+    functions: Sequence[Mapping[str, Any]], calls: Sequence[AceCall], alternative: Mapping[str, Any]
+) -> AnswerVerdict:
+    expected = gold_calls(alternative, (document["name"] for document in functions))
+    try:
+        _require_same_names(calls, expected)
+    except _Mismatch as mismatch:
+        return AnswerVerdict(False, *mismatch.args)
+    complaints: list[AnswerVerdict] = []
+    fits: list[list[int]] = []
+    for one in expected:
+        verdicts = [_same_call(call, one) if call.name == one.name else None for call in calls]
+        fits.append([place for place, verdict in enumerate(verdicts) if verdict is not None and verdict.valid])
+        if not fits[-1]:
+            complaints.append(next(verdict for verdict in verdicts if verdict is not None))
+    if complaints:
+        return complaints[0]
+    if n_matched(fits) < len(expected):
+        return AnswerVerdict(False, "wrong_value", "expected every gold call to have a call of its own")
+    return RIGHT
+
+
+def _same_call(call: AceCall, gold: AceCall) -> AnswerVerdict:
+    for name, wanted in gold.arguments.items():
+        if name not in call.arguments:
+            return AnswerVerdict(False, "missing_argument", f"expected {name} in {call.name}, got none")
+        if not same_value(call.arguments[name], wanted):
+            given = call.arguments[name]
+            return AnswerVerdict(False, "wrong_value", f"expected {wanted!r:.200} for {name}, got {given!r:.200}")
+    if extra := call.arguments.keys() - gold.arguments.keys():
+        return AnswerVerdict(False, "unknown_argument", f"expected no {min(extra)} in {call.name}, got one")
+    return RIGHT
+
+
+def same_value(given: Any, gold: Any) -> bool:
+    """Whether two values are equal: texts but for case, blanks and punctuation outside of numbers, numbers by value.
+
+    A boolean is no number, and a text is no number.
+    """
+    if isinstance(gold, str):
+        return isinstance(given, str) and sound_text(given) == sound_text(gold)
+    if isinstance(gold, bool) or gold is None:
+        return given is gold
+    if isinstance(gold, int | float):
+        return isinstance(given, int | float) and not isinstance(given, bool) and given == gold
+    if isinstance(gold, Mapping):
+        return (
+            isinstance(given, Mapping)
+            and given.keys() == gold.keys()
+            and all(same_value(given[key], wanted) for key, wanted in gold.items())
+        )
+    if isinstance(gold, list | tuple):
+        return isinstance(given, list | tuple) and len(given) == len(gold) and all(map(same_value, given, gold))
+    return bool(given == gold)
+
+
+def sound_text(text: str) -> str:
+    """Return a text as it is compared under `sound`: as officially, but what parts or signs numbers stays."""
+    return _DROPPED_RUN.sub(_kept, text).casefold().replace("'", '"') or text
+
+
+def _kept(run: re.Match[str]) -> str:
+    """Return what stays of a run of blanks and punctuation: "1, 2" is not "12", and "-5" is not "5"."""
+    before, after = run.string[max(run.start() - 1, 0) : run.start()], run.string[run.end() : run.end() + 1]
+    if not after.isdigit():
+        return ""
+    if before.isdigit():
+        return "".join(run[0].split()) or " "
+    is_sign = run[0][-1] in "-." and (len(run[0]) > 1 or not before.isalnum())
+    return run[0][-1] if is_sign else ""
+
+
+def n_matched(fits: Sequence[Sequence[int]]) -> int:
+    """Return how many rows can each have a column of their own, given the columns that fit each row."""
+    owner: dict[int, int] = {}
+
+    def placed(row: int, seen: set[int]) -> bool:
+        for column in fits[row]:
+            if column not in seen:
+                seen.add(column)
+                if column not in owner or placed(owner[column], seen):
+                    owner[column] = row
+                    return True
+        return False
+
+    return sum(placed(row, set()) for row in range(len(fits)))
+
+
+def _listed(names: Counter[str]) -> str:
+    return ", ".join(sorted(names.elements())) or "no calls"

@@ -1,0 +1,1 @@
+"""The Berkeley Function Calling Leaderboard: its data, its simulated classes, and its two ways of checking."""

@@ -1,0 +1,211 @@
+"""The official reading of an answer, as far as it can be had without running the answer.
+
+It is odder than `read_calls`: arguments without a name are dropped, a name stands for its own text, every sign before a
+number is a minus, arithmetic is computed, and a call in an argument runs as well. The original computes with `eval`.
+Here only numbers, texts and lists are computed, with a limit, and anything else does not decode.
+"""
+
+import ast
+import json
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from iad_envs.toolcalls.calls import (
+    MAX_CALLS,
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    PARSE_ERRORS,
+    FunctionCall,
+    UnreadableCalls,
+    parsed_expression,
+    require_shallow,
+    shortened,
+)
+
+_MAX_BITS = 14_300
+_MAX_REPEATED = 4096
+"""Size of a text or list that is made by multiplication. A response may have thousands of them."""
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+_COMPUTING_ERRORS = (ArithmeticError, TypeError, ValueError, MemoryError)
+
+
+def decoded(text: str) -> list[FunctionCall]:
+    """Return the calls that the official scripts read in an answer of a model that is prompted with text.
+
+    A call in an argument is a dict of its name and arguments, or, if it has no arguments with names, its source.
+
+    Raises:
+        UnreadableCalls: They read none, or the answer is beyond a limit of `calls`.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise UnreadableCalls(f"expected at most {MAX_CHARACTERS:,} characters, got {len(text):,}")
+    source = text.strip("`\n ")
+    source = source if source.startswith("[") else f"[{source}"
+    source = source if source.endswith("]") else f"{source}]"
+    tree = parsed_expression(source.strip().strip("'"))
+    nodes = [tree] if isinstance(tree, ast.Call) else getattr(tree, "elts", None)
+    if nodes is None or not all(isinstance(node, ast.Call) for node in nodes):
+        raise UnreadableCalls(f"expected a list of calls such as [f(a=1), g()], got {shortened(text)}")
+    if len(nodes) > MAX_CALLS:
+        raise UnreadableCalls(f"expected at most {MAX_CALLS} calls at a time, got {len(nodes)}")
+    try:
+        return [FunctionCall(*_call(node, 0)) for node in nodes]
+    except (*_COMPUTING_ERRORS, RecursionError) as error:
+        if isinstance(error, UnreadableCalls):
+            raise
+        raise UnreadableCalls(f"expected arguments that can be read, got {shortened(text)} ({error})") from None
+
+
+def decoded_messages(answer: Any, *, only_first: bool = True) -> list[FunctionCall]:
+    """Return the calls in an answer of a model that calls functions: objects of a name and JSON arguments.
+
+    Args:
+        answer: A list of `{name: JSON}`.
+        only_first: Read one call in an object, as in single-turn tasks; else all, as in tasks of several turns.
+
+    Raises:
+        UnreadableCalls: It is something else, as the text of a model that calls nothing.
+    """
+    try:
+        items = [answer] if isinstance(answer, dict) and not only_first else answer
+        pairs = [pair for item in items for pair in list(item.items())[: 1 if only_first else None]]
+        if only_first and len(pairs) != len(items):
+            raise ValueError("an object without a call")
+        calls = [FunctionCall(name, _arguments(value, only_first)) for name, value in pairs]
+    except (AttributeError, TypeError, *PARSE_ERRORS) as error:
+        raise UnreadableCalls(
+            f'expected a list of {{"name": "JSON"}}, got {shortened(str(answer))} ({error})'
+        ) from None
+    if len(calls) > MAX_CALLS:
+        raise UnreadableCalls(f"expected at most {MAX_CALLS} calls at a time, got {len(calls)}")
+    return calls
+
+
+def _arguments(value: Any, only_text: bool) -> Any:
+    found = json.loads(value) if isinstance(value, str) or only_text else value
+    require_shallow(found)
+    if not only_text and not isinstance(found, dict):
+        raise TypeError(f"arguments must be an object, not {type(found).__name__}")
+    return found  # single-turn scoring has a verdict of its own on anything but an object
+
+
+def runnable(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
+    """Return calls as the official executor runs them after `decoded`: a dict of dicts in an argument is a call.
+
+    Raises:
+        UnreadableCalls: An argument is an empty dict, for which the original fails.
+    """
+    return [
+        FunctionCall(call.name, {name: _runnable(value) for name, value in call.arguments.items()}) for call in calls
+    ]
+
+
+def _runnable(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if not value:
+        raise UnreadableCalls("expected a dict with entries, got {}")
+    if all(isinstance(item, dict) for item in value.values()):
+        name, arguments = next(iter(value.items()))
+        return FunctionCall(str(name), {str(key): _runnable(item) for key, item in arguments.items()})
+    return {str(key): _runnable(item) for key, item in value.items()}
+
+
+def _call(node: ast.expr, depth: int) -> tuple[str, dict[str, Any]]:
+    assert isinstance(node, ast.Call)
+    parts: list[str] = []
+    function = node.func
+    while isinstance(function, ast.Attribute):
+        parts.append(function.attr)
+        function = function.value
+    if isinstance(function, ast.Name):
+        parts.append(function.id)
+    return ".".join(reversed(parts)), {str(keyword.arg): _value(keyword.value, depth) for keyword in node.keywords}
+
+
+def _value(node: ast.expr | None, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise UnreadableCalls(f"expected an argument with at most {MAX_DEPTH} levels, got more")
+    match node:
+        case ast.Constant(value=value):
+            return "..." if value is Ellipsis else value
+        case ast.UnaryOp(operand=ast.Constant(value=bool() | int() | float() | complex() as value)):
+            return -value
+        case ast.List(elts=items):
+            return [_value(item, depth + 1) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple([_value(item, depth + 1) for item in items])
+        case ast.Dict(keys=keys, values=values):
+            return {_value(key, depth + 1): _value(value, depth + 1) for key, value in zip(keys, values, strict=True)}
+        case ast.Name(id=name):
+            return name
+        case ast.Call(keywords=[]) | ast.Subscript():
+            return ast.unparse(node)
+        case ast.Call():
+            return dict([_call(node, depth + 1)])
+        case ast.BinOp():
+            return _computed(node, depth)
+    raise UnreadableCalls(f"expected a literal, a name or a call, got {type(node).__name__}")
+
+
+def _computed(node: ast.expr, depth: int) -> Any:
+    """Return the value of arithmetic on numbers, texts and lists."""
+    if depth > MAX_DEPTH:
+        raise UnreadableCalls(f"expected at most {MAX_DEPTH} levels of arithmetic, got more")
+    match node:
+        case ast.Constant(value=bool() | int() | float() | complex() | str() as value):
+            return value
+        case ast.List(elts=items):
+            return [_computed(item, depth + 1) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple([_computed(item, depth + 1) for item in items])
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_computed(operand, depth + 1)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return +_computed(operand, depth + 1)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            first, second = _computed(left, depth + 1), _computed(right, depth + 1)
+            if _is_heavy(op, first, second):
+                raise UnreadableCalls(f"expected arithmetic on smaller values, got {type(op).__name__} of large ones")
+            return _OPERATORS[type(op)](first, second)
+    raise UnreadableCalls(f"expected arithmetic on numbers, texts and lists, got {type(node).__name__}")
+
+
+def _is_heavy(op: ast.operator, first: Any, second: Any) -> bool:
+    """Whether a result may be too large, or is the formatting of a text."""
+    if isinstance(first, int) and isinstance(second, int):
+        return _is_large(op, first, second)
+    if isinstance(op, ast.Mult):
+        times = [value for value in (first, second) if isinstance(value, int)]
+        repeated = [value for value in (first, second) if isinstance(value, str | list | tuple)]
+        return bool(times and repeated) and _size(repeated[0]) * times[0] > _MAX_REPEATED
+    return isinstance(op, ast.Mod) and isinstance(first, str)
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, list | tuple):
+        return 1 + sum(map(_size, value))
+    return len(value) if isinstance(value, str) else 1
+
+
+def _is_large(op: ast.operator, first: int, second: int) -> bool:
+    """Whether an integer would be long."""
+    if isinstance(op, ast.Pow):
+        return second > 0 and first.bit_length() * second > _MAX_BITS
+    if isinstance(op, ast.LShift):
+        return second > _MAX_BITS
+    return isinstance(op, ast.Mult) and first.bit_length() + second.bit_length() > _MAX_BITS

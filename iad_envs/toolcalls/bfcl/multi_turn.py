@@ -1,0 +1,272 @@
+"""Checks the turns of a conversation against gold, by the official rule and by a sound (stricter) one.
+
+The official rule, after each turn whose gold has calls, in this order; the first failure is the verdict:
+
+1. `multi_turn:empty_turn_model_response`: there was no call in this turn;
+2. `multi_turn:instance_state_mismatch`: a public attribute of a simulated object differs from gold's;
+3. `multi_turn:execution_response_mismatch`: a result of gold's calls of this turn is missing among all results so far.
+
+An answer with another number of turns than gold is `multi_turn:force_terminated`. Turns without gold calls are free.
+
+`sound` adds:
+
+- `multi_turn:irrelevance_error:decoder_success`: a call in a turn whose gold has none. (The original has this rule and
+  never uses it.)
+- `multi_turn:withheld_function`: a call of a function that is held back in this turn. It does not run either.
+- `multi_turn:force_terminated` for more responses in a turn than the limit also in the last turn, where the original
+  does not notice it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
+from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
+from iad_envs.toolcalls.executor import Toolbox, ToolState
+
+Scoring = Literal["official", "sound"]
+MAX_RESPONSES = 20
+"""Responses with calls in a turn. The original looks after it has run one more, and then ends the conversation."""
+
+EMPTY = "multi_turn:empty_turn_model_response"
+STATE = "multi_turn:instance_state_mismatch"
+RESPONSE = "multi_turn:execution_response_mismatch"
+TERMINATED = "multi_turn:force_terminated"
+IRRELEVANCE = "multi_turn:irrelevance_error:decoder_success"
+WITHHELD = "multi_turn:withheld_function"
+
+
+class PlayedTurn(NamedTuple):
+    """What was done in a turn, so far or until its end.
+
+    Attributes:
+        state: After it.
+        calls: That were made, in order.
+        results: Their texts.
+        n_responses: Responses that had calls.
+    """
+
+    state: ToolState
+    calls: tuple[FunctionCall, ...] = ()
+    results: tuple[str, ...] = ()
+    n_responses: int = 0
+
+
+class GoldTurn(NamedTuple):
+    """What gold does in a turn."""
+
+    state: ToolState
+    calls: tuple[FunctionCall, ...]
+    results: tuple[str, ...]
+
+
+class TurnsVerdict(NamedTuple):
+    """The verdict on a conversation.
+
+    Attributes:
+        valid: Whether all turns are right.
+        error_type: The first failure in the official words, or "".
+        turn: Of the failure; None where it is not that of a turn.
+    """
+
+    valid: bool
+    error_type: str = ""
+    turn: int | None = None
+
+
+class TurnsJudge:
+    """Knows what gold does in a conversation, and compares turns with it. The only part that knows gold.
+
+    Args:
+        conversation: The scenario with gold.
+        toolbox: Functions of its classes.
+        scoring: `official` or `sound`.
+    """
+
+    def __init__(self, conversation: Conversation, toolbox: Toolbox, *, scoring: Scoring = "official") -> None:
+        self.conversation = conversation
+        self.toolbox = toolbox
+        self.scoring = scoring
+
+    @cached_property
+    def start(self) -> ToolState:
+        """The state before the first turn. Turns that begin with this object are compared faster than others."""
+        return self.toolbox.start(self.conversation.config, long_context=self.conversation.long_context)
+
+    @cached_property
+    def gold(self) -> tuple[GoldTurn, ...]:
+        """What gold does, turn by turn."""
+        turns = []
+        state = self.start
+        for texts in self.conversation.gold:
+            calls = gold_calls(texts, self.toolbox)
+            state, results = self.toolbox.run(state, calls)
+            turns.append(GoldTurn(state, calls, results))
+        return tuple(turns)
+
+    def withheld(self, turn: int) -> frozenset[str]:
+        """Return the functions that do not work in a turn: by the official rule none."""
+        return self.conversation.withheld(turn) if self.scoring == "sound" else frozenset()
+
+    def check(self, turns: Sequence[PlayedTurn]) -> TurnsVerdict:
+        """Return the verdict on a conversation that is over."""
+        if len(turns) != len(self.gold):
+            return TurnsVerdict(False, TERMINATED)
+        for index, error in enumerate(self._errors(turns)):
+            if error:
+                return TurnsVerdict(False, error, index)
+        return TurnsVerdict(True)
+
+    def progress(self, turns: Sequence[PlayedTurn], *, n_over: int | None = None) -> float:
+        """Return the share of the conversation that is right, 0-1.
+
+        It is the number of leading turns that passed, and of the next one the share of gold's results that are present,
+        divided by the number of turns.
+
+        Args:
+            turns: The turns so far.
+            n_over: How many of them are over. Default: all.
+        """
+        passed = self._n_passed(turns[:n_over])
+        share = 0.0
+        if passed < len(turns) and passed < len(self.gold) and self.gold[passed].results:
+            present = Counter(result for turn in turns[: passed + 1] for result in turn.results)
+            wanted = Counter(self.gold[passed].results)
+            share = (wanted & present).total() / wanted.total()
+        return min(1.0, (passed + share) / len(self.gold))
+
+    def parts(self, turns: Sequence[PlayedTurn]) -> dict[str, float]:
+        """Return the parts of the verdict on turns that are over.
+
+        `state` and `response` are shares of the turns with gold calls, `irrelevance` of those without: how many of them
+        have the right state, have all results, have no call. `cap` is 1 if no turn had too many responses, and
+        `turns_passed` the number of leading turns that passed.
+        """
+        results: Counter[str] = Counter()
+        state, response, irrelevance = [], [], []
+        for played, gold in zip(turns, self.gold, strict=False):
+            results.update(played.results)
+            if gold.calls:
+                state.append(has_equal_state(played.state, gold.state))
+                response.append(Counter(gold.results) <= results)
+            else:
+                irrelevance.append(not played.calls)
+        n_free = sum(not gold.calls for gold in self.gold)
+        return {
+            "state": _share(state, len(self.gold) - n_free),
+            "response": _share(response, len(self.gold) - n_free),
+            "irrelevance": _share(irrelevance, n_free),
+            "cap": float(not any(is_over_cap(turn.n_responses) for turn in turns)),
+            "turns_passed": float(self._n_passed(turns)),
+        }
+
+    def _n_passed(self, turns: Sequence[PlayedTurn]) -> int:
+        n_passed = 0
+        for error in self._errors(turns[: len(self.gold)]):
+            if error:
+                break
+            n_passed += 1
+        return n_passed
+
+    def _errors(self, turns: Iterable[PlayedTurn]) -> Iterable[str]:
+        """Yield the failure of each turn, or ""."""
+        results: Counter[str] = Counter()
+        for index, (played, gold) in enumerate(zip(turns, self.gold, strict=False)):
+            results.update(played.results)
+            yield (self._added_error(index, played) if self.scoring == "sound" else "") or _error(played, gold, results)
+
+    def _added_error(self, index: int, played: PlayedTurn) -> str:
+        """Return what only the sound rule objects to."""
+        if is_over_cap(played.n_responses):
+            return TERMINATED
+        if played.calls and not self.gold[index].calls:
+            return IRRELEVANCE
+        withheld = self.withheld(index)
+        return WITHHELD if withheld and any(call.name in withheld for call in played.calls) else ""
+
+
+def is_over_cap(n_responses: int) -> bool:
+    """Whether a turn had so many responses with calls that the conversation ends."""
+    return n_responses > MAX_RESPONSES
+
+
+def is_free_of_calls_where_gold_is(turns: Iterable[PlayedTurn], gold: Iterable[GoldTurn]) -> bool:
+    """Whether no call was made in turns without gold calls: the official check that nothing uses."""
+    return not any(played.calls and not wanted.calls for played, wanted in zip(turns, gold, strict=False))
+
+
+def has_equal_state(state: ToolState, gold: ToolState) -> bool:
+    """Whether every public attribute that gold's objects have is equal."""
+    try:
+        return all(
+            _is_equal(state.instances[name], instance)
+            for name, instance in gold.instances.items()
+            if state.instances[name] is not instance
+        )
+    except (AttributeError, KeyError, RecursionError):  # directories in a circle can't be compared
+        return False
+
+
+def play(
+    judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any], list[FunctionCall]]
+) -> list[PlayedTurn]:
+    """Run a whole answer: responses by turn. Responses that can't be read are skipped, as in the original.
+
+    Args:
+        judge: Whose conversation it is.
+        answer: The responses.
+        read: Reads the calls in one. Its `UnreadableCalls` is what skips it.
+    """
+    turns = []
+    state = judge.start
+    for index, responses in enumerate(answer):
+        played = PlayedTurn(state)
+        for response in responses:
+            try:
+                calls = read(response)
+            except UnreadableCalls:
+                continue
+            if calls:
+                played = extended(played, calls, judge.toolbox, withheld=judge.withheld(index))
+        turns.append(played)
+        state = played.state
+    return turns
+
+
+def extended(
+    turn: PlayedTurn, calls: Sequence[FunctionCall], toolbox: Toolbox, *, withheld: Collection[str] = ()
+) -> PlayedTurn:
+    """Return a turn after one more response with these calls."""
+    state, results = toolbox.run(turn.state, calls, withheld=withheld)
+    return PlayedTurn(state, (*turn.calls, *calls), (*turn.results, *results), turn.n_responses + 1)
+
+
+def read_officially(response: str) -> list[FunctionCall]:
+    """Return the calls in a text as the official scripts run them.
+
+    Raises:
+        UnreadableCalls: They skip it.
+    """
+    return runnable(decoded(response))
+
+
+def _error(played: PlayedTurn, gold: GoldTurn, results: Counter[str]) -> str:
+    """Return the official failure of a turn, or ""."""
+    if not gold.calls:
+        return ""
+    if not played.calls:
+        return EMPTY
+    if not has_equal_state(played.state, gold.state):
+        return STATE
+    return "" if Counter(gold.results) <= results else RESPONSE
+
+
+def _is_equal(instance: Any, gold: Any) -> bool:
+    return all(getattr(instance, name) == value for name, value in vars(gold).items() if not name.startswith("_"))
+
+
+def _share(passed: Sequence[bool], n_all: int) -> float:
+    return sum(passed) / n_all if n_all else 1.0

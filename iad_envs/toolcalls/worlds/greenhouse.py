@@ -1,0 +1,295 @@
+"""A greenhouse: zones with a climate, beds, what grows in them, seeds, and a tank of water."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function, known, replaced, without
+
+MOISTURE_PER_LITRE = 4
+"""Percent that a litre adds on a square metre."""
+PLANTS_PER_M2 = 40
+GRAMS_PER_PLANT = 120
+
+
+class ClimateZone(NamedTuple):
+    """A part of the house with its own heating: degrees Celsius and percent."""
+
+    zone: str
+    temperature: float = 18.0
+    humidity: int = 60
+
+
+class GardenBed(NamedTuple):
+    """A bed, with its area in square metres and its moisture in percent."""
+
+    bed_id: str
+    zone: str
+    area_m2: float = 2.0
+    moisture: int = 40
+
+
+class Planting(NamedTuple):
+    """Plants of one species in one bed."""
+
+    planting_id: str
+    species: str
+    bed_id: str
+    plants: int
+    is_ripe: bool = False
+
+
+class SeedStock(NamedTuple):
+    """Seeds that are left of a species."""
+
+    species: str
+    seeds: int
+
+
+class GreenhouseState(NamedTuple):
+    """What the greenhouse knows."""
+
+    next_number: int
+    tank_litres: float
+    zones: tuple[ClimateZone, ...]
+    beds: tuple[GardenBed, ...]
+    plantings: tuple[Planting, ...]
+    stock: tuple[SeedStock, ...]
+
+
+class GreenhouseWorld(FunctionWorld[GreenhouseState]):
+    """Ten functions of a greenhouse."""
+
+    name = "Greenhouse"
+    about = "Belongs to the control of a greenhouse."
+
+    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> GreenhouseState:
+        """Return the state at the start."""
+        beds = tuple(GardenBed(**one) for one in config.get("beds", ()))
+        plantings = tuple(Planting(**one) for one in config.get("plantings", ()))
+        return GreenhouseState(
+            next_number=config.get("next_number", 1),
+            tank_litres=config.get("tank_litres", 500.0),
+            zones=tuple(ClimateZone(**one) for one in config.get("zones", ())),
+            beds=beds + more_beds() if long_context else beds,
+            plantings=plantings + more_plantings() if long_context else plantings,
+            stock=tuple(SeedStock(**one) for one in config.get("stock", ())),
+        )
+
+    def public(self, state: GreenhouseState) -> Mapping[str, Any]:
+        """Return what a checker compares."""
+        return state._asdict()
+
+    @function(
+        "Lists the beds of a zone.",
+        zone="Name of the zone.",
+        returns={"beds": ("array", "The beds, each with bed_id, area_m2 and is_free.")},
+    )
+    def find_beds(self, state: GreenhouseState, zone: str) -> tuple[GreenhouseState, Result]:
+        """List a zone's beds."""
+        _zone(state, zone)
+        taken = {one.bed_id for one in state.plantings}
+        beds = [
+            {"bed_id": bed.bed_id, "area_m2": bed.area_m2, "is_free": bed.bed_id not in taken}
+            for bed in state.beds
+            if bed.zone == zone
+        ]
+        return state, {"beds": beds}
+
+    @function(
+        "Tells a bed's zone, area, moisture, and what grows in it.",
+        bed_id="Id of the bed, such as 'BD-12'.",
+        returns={
+            "bed_id": ("string", "Id of the bed."),
+            "zone": ("string", "Name of its zone."),
+            "area_m2": ("float", "Its area in square metres."),
+            "moisture": ("integer", "Moisture of the soil in percent."),
+            "planting_id": ("string", "Id of what grows in it, or an empty text."),
+            "species": ("string", "Its species, or an empty text."),
+        },
+    )
+    def inspect_bed(self, state: GreenhouseState, bed_id: str) -> tuple[GreenhouseState, Result]:
+        """Describe a bed."""
+        bed = known(state.beds, bed_id, "bed")
+        planting = _planting_in(state, bed_id)
+        grows = (planting.planting_id, planting.species) if planting else ("", "")
+        return state, bed._asdict() | {"planting_id": grows[0], "species": grows[1]}
+
+    @function(
+        "Finds where a species grows.",
+        species="Name of the species.",
+        returns={"plantings": ("array", "The plantings, each with planting_id, bed_id, count and is_ripe.")},
+    )
+    def find_plantings(self, state: GreenhouseState, species: str) -> tuple[GreenhouseState, Result]:
+        """Find a species' plantings."""
+        plantings = [
+            {"planting_id": one.planting_id, "bed_id": one.bed_id, "count": one.plants, "is_ripe": one.is_ripe}
+            for one in state.plantings
+            if one.species == species.strip().lower()
+        ]
+        if not plantings:
+            raise Refused(f"No {species!r} grows here.")
+        return state, {"plantings": plantings}
+
+    @function(
+        "Counts the seeds that are left of a species.",
+        species="Name of the species.",
+        returns={"species": ("string", "Name of the species."), "seeds": ("integer", "How many seeds are left.")},
+    )
+    def count_seeds(self, state: GreenhouseState, species: str) -> tuple[GreenhouseState, Result]:
+        """Count a species' seeds."""
+        return state, _stock(state, species)._asdict()
+
+    @function(
+        "Sows seeds into a free bed.",
+        bed_id="Id of the bed.",
+        species="Name of the species.",
+        count="How many seeds.",
+        returns={
+            "planting_id": ("string", "Id of the new planting."),
+            "seeds": ("integer", "How many seeds of the species are left."),
+        },
+    )
+    def sow_seeds(
+        self, state: GreenhouseState, bed_id: str, species: str, count: int
+    ) -> tuple[GreenhouseState, Result]:
+        """Sow seeds."""
+        bed, stock = known(state.beds, bed_id, "bed"), _stock(state, species)
+        _must_be_free(state, bed_id)
+        most = min(stock.seeds, int(bed.area_m2 * PLANTS_PER_M2))
+        if not 1 <= count <= most:
+            raise Refused(f"count must be 1 to {most} for {species} in {bed_id}, got {count}.")
+        left = stock._replace(seeds=stock.seeds - count)
+        new = Planting(f"PL-{state.next_number}", stock.species, bed_id, count)
+        after = state._replace(
+            next_number=state.next_number + 1,
+            plantings=(*state.plantings, new),
+            stock=replaced(state.stock, left),
+        )
+        return after, {"planting_id": new.planting_id, "seeds": left.seeds}
+
+    @function(
+        "Waters a bed from the tank.",
+        bed_id="Id of the bed.",
+        litres="How much water, in litres.",
+        returns={
+            "bed_id": ("string", "Id of the bed."),
+            "moisture": ("integer", "Moisture of the soil after that, in percent."),
+            "tank_litres": ("float", "Litres that are left in the tank."),
+        },
+    )
+    def water_bed(self, state: GreenhouseState, bed_id: str, litres: float) -> tuple[GreenhouseState, Result]:
+        """Water a bed."""
+        bed = known(state.beds, bed_id, "bed")
+        if not 0 < litres <= state.tank_litres:
+            raise Refused(f"litres must be more than 0 and at most {state.tank_litres}, got {litres}.")
+        moisture = min(100, bed.moisture + round(litres / bed.area_m2 * MOISTURE_PER_LITRE))
+        left = round(state.tank_litres - litres, 2)
+        after = state._replace(beds=replaced(state.beds, bed._replace(moisture=moisture)), tank_litres=left)
+        return after, {"bed_id": bed_id, "moisture": moisture, "tank_litres": left}
+
+    @function(
+        "Tells the climate that is set in a zone.",
+        zone="Name of the zone.",
+        returns={
+            "zone": ("string", "Name of the zone."),
+            "temperature": ("float", "Degrees Celsius."),
+            "humidity": ("integer", "Humidity of the air in percent."),
+        },
+    )
+    def read_climate(self, state: GreenhouseState, zone: str) -> tuple[GreenhouseState, Result]:
+        """Tell a zone's climate."""
+        return state, _zone(state, zone)._asdict()
+
+    @function(
+        "Sets the climate of a zone.",
+        zone="Name of the zone.",
+        temperature="Degrees Celsius, 5 to 35.",
+        humidity="Humidity of the air in percent, 20 to 95.",
+        returns={
+            "zone": ("string", "Name of the zone."),
+            "temperature": ("float", "Degrees Celsius."),
+            "humidity": ("integer", "Humidity of the air in percent."),
+        },
+    )
+    def set_climate(
+        self, state: GreenhouseState, zone: str, temperature: float, humidity: int = 60
+    ) -> tuple[GreenhouseState, Result]:
+        """Set a zone's climate."""
+        old = _zone(state, zone)
+        if not 5 <= temperature <= 35:
+            raise Refused(f"temperature must be 5 to 35 degrees Celsius, got {temperature}.")
+        if not 20 <= humidity <= 95:
+            raise Refused(f"humidity must be 20 to 95 percent, got {humidity}.")
+        new = old._replace(temperature=float(temperature), humidity=humidity)
+        return state._replace(zones=replaced(state.zones, new)), new._asdict()
+
+    @function(
+        "Harvests a ripe planting; its bed is free after that.",
+        planting_id="Id of the planting, such as 'PL-40'.",
+        returns={
+            "species": ("string", "What was harvested."),
+            "bed_id": ("string", "Id of the bed that is free now."),
+            "grams": ("integer", "How much was harvested."),
+        },
+        lasting=True,
+    )
+    def harvest_planting(self, state: GreenhouseState, planting_id: str) -> tuple[GreenhouseState, Result]:
+        """Harvest a planting."""
+        planting = known(state.plantings, planting_id, "planting")
+        if not planting.is_ripe:
+            raise Refused(f"{planting_id} is not ripe.")
+        after = state._replace(plantings=without(state.plantings, planting_id))
+        grams = planting.plants * GRAMS_PER_PLANT
+        return after, {"species": planting.species, "bed_id": planting.bed_id, "grams": grams}
+
+    @function(
+        "Moves a planting into a free bed.",
+        planting_id="Id of the planting.",
+        bed_id="Id of the free bed.",
+        returns={
+            "planting_id": ("string", "Id of the planting."),
+            "from_bed": ("string", "Id of the bed that is free now."),
+            "to_bed": ("string", "Id of the bed where it grows now."),
+        },
+    )
+    def transplant(self, state: GreenhouseState, planting_id: str, bed_id: str) -> tuple[GreenhouseState, Result]:
+        """Move a planting."""
+        planting, bed = known(state.plantings, planting_id, "planting"), known(state.beds, bed_id, "bed")
+        _must_be_free(state, bed_id)
+        if planting.plants > bed.area_m2 * PLANTS_PER_M2:
+            raise Refused(f"{bed_id} is too small for {planting.plants} plants.")
+        after = state._replace(plantings=replaced(state.plantings, planting._replace(bed_id=bed_id)))
+        return after, {"planting_id": planting_id, "from_bed": planting.bed_id, "to_bed": bed_id}
+
+
+def _zone(state: GreenhouseState, zone: str) -> ClimateZone:
+    return known(state.zones, zone.strip().lower(), "zone")
+
+
+def _stock(state: GreenhouseState, species: str) -> SeedStock:
+    return known(state.stock, species.strip().lower(), "seed of")
+
+
+def _planting_in(state: GreenhouseState, bed_id: str) -> Planting | None:
+    return next((one for one in state.plantings if one.bed_id == bed_id), None)
+
+
+def _must_be_free(state: GreenhouseState, bed_id: str) -> None:
+    planting = _planting_in(state, bed_id)
+    if planting:
+        raise Refused(f"{bed_id} is not free, {planting.species} grows in it.")
+
+
+@cache
+def more_beds() -> tuple[GardenBed, ...]:
+    """Return the beds of a long context."""
+    return tuple(GardenBed(f"BD-{9000 + number}", f"outdoor field {number // 40 + 1}") for number in range(240))
+
+
+@cache
+def more_plantings() -> tuple[Planting, ...]:
+    """Return what grows in the beds of a long context."""
+    return tuple(
+        Planting(f"PL-{9000 + number}", "meadow grass", bed.bed_id, 60) for number, bed in enumerate(more_beds())
+    )

@@ -1,0 +1,313 @@
+"""The lending desk of a library: books, members, loans and reservations."""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import cache
+from typing import Any, NamedTuple
+
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function, known, replaced, without
+
+FINE_PER_DAY = 0.2
+"""For a day late, in the library's currency."""
+MAX_FINE = 10.0
+"""Members who owe more can't borrow."""
+MAX_DAYS = 60
+
+
+class Book(NamedTuple):
+    """A copy on a shelf."""
+
+    book_id: str
+    title: str
+    author: str
+    subject: str
+    shelf: str
+
+
+class LibraryMember(NamedTuple):
+    """Who may borrow; the fine is what is owed."""
+
+    member_id: str
+    name: str
+    fine: float = 0.0
+
+
+class Loan(NamedTuple):
+    """A book that is out, until the day it is due, as YYYY-MM-DD."""
+
+    loan_id: str
+    book_id: str
+    member_id: str
+    due: str
+
+
+class BookReservation(NamedTuple):
+    """A member's place in the queue for a book."""
+
+    reservation_id: str
+    book_id: str
+    member_id: str
+
+
+class LibraryState(NamedTuple):
+    """What the desk knows. Loans and reservations are numbered together."""
+
+    today: str
+    next_number: int
+    books: tuple[Book, ...]
+    members: tuple[LibraryMember, ...]
+    loans: tuple[Loan, ...]
+    reservations: tuple[BookReservation, ...]
+
+
+class LibraryWorld(FunctionWorld[LibraryState]):
+    """Ten functions of a library's desk."""
+
+    name = "Library"
+    about = "Belongs to the lending desk of a public library."
+
+    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> LibraryState:
+        """Return the state at the start."""
+        books, members = (tuple(Book(**one) for one in config.get("books", ())), _members(config))
+        return LibraryState(
+            today=config.get("today", "2026-01-05"),
+            next_number=config.get("next_number", 1),
+            books=books + more_books() if long_context else books,
+            members=members + more_members() if long_context else members,
+            loans=tuple(Loan(**one) for one in config.get("loans", ())),
+            reservations=tuple(BookReservation(**one) for one in config.get("reservations", ())),
+        )
+
+    def public(self, state: LibraryState) -> Mapping[str, Any]:
+        """Return what a checker compares."""
+        return state._asdict()
+
+    @function(
+        "Finds books whose title or author contains some words.",
+        words="Words of the title or the author's name; case does not matter.",
+        returns={"books": ("array", "The books that were found, each with book_id, title and author.")},
+    )
+    def find_books(self, state: LibraryState, words: str) -> tuple[LibraryState, Result]:
+        """Find books by words of their title or author."""
+        sought = words.strip().lower()
+        books = [
+            {"book_id": book.book_id, "title": book.title, "author": book.author}
+            for book in state.books
+            if sought and (sought in book.title.lower() or sought in book.author.lower())
+        ]
+        if not books:
+            raise Refused(f"No book has {words!r} in its title or author.")
+        return state, {"books": books}
+
+    @function(
+        "Tells everything about a book: its shelf, its subject, and whether it is in or lent.",
+        book_id="Id of the book, such as 'BK-101'.",
+        returns={
+            "book_id": ("string", "Id of the book."),
+            "title": ("string", "Its title."),
+            "author": ("string", "Its author."),
+            "subject": ("string", "Its subject."),
+            "shelf": ("string", "The shelf where it stands."),
+            "status": ("string", "'in' or 'lent'."),
+            "due": ("string", "The day until which it is lent, as YYYY-MM-DD, or an empty text."),
+        },
+    )
+    def describe_book(self, state: LibraryState, book_id: str) -> tuple[LibraryState, Result]:
+        """Describe a book."""
+        book = known(state.books, book_id, "book")
+        loan = _loan_of(state, book_id)
+        return state, book._asdict() | {"status": "lent" if loan else "in", "due": loan.due if loan else ""}
+
+    @function(
+        "Finds a member by the full name.",
+        name="First and last name of the member.",
+        returns={
+            "member_id": ("string", "Id of the member."),
+            "name": ("string", "The member's name."),
+            "fine": ("float", "What the member owes."),
+        },
+    )
+    def find_member(self, state: LibraryState, name: str) -> tuple[LibraryState, Result]:
+        """Find a member by name."""
+        member = next((one for one in state.members if one.name.lower() == name.strip().lower()), None)
+        if member is None:
+            raise Refused(f"No member is called {name!r}.")
+        return state, member._asdict()
+
+    @function(
+        "Lists what a member has borrowed.",
+        member_id="Id of the member, such as 'MB-11'.",
+        returns={"loans": ("array", "The member's loans, each with loan_id, book_id, title and due.")},
+    )
+    def list_loans(self, state: LibraryState, member_id: str) -> tuple[LibraryState, Result]:
+        """List a member's loans."""
+        known(state.members, member_id, "member")
+        titles = {book.book_id: book.title for book in state.books}
+        loans = [
+            {"loan_id": one.loan_id, "book_id": one.book_id, "title": titles.get(one.book_id, ""), "due": one.due}
+            for one in state.loans
+            if one.member_id == member_id
+        ]
+        return state, {"loans": loans}
+
+    @function(
+        "Lends a book to a member, from today on.",
+        book_id="Id of the book.",
+        member_id="Id of the member.",
+        days=f"For how many days, 1 to {MAX_DAYS}.",
+        returns={
+            "loan_id": ("string", "Id of the new loan."),
+            "due": ("string", "The day on which the book is due, as YYYY-MM-DD."),
+        },
+    )
+    def lend_book(
+        self, state: LibraryState, book_id: str, member_id: str, days: int = 21
+    ) -> tuple[LibraryState, Result]:
+        """Lend a book."""
+        book, member = known(state.books, book_id, "book"), known(state.members, member_id, "member")
+        if _loan_of(state, book.book_id):
+            raise Refused(f"{book_id} is lent already.")
+        if member.fine > MAX_FINE:
+            raise Refused(f"{member.name} owes {member.fine:.2f}, and has to pay first.")
+        waiting = [one for one in state.reservations if one.book_id == book_id]
+        if waiting and waiting[0].member_id != member_id:
+            raise Refused(f"{book_id} is reserved for {waiting[0].member_id}.")
+        loan = Loan(f"LN-{state.next_number}", book_id, member_id, _later(state.today, _allowed(days)))
+        after = state._replace(
+            next_number=state.next_number + 1,
+            loans=(*state.loans, loan),
+            reservations=without(state.reservations, waiting[0].reservation_id) if waiting else state.reservations,
+        )
+        return after, {"loan_id": loan.loan_id, "due": loan.due}
+
+    @function(
+        "Lets a loan run longer than it does now.",
+        loan_id="Id of the loan, such as 'LN-31'.",
+        days=f"How many days are added, 1 to {MAX_DAYS}.",
+        returns={
+            "loan_id": ("string", "Id of the loan."),
+            "due": ("string", "The new day on which the book is due, as YYYY-MM-DD."),
+        },
+    )
+    def renew_loan(self, state: LibraryState, loan_id: str, days: int = 14) -> tuple[LibraryState, Result]:
+        """Prolong a loan."""
+        loan = known(state.loans, loan_id, "loan")
+        if any(one.book_id == loan.book_id for one in state.reservations):
+            raise Refused(f"{loan.book_id} is reserved, so {loan_id} can't be renewed.")
+        new = loan._replace(due=_later(loan.due, _allowed(days)))
+        return state._replace(loans=replaced(state.loans, new)), {"loan_id": loan_id, "due": new.due}
+
+    @function(
+        "Takes a book back. If it is late, a fine is added to what the member owes.",
+        book_id="Id of the book.",
+        returns={
+            "book_id": ("string", "Id of the book."),
+            "member_id": ("string", "Id of the member who had it."),
+            "days_late": ("integer", "Days after the due day."),
+            "fine": ("float", "The fine for this book."),
+        },
+    )
+    def return_book(self, state: LibraryState, book_id: str) -> tuple[LibraryState, Result]:
+        """Take a book back."""
+        known(state.books, book_id, "book")
+        loan = _loan_of(state, book_id)
+        if loan is None:
+            raise Refused(f"{book_id} is not lent.")
+        late = max(0, (date.fromisoformat(state.today) - date.fromisoformat(loan.due)).days)
+        fine = round(late * FINE_PER_DAY, 2)
+        member = known(state.members, loan.member_id, "member")
+        after = state._replace(
+            loans=without(state.loans, loan.loan_id),
+            members=replaced(state.members, member._replace(fine=round(member.fine + fine, 2))),
+        )
+        return after, {"book_id": book_id, "member_id": loan.member_id, "days_late": late, "fine": fine}
+
+    @function(
+        "Puts a member into the queue for a book.",
+        book_id="Id of the book.",
+        member_id="Id of the member.",
+        returns={
+            "reservation_id": ("string", "Id of the new reservation."),
+            "place": ("integer", "The member's place in the queue, from 1."),
+        },
+    )
+    def reserve_book(self, state: LibraryState, book_id: str, member_id: str) -> tuple[LibraryState, Result]:
+        """Reserve a book."""
+        known(state.books, book_id, "book")
+        known(state.members, member_id, "member")
+        waiting = [one for one in state.reservations if one.book_id == book_id]
+        if any(one.member_id == member_id for one in waiting):
+            raise Refused(f"{member_id} has reserved {book_id} already.")
+        new = BookReservation(f"RS-{state.next_number}", book_id, member_id)
+        after = state._replace(next_number=state.next_number + 1, reservations=(*state.reservations, new))
+        return after, {"reservation_id": new.reservation_id, "place": len(waiting) + 1}
+
+    @function(
+        "Cancels a reservation; the place in the queue is lost.",
+        reservation_id="Id of the reservation, such as 'RS-32'.",
+        returns={
+            "reservation_id": ("string", "Id of the reservation."),
+            "status": ("string", "'cancelled'."),
+        },
+        lasting=True,
+    )
+    def cancel_reservation(self, state: LibraryState, reservation_id: str) -> tuple[LibraryState, Result]:
+        """Cancel a reservation."""
+        known(state.reservations, reservation_id, "reservation")
+        after = state._replace(reservations=without(state.reservations, reservation_id))
+        return after, {"reservation_id": reservation_id, "status": "cancelled"}
+
+    @function(
+        "Books a payment of a member's fine.",
+        member_id="Id of the member.",
+        amount="What the member pays, at most what is owed.",
+        returns={
+            "member_id": ("string", "Id of the member."),
+            "paid": ("float", "What was paid."),
+            "fine": ("float", "What is still owed."),
+        },
+        lasting=True,
+    )
+    def pay_fine(self, state: LibraryState, member_id: str, amount: float) -> tuple[LibraryState, Result]:
+        """Pay a fine."""
+        member = known(state.members, member_id, "member")
+        if not 0 < amount <= member.fine:
+            raise Refused(f"amount must be more than 0 and at most {member.fine:.2f}, got {amount}.")
+        new = member._replace(fine=round(member.fine - amount, 2))
+        after = state._replace(members=replaced(state.members, new))
+        return after, {"member_id": member_id, "paid": round(float(amount), 2), "fine": new.fine}
+
+
+def _members(config: Mapping[str, Any]) -> tuple[LibraryMember, ...]:
+    return tuple(LibraryMember(**one) for one in config.get("members", ()))
+
+
+def _loan_of(state: LibraryState, book_id: str) -> Loan | None:
+    return next((loan for loan in state.loans if loan.book_id == book_id), None)
+
+
+def _allowed(days: int) -> int:
+    if not 1 <= days <= MAX_DAYS:
+        raise Refused(f"days must be 1 to {MAX_DAYS}, got {days}.")
+    return days
+
+
+def _later(day: str, days: int) -> str:
+    return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+
+
+@cache
+def more_books() -> tuple[Book, ...]:
+    """Return the books of a long context."""
+    subjects = ("tables", "statutes", "timetables", "almanacs")
+    return tuple(
+        Book(f"BK-{9000 + number}", f"Register {number}, part {part}", "Public Records", subjects[part], f"Z{number}")
+        for number in range(80)
+        for part in range(4)
+    )
+
+
+@cache
+def more_members() -> tuple[LibraryMember, ...]:
+    """Return the members of a long context."""
+    return tuple(LibraryMember(f"MB-{9000 + number}", f"Reader {number}") for number in range(200))

@@ -1,0 +1,307 @@
+"""A parcel service: addresses, parcels, cards to pay with, and pickups."""
+
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function, known, replaced, without
+
+Service = Literal["standard", "express", "overnight"]
+Slot = Literal["morning", "afternoon", "evening"]
+RATES: Mapping[str, tuple[float, float]] = {
+    "standard": (4.5, 1.2),
+    "express": (9.0, 2.0),
+    "overnight": (15.0, 3.0),
+}
+"""What a parcel costs, and each kilogram."""
+PREMIUM = 0.015
+"""Of an insurance, as a share of the value."""
+MAX_KG = 30
+
+
+class PostalAddress(NamedTuple):
+    """Where parcels go."""
+
+    address_id: str
+    name: str
+    street: str
+    city: str
+
+
+class Parcel(NamedTuple):
+    """A parcel; it is `unpaid`, `paid` or `booked` for a pickup. The card is the one that paid."""
+
+    parcel_id: str
+    address_id: str
+    weight_kg: float
+    service: str
+    price: float
+    value: float = 0.0
+    status: str = "unpaid"
+    card_id: str = ""
+
+
+class PaymentCard(NamedTuple):
+    """A card, and what is on it."""
+
+    card_id: str
+    label: str
+    balance: float
+
+
+class ParcelPickup(NamedTuple):
+    """When a parcel is fetched; the day is YYYY-MM-DD."""
+
+    pickup_id: str
+    parcel_id: str
+    day: str
+    slot: str
+
+
+class ParcelsState(NamedTuple):
+    """What the service knows. All that is new is numbered together."""
+
+    today: str
+    next_number: int
+    addresses: tuple[PostalAddress, ...]
+    parcels: tuple[Parcel, ...]
+    cards: tuple[PaymentCard, ...]
+    pickups: tuple[ParcelPickup, ...]
+
+
+class ParcelsWorld(FunctionWorld[ParcelsState]):
+    """Ten functions of a parcel service."""
+
+    name = "Parcels"
+    about = "Belongs to the counter of a parcel service."
+
+    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> ParcelsState:
+        """Return the state at the start."""
+        addresses = tuple(PostalAddress(**one) for one in config.get("addresses", ()))
+        parcels = tuple(Parcel(**one) for one in config.get("parcels", ()))
+        return ParcelsState(
+            today=config.get("today", "2026-01-05"),
+            next_number=config.get("next_number", 1),
+            addresses=addresses + more_addresses() if long_context else addresses,
+            parcels=parcels + more_parcels() if long_context else parcels,
+            cards=tuple(PaymentCard(**one) for one in config.get("cards", ())),
+            pickups=tuple(ParcelPickup(**one) for one in config.get("pickups", ())),
+        )
+
+    def public(self, state: ParcelsState) -> Mapping[str, Any]:
+        """Return what a checker compares."""
+        return state._asdict()
+
+    @function(
+        "Finds a saved address by the full name of who lives there.",
+        name="First and last name.",
+        returns={
+            "address_id": ("string", "Id of the address."),
+            "name": ("string", "Who lives there."),
+            "street": ("string", "Street and number."),
+            "city": ("string", "City."),
+        },
+    )
+    def find_address(self, state: ParcelsState, name: str) -> tuple[ParcelsState, Result]:
+        """Find an address by name."""
+        address = next((one for one in state.addresses if one.name.lower() == name.strip().lower()), None)
+        if address is None:
+            raise Refused(f"No address is saved for {name!r}.")
+        return state, address._asdict()
+
+    @function(
+        "Saves a new address.",
+        name="First and last name of who lives there.",
+        street="Street and number.",
+        city="City.",
+        returns={"address_id": ("string", "Id of the new address.")},
+    )
+    def save_address(self, state: ParcelsState, name: str, street: str, city: str) -> tuple[ParcelsState, Result]:
+        """Save an address."""
+        if any(one.name == name for one in state.addresses):
+            raise Refused(f"An address is saved for {name!r} already.")
+        new = PostalAddress(f"AD-{state.next_number}", name, street, city)
+        after = state._replace(next_number=state.next_number + 1, addresses=(*state.addresses, new))
+        return after, {"address_id": new.address_id}
+
+    @function(
+        "Tells what a parcel would cost, without making one.",
+        address_id="Id of the address, such as 'AD-21'.",
+        weight_kg=f"Weight in kilograms, at most {MAX_KG}.",
+        service="How fast it goes.",
+        returns={"price": ("float", "The price.")},
+    )
+    def quote_parcel(
+        self, state: ParcelsState, address_id: str, weight_kg: float, service: Service = "standard"
+    ) -> tuple[ParcelsState, Result]:
+        """Tell a price."""
+        known(state.addresses, address_id, "address")
+        return state, {"price": _price(weight_kg, service)}
+
+    @function(
+        "Makes a parcel to a saved address. It has to be paid after that.",
+        address_id="Id of the address.",
+        weight_kg=f"Weight in kilograms, at most {MAX_KG}.",
+        service="How fast it goes.",
+        returns={"parcel_id": ("string", "Id of the new parcel."), "price": ("float", "What has to be paid.")},
+    )
+    def create_parcel(
+        self, state: ParcelsState, address_id: str, weight_kg: float, service: Service = "standard"
+    ) -> tuple[ParcelsState, Result]:
+        """Make a parcel."""
+        known(state.addresses, address_id, "address")
+        price = _price(weight_kg, service)
+        new = Parcel(f"PC-{state.next_number}", address_id, float(weight_kg), service, price)
+        after = state._replace(next_number=state.next_number + 1, parcels=(*state.parcels, new))
+        return after, {"parcel_id": new.parcel_id, "price": price}
+
+    @function(
+        "Insures a parcel that is not paid yet; the premium is added to its price.",
+        parcel_id="Id of the parcel, such as 'PC-501'.",
+        value="What its content is worth.",
+        returns={
+            "parcel_id": ("string", "Id of the parcel."),
+            "premium": ("float", "What the insurance costs."),
+            "price": ("float", "What has to be paid in all."),
+        },
+    )
+    def insure_parcel(self, state: ParcelsState, parcel_id: str, value: float) -> tuple[ParcelsState, Result]:
+        """Insure a parcel."""
+        parcel = _parcel(state, parcel_id, "unpaid")
+        if value <= 0 or parcel.value:
+            raise Refused(
+                f"{parcel_id} is insured already." if parcel.value else f"value must be above 0, got {value}."
+            )
+        premium = round(value * PREMIUM, 2)
+        new = parcel._replace(value=float(value), price=round(parcel.price + premium, 2))
+        after = state._replace(parcels=replaced(state.parcels, new))
+        return after, {"parcel_id": parcel_id, "premium": premium, "price": new.price}
+
+    @function(
+        "Lists the cards one can pay with.",
+        returns={"cards": ("array", "The cards, each with card_id, label and balance.")},
+    )
+    def list_cards(self, state: ParcelsState) -> tuple[ParcelsState, Result]:
+        """List the cards."""
+        return state, {"cards": [card._asdict() for card in state.cards]}
+
+    @function(
+        "Pays for a parcel.",
+        parcel_id="Id of the parcel.",
+        card_id="Id of the card, such as 'CC-3'.",
+        returns={"paid": ("float", "What was paid."), "balance": ("float", "What is left on the card.")},
+        lasting=True,
+    )
+    def pay_parcel(self, state: ParcelsState, parcel_id: str, card_id: str) -> tuple[ParcelsState, Result]:
+        """Pay for a parcel."""
+        parcel, card = _parcel(state, parcel_id, "unpaid"), known(state.cards, card_id, "card")
+        if card.balance < parcel.price:
+            raise Refused(f"{parcel_id} costs {parcel.price:.2f}, but {card_id} has {card.balance:.2f}.")
+        left = card._replace(balance=round(card.balance - parcel.price, 2))
+        after = state._replace(
+            parcels=replaced(state.parcels, parcel._replace(status="paid", card_id=card_id)),
+            cards=replaced(state.cards, left),
+        )
+        return after, {"paid": parcel.price, "balance": left.balance}
+
+    @function(
+        "Books a day on which a paid parcel is fetched.",
+        parcel_id="Id of the parcel.",
+        day="The day, as YYYY-MM-DD.",
+        slot="The part of the day.",
+        returns={"pickup_id": ("string", "Id of the pickup.")},
+    )
+    def book_pickup(
+        self, state: ParcelsState, parcel_id: str, day: str, slot: Slot = "morning"
+    ) -> tuple[ParcelsState, Result]:
+        """Book a pickup."""
+        parcel = _parcel(state, parcel_id, "paid")
+        if _day(day) < date.fromisoformat(state.today):
+            raise Refused(f"day must not be before {state.today}, got {day}.")
+        new = ParcelPickup(f"PU-{state.next_number}", parcel_id, day, slot)
+        after = state._replace(
+            next_number=state.next_number + 1,
+            parcels=replaced(state.parcels, parcel._replace(status="booked")),
+            pickups=(*state.pickups, new),
+        )
+        return after, {"pickup_id": new.pickup_id}
+
+    @function(
+        "Tells where a parcel goes and how far it is.",
+        parcel_id="Id of the parcel.",
+        returns={
+            "parcel_id": ("string", "Id of the parcel."),
+            "address_id": ("string", "Id of the address where it goes."),
+            "service": ("string", "How fast it goes."),
+            "status": ("string", "'unpaid', 'paid' or 'booked'."),
+            "price": ("float", "Its price."),
+        },
+    )
+    def track_parcel(self, state: ParcelsState, parcel_id: str) -> tuple[ParcelsState, Result]:
+        """Track a parcel."""
+        parcel = known(state.parcels, parcel_id, "parcel")
+        return state, {key: getattr(parcel, key) for key in ("parcel_id", "address_id", "service", "status", "price")}
+
+    @function(
+        "Cancels a parcel for good; what was paid goes back to the card.",
+        parcel_id="Id of the parcel.",
+        returns={"parcel_id": ("string", "Id of the parcel."), "refund": ("float", "What goes back to the card.")},
+        lasting=True,
+    )
+    def cancel_parcel(self, state: ParcelsState, parcel_id: str) -> tuple[ParcelsState, Result]:
+        """Cancel a parcel."""
+        parcel = known(state.parcels, parcel_id, "parcel")
+        refund = 0.0 if parcel.status == "unpaid" else parcel.price
+        cards = tuple(
+            card._replace(balance=round(card.balance + refund, 2)) if card.card_id == parcel.card_id else card
+            for card in state.cards
+        )
+        after = state._replace(
+            parcels=without(state.parcels, parcel_id),
+            pickups=tuple(one for one in state.pickups if one.parcel_id != parcel_id),
+            cards=cards,
+        )
+        return after, {"parcel_id": parcel_id, "refund": refund}
+
+
+def _price(weight_kg: float, service: str) -> float:
+    if not 0 < weight_kg <= MAX_KG:
+        raise Refused(f"weight_kg must be more than 0 and at most {MAX_KG}, got {weight_kg}.")
+    base, per_kg = RATES[service]
+    return round(base + per_kg * weight_kg, 2)
+
+
+def _parcel(state: ParcelsState, parcel_id: str, status: str) -> Parcel:
+    parcel = known(state.parcels, parcel_id, "parcel")
+    if parcel.status != status:
+        raise Refused(f"{parcel_id} must be {status} for this, but is {parcel.status}.")
+    return parcel
+
+
+def _day(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != text:
+        raise Refused(f"day must be a date as YYYY-MM-DD, got {text!r}.")
+    return day
+
+
+@cache
+def more_addresses() -> tuple[PostalAddress, ...]:
+    """Return the addresses of a long context."""
+    return tuple(
+        PostalAddress(f"AD-{9000 + number}", f"Depot {number}", f"Gate {number % 20 + 1}", "Freight Yard")
+        for number in range(240)
+    )
+
+
+@cache
+def more_parcels() -> tuple[Parcel, ...]:
+    """Return the parcels of a long context."""
+    return tuple(
+        Parcel(f"PC-{9000 + number}", f"AD-{9000 + number}", 5.0, "standard", 10.5, status="booked")
+        for number in range(240)
+    )

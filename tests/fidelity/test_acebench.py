@@ -1,0 +1,435 @@
+"""ACEBench against recorded verdicts of the official code, and against what was measured of it.
+
+Gold, questions and simulated classes come from a checkout in the folder of real data.
+"""
+
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from iad_envs.toolcalls.acebench.agent import (
+    AgentScore,
+    ends_right,
+    gold_by_class,
+    milestone_calls,
+    score_agent,
+    score_agent_soundly,
+)
+from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL, AceCheckout, AceGold, AceTask
+from iad_envs.toolcalls.acebench.defects import UNREACHABLE, WRONG_MILESTONES
+from iad_envs.toolcalls.acebench.executor import AceExecuted, AceExecutor, AceState, final_state, saved_state
+from iad_envs.toolcalls.acebench.normal import check_normal, gold_answer
+from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, is_execution, read_agent, read_normal
+from iad_envs.toolcalls.acebench.rules import RULES, Rules
+from iad_envs.toolcalls.acebench.special import PHRASES, check_special
+from iad_envs.toolcalls.acebench.user import STOP, by_class, first_message, next_message, script_of_instruction
+from iad_envs.toolcalls.acebench.verdict import AnswerVerdict
+
+Row = dict[str, Any]
+MADE_FROM_GOLD = {
+    "gold_state", "state_changed", "extra_entry_in_dict", "class_name_unknown", "class_missing", "extra_attribute"
+}  # fmt: skip
+"""Kinds of agent rows whose final state was read from gold. The others' was taken from the classes in memory."""
+NUMBERED = ("inbox", "reminder_list")
+"""Attributes with integers as keys. In a file they are texts."""
+RIGHT_UNDER_BOTH = {"gold", "prose_around", "reordered"}
+FORBIDDEN = (
+    "exec",
+    "open",
+    "import",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "subprocess.Popen",
+    "socket",
+)
+
+
+class Benchmark(NamedTuple):
+    checkout: AceCheckout
+    tasks: dict[str, AceTask]
+    gold: dict[str, AceGold]
+
+    def of(self, categories: Sequence[str]) -> list[AceTask]:
+        return [task for task in self.tasks.values() if task.category in categories]
+
+    def executor(self, task: AceTask, rules: Rules = "official") -> AceExecutor:
+        offered = [document["name"] for document in task.functions]
+        return AceExecutor(self.checkout.classes(), task.involved_classes, rules, offered=offered)
+
+    def check(self, row: Row, rules: Rules = "official") -> AnswerVerdict:
+        task = self.tasks[row["id"]]
+        check = check_normal if task.category in NORMAL else check_special
+        return check(task, self.gold[task.task_id], row["answer"], rules)
+
+
+@pytest.fixture(scope="module")
+def ace(real_data: Path) -> Benchmark:
+    checkout = AceCheckout(real_data / "acebench")
+    tasks = {task.task_id: task for category in CATEGORIES for task in checkout.tasks(category)}
+    return Benchmark(checkout, tasks, {key: gold for name in CATEGORIES for key, gold in checkout.gold(name).items()})
+
+
+@pytest.fixture(scope="module")
+def answers(vectors: Callable[[str], Any]) -> list[Row]:
+    rows: list[Row] = vectors("acebench_normal_special.json")["rows"]
+    assert rows
+    return rows
+
+
+@pytest.fixture(scope="module")
+def episodes(vectors: Callable[[str], Any]) -> list[Row]:
+    rows: list[Row] = vectors("acebench_agent.json")["rows"]
+    assert rows
+    return rows
+
+
+def as_in_memory(final: list[dict[str, dict[str, Any]]]) -> list[dict[str, dict[str, Any]]]:
+    """Return a state with the keys that the classes use."""
+    return [
+        {
+            name: {
+                attribute: {int(key): item for key, item in value.items()} if attribute in NUMBERED else value
+                for attribute, value in attributes.items()
+            }
+            for name, attributes in one.items()
+        }
+        for one in final
+    ]
+
+
+def test_every_answer_to_a_normal_or_special_task_gets_the_official_verdict(ace: Benchmark, answers: list[Row]) -> None:
+    verdicts = [(row, ace.check(row)) for row in answers]
+    wrong = [(row["id"], row["kind"], verdict) for row, verdict in verdicts if verdict.valid != row["valid"]]
+    print(f"{len(answers) - len(wrong)} of {len(answers)} answers agree")
+    assert not wrong
+
+
+def test_every_agent_episode_gets_the_official_scores(ace: Benchmark, episodes: list[Row]) -> None:
+    """The recorded verdicts of states from the classes were taken in memory, where a message's number is an integer.
+
+    Gold's is a text, so a state with messages or reminders was never right there, also where a row made from gold with
+    the very same text was. The official code compares what it reads back from a file; so do we.
+    """
+    wrong = []
+    for row in episodes:
+        final = row["final"] if row["kind"] in MADE_FROM_GOLD else as_in_memory(row["final"])
+        score = score_agent(ace.gold[row["id"]], final, row["process"])
+        if (score.end_to_end, round(score.process, 3)) != (row["end_to_end"], row["process_accuracy"]):
+            wrong.append((row["id"], row["kind"], score, row["end_to_end"], row["process_accuracy"]))
+    print(f"{len(episodes) - len(wrong)} of {len(episodes)} episodes agree")
+    assert not wrong
+
+
+def test_every_executed_episode_has_the_official_outputs_and_state(ace: Benchmark, episodes: list[Row]) -> None:
+    executed = [row for row in episodes if row.get("executed")]
+    for row in executed:
+        task = ace.tasks[row["id"]]
+        executor = ace.executor(task)
+        state, outputs = executor.start(task.initial_config), []
+        for message in row["process"]:
+            state, _ = done = executor.execute(state, message)
+            outputs.append(sha256(json.dumps(done.shown, sort_keys=True).encode()).hexdigest()[:12])
+        assert outputs == row["outputs"], row["id"]
+        assert final_state(state) == row["final"], row["id"]
+    assert executed
+
+
+def test_the_holes_of_the_official_checkers_are_closed(ace: Benchmark, answers: list[Row]) -> None:
+    passed: dict[Rules, Counter[str]] = {
+        rules: Counter(row["kind"] for row in answers if ace.check(row, rules).valid) for rules in RULES
+    }
+    n_rows = Counter(row["kind"] for row in answers)
+    print({kind: (n, passed["official"][kind], passed["sound"][kind]) for kind, n in sorted(n_rows.items())})
+    for kind in ("changed_int", "changed_bool", "changed_float", "right_and_a_call"):
+        assert passed["official"][kind] == n_rows[kind]
+        assert passed["sound"][kind] == 0
+    assert n_rows["changed_int"]
+    assert passed["official"]["changed_str"] > 0.9 * n_rows["changed_str"]
+    assert passed["official"]["without_one"] > 0
+    for kind in ("changed_str", "without_one", "int_as_text", "extra_parameter", "one_call_replaced_by_another"):
+        assert passed["sound"][kind] == 0
+    for kind in RIGHT_UNDER_BOTH | {"right"}:
+        assert passed["sound"][kind] == n_rows[kind]
+    other = passed["sound"].keys() - RIGHT_UNDER_BOTH - {"right"}
+    assert other <= {"shortened_str"}  # by a full stop
+
+
+def _told(task: AceTask, gold: Any) -> str:
+    """Return the answer to a special task in the words of the official prompt."""
+    if task.category == "special_irrelevant":
+        return str(gold)
+    if task.category == "special_incomplete":
+        names = ((", ".join(values), name) for name, values in gold.items())
+        return " ".join(f"Missing necessary parameters ({these}) for the api ({name})" for these, name in names)
+    values, names = ", ".join(value for these in gold.values() for value in these), ", ".join(gold)
+    return f"There is incorrect value ({values}) for the parameters ({names}) in the conversation history."
+
+
+def test_saying_everything_passes_every_special_task_officially_and_none_soundly(ace: Benchmark) -> None:
+    special = ace.of(SPECIAL)
+    told = {task.task_id: _told(task, ace.gold[task.task_id].answer) for task in special}
+    for task in special:
+        gold = ace.gold[task.task_id]
+        for rules in RULES:
+            assert check_special(task, gold, told[task.task_id], rules).valid, (task.task_id, rules)
+        everything = " ".join([told[task.task_id], *PHRASES.values()])
+        assert check_special(task, gold, everything).valid
+        assert not check_special(task, gold, everything, "sound").valid
+    assert len(special) == 150
+
+
+def test_29_first_golds_fail_officially_and_none_soundly(ace: Benchmark) -> None:
+    normal = ace.of(NORMAL)
+    failed = {
+        rules: [
+            task
+            for task in normal
+            if not check_normal(task, gold := ace.gold[task.task_id], gold_answer(task, gold), rules).valid
+        ]
+        for rules in RULES
+    }
+    assert (len(normal), len(failed["official"]), len(failed["sound"])) == (823, 29, 0)
+    assert sum(task.multi_turn for task in failed["official"]) == 27
+
+
+def _replayed(ace: Benchmark, task: AceTask, stones: Sequence[str]) -> tuple[AceState, list[AceExecuted]]:
+    executor = ace.executor(task)
+    state, done = executor.start(task.initial_config), []
+    for stone in stones:
+        done.append(executor.execute(state, stone))
+        state = done[-1].state
+    return state, done
+
+
+def test_milestones_through_the_official_executor(ace: Benchmark) -> None:
+    """All decode in 26 of 50; the state is reached in 28 as a result file has it, in 12 in memory; process 1 in all."""
+    decoded, in_file, in_memory = set(), set(), set()
+    tasks = ace.of(AGENT)
+    for task in tasks:
+        gold = ace.gold[task.task_id]
+        replays = [(stones, *_replayed(ace, task, stones)) for stones in gold.milestones]
+        if all(result.call is not None for _, _, done in replays for one in done for result in one.results):
+            decoded.add(task.task_id)
+        for stones, state, _ in replays:
+            final = final_state(state)
+            assert score_agent(gold, final, stones).process == 1.0
+            in_file |= {task.task_id} if ends_right(gold, final) else set()
+            in_memory |= {task.task_id} if ends_right(gold, as_in_memory(final)) else set()
+    assert (len(tasks), len(decoded), len(in_file), len(in_memory)) == (50, 26, 28, 12)
+
+
+def _soundly(ace: Benchmark, task: AceTask, stones: Sequence[str]) -> AgentScore:
+    executor = ace.executor(task, "sound")
+    state, results = executor.start(task.initial_config), []
+    for stone in stones:
+        done = executor.run(state, milestone_calls(stone))
+        state = done.state
+        results += done.results
+    return score_agent_soundly(ace.gold[task.task_id], saved_state(state), results)
+
+
+def test_milestones_read_as_calls_reach_the_state_but_of_known_defects(ace: Benchmark) -> None:
+    tasks = ace.of(AGENT)
+    scores = {
+        task.task_id: [_soundly(ace, task, stones) for stones in ace.gold[task.task_id].milestones] for task in tasks
+    }
+    missed = {key for key, found in scores.items() if not any(score.end_to_end for score in found)}
+    assert missed == UNREACHABLE.keys() | WRONG_MILESTONES.keys()
+    assert len(tasks) - len(missed) == 41
+
+
+def test_gold_as_a_state_passes_soundly_and_its_corruptions_fail(ace: Benchmark, episodes: list[Row]) -> None:
+    for row in episodes:
+        if row["kind"] in MADE_FROM_GOLD:
+            is_right = score_agent_soundly(ace.gold[row["id"]], row["final"], ()).end_to_end
+            assert is_right == (row["kind"] == "gold_state"), (row["id"], row["kind"])
+
+
+def test_messages_that_never_ran_are_no_milestones_soundly(ace: Benchmark) -> None:
+    """Officially the milestones count as texts, whatever came of them."""
+    task = ace.tasks["agent_multi_step_3"]
+    gold = ace.gold[task.task_id]
+    asleep = {"BaseApi": {"wifi": False, "logged_in": True}}
+    executor = ace.executor(task, "sound")
+    state, results = executor.start(asleep), []
+    for stone in gold.milestones[0]:
+        done = executor.run(state, milestone_calls(stone))
+        state = done.state
+        results += done.results
+    assert score_agent(gold, saved_state(state), gold.milestones[0]).process == 1.0
+    assert score_agent_soundly(gold, saved_state(state), results).process == 0.0
+
+
+def test_exploring_beside_an_episode_does_not_move_it(ace: Benchmark) -> None:
+    for task in ace.of(AGENT):
+        calls = [milestone_calls(stone) for stone in ace.gold[task.task_id].milestones[0]]
+        for rules in RULES:
+            executor = ace.executor(task, rules)
+            state = executor.start(task.initial_config)
+            for these in calls:
+                before = json.dumps(saved_state(state))
+                fork = state
+                for explored in reversed(calls):
+                    fork = executor.run(fork, explored).state
+                assert json.dumps(saved_state(state)) == before
+                first, second = executor.run(state, these), executor.run(state, these)
+                assert [one.shown for one in first.results] == [one.shown for one in second.results]
+                assert saved_state(first.state) == saved_state(second.state)
+                untouched = [name for name in state.instances if state.instances[name] is first.state.instances[name]]
+                touched = set(state.instances) - set(untouched)
+                assert all(any(hasattr(state.instances[name], one.name) for one in these) for name in touched)
+                state = first.state
+
+
+def test_a_function_that_is_not_offered_runs_officially_only(ace: Benchmark) -> None:
+    task = ace.tasks["agent_multi_turn_20"]
+    withheld = "[update_balance(user={'cash_balance': 1}, payment_method='cash', amount=1)]"
+    offered = {document["name"] for document in task.functions}
+    assert "get_baggage_allowance" not in offered
+    call = "[get_baggage_allowance(membership_level='gold', cabin_class='Economy Class')]"
+    shown = {rules: ace.executor(task, rules).execute(_start(ace, task), call) for rules in RULES}
+    assert shown["official"].results[0].shown == 3
+    assert shown["sound"].results[0].finding == "withheld_function"
+    assert ace.executor(task, "sound").execute(_start(ace, task), withheld).results[0].finding == "withheld_function"
+
+
+def _start(ace: Benchmark, task: AceTask) -> AceState:
+    return ace.executor(task).start(task.initial_config)
+
+
+def test_the_scripted_user_ends_every_official_episode_that_reaches_its_state(ace: Benchmark) -> None:
+    ended = 0
+    for task in ace.of(["agent_multi_turn"]):
+        gold = ace.gold[task.task_id]
+        executor = ace.executor(task, "sound")
+        state = executor.start(task.initial_config)
+        script = script_of_instruction(task.question, gold_by_class(gold, task.involved_classes))
+        said = first_message(script)
+        assert not said.is_last
+        for stone in gold.milestones[0]:
+            assert next_message(script, said.goal, "Which city?", by_class(saved_state(state))).text != STOP
+            state = executor.run(state, milestone_calls(stone)).state
+        ended += next_message(script, said.goal, "Done.", by_class(saved_state(state))).is_last
+    assert ended == 29  # all but one whose milestones forget to log in
+
+
+HOSTILE = (
+    "[f(a=__import__('os').system('true'))]", "[open(file='/nonexistent')]", "[exec(object='1')]", "[f(a=2**9**9**9)]",
+    "[f(a=[x for x in (1,)])]", "[f(a=f'{1}')]", "[f(a='\\d\\400')]", "[f(a=1if 1else 2)]", "[f(a=0xfor x in ())]",
+    "[" * 5000, "[f(a=" + "[" * 90 + "]" * 90 + ")]", "[f(a=" + "-" * 3000 + "1)]", "[f(a=" + "x." * 9000 + "y)]",
+    "[f(a=1e999)]", "[f(a=" + "9" * 5000 + ")]", "[f(a=0x" + "f" * 50000 + ")]", "[f(a=0x" + "f" * 3000 + ")]",
+    "[" + "f()," * 100 + "]", "[f(**{'a': 1})]", "[f(*[1])]", "[f(a=1, a=2)]", "[f(a={[]: 1})]", "[f(a={**{}})]",
+    "[f(a=lambda: 1)]", "[f(a=b'x')]", "[f(a=1j)]", "[f(a=...)]", "[f(a=not 'x')]", "[f(a=\ud800)]", "[f(a='\ud800')]",
+    "[f()()]", "[f.g.h()]", "[(f)(a=1)]", "[f(a={})]", "[f(a={'b': {'c': 1}})]", "[f(a=g(b=1))]", "[f(a=g())]", "", "[",
+    "]", "[]", "[]]", "]][[", "\x00[f()]", "[f(a='\x00')]", " [f()]", "[f()]\n", "'[f()]'", "[f(a=x[1:2])]", "# [f()]",
+    "Missing necessary parameters" * 500, "There is incorrect value (" * 1000, "x" * 100_001,
+)  # fmt: skip
+
+
+def _fuzzed(seeds: Sequence[str], n: int) -> Iterator[str]:
+    rng = random.Random(0)
+    pieces = [
+        "[",
+        "]",
+        "(",
+        ")",
+        "{",
+        "}",
+        "'",
+        '"',
+        ",",
+        "=",
+        ":",
+        "\\",
+        "-",
+        "not ",
+        "None",
+        "1",
+        "\n",
+        "**",
+        "é",
+        "lambda:",
+    ]
+    for number in range(n):
+        if number < len(HOSTILE):
+            yield HOSTILE[number]
+            continue
+        text = rng.choice(seeds)
+        for _ in range(rng.randrange(1, 6)):
+            place = rng.randrange(len(text) + 1)
+            cut = place + rng.choice((0, 0, 1, 3, 20))
+            text = text[:place] + rng.choice([*pieces, rng.choice(HOSTILE)[:40]]) + text[cut:]
+        yield text
+
+
+_seen: list[str] = []
+_watching = False
+
+
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    if _watching and event.startswith(FORBIDDEN):
+        _seen.append(f"{event} {arguments!r:.80}")
+
+
+@contextmanager
+def _watched() -> Iterator[list[str]]:
+    """Note what is executed, opened, imported or started. A hook can't be taken off again, only told to look away."""
+    global _watching
+    if not hasattr(sys, "_iad_ace_watch"):
+        sys.addaudithook(_watch)
+        sys._iad_ace_watch = True  # type: ignore[attr-defined]
+    _seen.clear()
+    _watching = True
+    try:
+        yield _seen
+    finally:
+        _watching = False
+
+
+def read_normal_alone(text: str, rules: Rules) -> list[AceCall]:
+    return read_normal(text, multi_turn=False, rules=rules)
+
+
+def test_5000_fuzzed_answers_raise_nothing_and_run_nothing(ace: Benchmark, answers: list[Row]) -> None:
+    rng = random.Random(1)
+    normal_or_special = [task for task in ace.tasks.values() if task.category not in AGENT]
+    agent = ace.of(AGENT)
+    stones = [stone for task in agent for stones in ace.gold[task.task_id].milestones for stone in stones]
+    executors = {(task.task_id, rules): ace.executor(task, rules) for task in agent for rules in RULES}
+    states = {task.task_id: _start(ace, task) for task in agent}
+    seeds = [*(row["answer"] for row in answers), *stones]
+    texts = [*_fuzzed(seeds, 5000)]
+    for task in agent:  # a first call may import what its class needs
+        executors[task.task_id, "official"].execute(states[task.task_id], "[get_latest_message_id()]")
+        executors[task.task_id, "official"].execute(
+            states[task.task_id],
+            "[find_transfer_flights(origin_city='Beijing', transfer_city='Nanjing', destination_city='Shenzhen')]",
+        )
+    before = json.dumps([saved_state(states[task.task_id]) for task in agent])
+    with _watched() as events:
+        Path(__file__).read_bytes()
+    assert events.pop().startswith("open")
+    with _watched() as events:
+        for text in texts:
+            one, acting = rng.choice(normal_or_special), rng.choice(agent)
+            is_execution(text)
+            for rules in RULES:
+                ace.check({"id": one.task_id, "answer": text}, rules)
+                executors[acting.task_id, rules].execute(states[acting.task_id], text)
+                for read in (read_normal_alone, read_agent):
+                    with suppress(UnreadableAnswer):
+                        read(text, rules)
+        for row in answers:
+            ace.check(row)
+    assert not events
+    assert json.dumps([saved_state(states[task.task_id]) for task in agent]) == before

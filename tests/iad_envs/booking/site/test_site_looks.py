@@ -1,0 +1,205 @@
+"""The booking site as a person meets it: on a phone and on a desk, with keys alone, in the dark."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from iad_envs.booking.engine import BookingEngine
+from iad_envs.booking.pages import kind_of
+from iad_envs.booking.site.app import BookingSite, address_of, create_app
+from iad_envs.booking.state import BookingState, Exchanged, Guest, Reservation
+from iad_envs.browser.selenium import SeleniumBrowser
+from tests.iad_envs.booking.site.small_world import ROOM, bundled, start
+from tests.iad_envs.browser.browsers import missing
+from tests.webshop_server.site.looks import BROKEN, CLIPPED, CONTRAST, SMALL
+from webshop_server.site.server import Server
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+TEXTS = "p, h1, h2, dt, dd, span:not(.hidden), button, label, input, select, q, em, strong, .complaint"
+LONG = Guest("W" * 500, "Llanfairpwll " * 38, "5" * 500, f"a@{'b' * 490}.org", "A note without an end. " * 21)
+
+
+@pytest.fixture(scope="module")
+def engine() -> BookingEngine:
+    return bundled()
+
+
+@pytest.fixture(scope="module")
+def site(engine: BookingEngine) -> BookingSite:
+    return BookingSite(engine, [start(engine, instruction="Book a table for 7 on March 10 2026. " * 4)])
+
+
+@pytest.fixture(scope="module")
+def server(site: BookingSite) -> Iterator[Server]:
+    with Server(create_app(site)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def phone() -> Iterator[Any]:
+    browser = SeleniumBrowser(size=(400, 800))
+    yield browser.driver
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Any]:
+    browser = SeleniumBrowser(size=(1400, 900))
+    yield browser.driver
+    browser.close()
+
+
+def states(site: BookingSite) -> Iterator[tuple[str, BookingState]]:
+    """A state of every kind of page, plain and with all that can be long."""
+    engine = site.engine
+    state = site.state_of("me")
+    yield "home", state
+    for action in ("CLICK [city]", "CLICK [city-norwick]", "CLICK [go]", "CLICK [next]"):
+        state = engine.act(state, action).state
+        yield kind_of(state), state
+    state = engine.act(state, f"GOTO [{ROOM}]").state
+    yield "restaurant", state
+    yield "no times", engine.act(engine.act(state, "TYPE [time] [04:00]").state, "CLICK [find]").state
+    state = engine.act(state, "CLICK [slot-2030]").state
+    yield "seating", state
+    state = engine.act(state, "CLICK [seat-bar]").state
+    yield "details", state
+    said = (Exchanged("q" * 4000, "An answer " * 40), Exchanged("Where?", "Inside."))
+    full = state._replace(
+        typed=tuple(zip(dict(state.typed), LONG, strict=True)), asked=said, notice="Fill in: it. " * 9
+    )
+    yield "full details", full
+    yield "no table", full._replace(hold=None)
+    assert state.hold is not None
+    own = Reservation(1, state.hold.table, 7, LONG)
+    booked = full._replace(reservations=(own._replace(is_cancelled=True), own._replace(number=2)), hold=None)
+    for action in ("CLICK [mine]", "CLICK [cancel]"):
+        booked = engine.act(booked, action).state
+        yield kind_of(booked), booked
+    yield "none", engine.act(site.state_of("me"), "CLICK [mine]").state
+    ended = engine.act(full._replace(typed=tuple((name, f"{value}@1234567.x"[:500]) for name, value in full.typed)), "")
+    done = engine.act(ended.state, "CLICK [complete]").state
+    yield (
+        "confirmation",
+        done._replace(
+            place=done.place._replace(kind="confirmation", number=2), reservations=(own, own._replace(number=2))
+        ),
+    )
+
+
+def pages(driver: Any, site: BookingSite, server: Server) -> Iterator[str]:
+    """Open one page of every kind, and that of an error."""
+    for number, (what, state) in enumerate(states(site)):
+        site.sessions.put(f"s{number}", state)
+        driver.get(f"{server.address}{address_of(f's{number}', state.place)}")
+        yield what
+    driver.get(f"{server.address}/me/no/such/page")
+    yield "error"
+
+
+@pytest.mark.parametrize("where", ["phone", "desk"])
+def test_every_page_fits_its_window_shows_its_pictures_and_can_be_hit_with_a_thumb(
+    where: str, site: BookingSite, server: Server, request: pytest.FixtureRequest
+) -> None:
+    driver = request.getfixturevalue(where)
+    for what in pages(driver, site, server):
+        width = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+        assert width[0] <= width[1] == (400 if where == "phone" else 1400), what
+        assert driver.execute_script(CLIPPED) == [], what
+        assert driver.execute_script(BROKEN) == [], what
+        small = driver.execute_script(SMALL.replace("[data-click]", "button, input:not([type=hidden]), select"))
+        assert min(small, default=99) >= 24, what
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_the_light_and_in_the_dark(
+    scheme: str, site: BookingSite, server: Server, desk: Any
+) -> None:
+    command = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    desk.execute("executeCdpCommand", {"cmd": "Emulation.setEmulatedMedia", "params": command})
+    grounds = set()
+    for what in pages(desk, site, server):
+        assert desk.execute_script(CONTRAST, TEXTS) == [], what
+        grounds.add(desk.execute_script("return getComputedStyle(document.body).backgroundColor"))
+    assert grounds == {"rgb(251, 250, 247)" if scheme == "light" else "rgb(20, 24, 23)"}
+
+
+def test_a_table_can_be_booked_with_keys_alone(site: BookingSite, server: Server, desk: Any) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    def press(*keys: str) -> None:
+        ActionChains(desk).send_keys(*keys).perform()
+
+    def tab_to(name: str) -> None:
+        for _ in range(60):
+            press(Keys.TAB)
+            if desk.execute_script("return document.activeElement.dataset.click ?? ''").startswith(name):
+                assert desk.execute_script("return document.activeElement.matches(':focus-visible')")
+                width = desk.execute_script("return getComputedStyle(document.activeElement).outlineWidth")
+                assert float(width.removesuffix("px")) >= 2, name
+                return
+        raise AssertionError(f"{name} can't be reached by Tab")
+
+    desk.get(f"{server.address}/keys/")
+    tab_to("q")
+    press("bistro fennel", Keys.ENTER)
+    wait(desk, "/search")
+    tab_to("r-bistro-fennel")
+    press(Keys.ENTER)
+    wait(desk, "/r/")
+    tab_to("party")
+    press(Keys.ARROW_UP, Keys.ENTER)
+    wait(desk, "party=3")
+    tab_to("slot-")
+    press(Keys.SPACE)
+    wait(desk, "/hold")
+    if desk.execute_script("return document.querySelector('.seat')"):
+        tab_to("seat-")
+        press(Keys.ENTER)
+        wait(desk, "/hold", "first-name")
+    tab_to("first-name")
+    press("Ada", Keys.TAB, "Lovell", Keys.TAB, "555-0123", Keys.TAB, "ada@example.org", Keys.ENTER)
+    wait(desk, "/confirmed/1")
+    (made,) = site.state_of("keys").booked
+    assert (made.guest.first_name, made.guest.email, made.party) == ("Ada", "ada@example.org", 3)
+
+
+def wait(driver: Any, path: str, element: str = "") -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    is_there = "return document.readyState === 'complete' && (!arguments[0] || !!document.getElementById(arguments[0]))"
+    WebDriverWait(driver, 20, 0.01).until(
+        lambda driver: path in driver.current_url and driver.execute_script(is_there, element), path
+    )
+
+
+def test_every_field_and_picture_has_a_name_for_those_who_hear_the_page(
+    site: BookingSite, server: Server, desk: Any
+) -> None:
+    for what in pages(desk, site, server):
+        unnamed = desk.execute_script(
+            "return [...document.querySelectorAll('input:not([type=hidden]), select')].filter(e => !e.labels.length)"
+            ".concat([...document.images].filter(e => !e.hasAttribute('alt')))"
+            ".concat([...document.querySelectorAll('button')].filter(e => !e.textContent.trim())).map(e => e.outerHTML)"
+        )
+        assert unnamed == [], what
+        assert desk.execute_script("return document.querySelectorAll('h1').length") == 1, what
+
+
+def test_a_script_that_is_typed_stays_text_in_a_browser(server: Server, desk: Any) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    desk.get(f"{server.address}/script/")
+    box = desk.find_element(By.ID, "q")
+    box.send_keys('"><img src=x onerror="document.title=1"><script>document.title=2</script>')
+    box.send_keys(Keys.ENTER)
+    wait(desk, "/search")
+    assert desk.title == "Restaurants - Tablefind"
+    assert "<script>" in desk.find_element(By.ID, "q").get_attribute("value")
+    desk.execute_script(
+        "const s = document.createElement('script'); s.text = 'document.title = 3'; document.body.append(s)"
+    )
+    assert desk.title == "Restaurants - Tablefind", "the policy lets a script run"

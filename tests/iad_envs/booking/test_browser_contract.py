@@ -1,0 +1,45 @@
+"""Holds `IAD/BookingBrowser-v0` to contract 1."""
+
+from typing import Any
+
+import pytest
+
+from iad_envs.core import IADEnv
+from tests.contract.environments import EnvironmentContract, Subject
+from tests.iad_envs.browser.browsers import missing
+
+
+def look_around(info: dict[str, Any]) -> str:
+    return ["CLICK [go]", "SCROLL [DOWN]", "GOTO [home]", "CLICK [mine]"][info["step"] % 4]
+
+
+def book(env: IADEnv[Any, Any]) -> list[str]:
+    """The gold solution."""
+    actions: list[str] = env.oracle(env.snapshot())["reference"]
+    return actions
+
+
+SUBJECT = Subject(
+    "IAD/BookingBrowser-v0",
+    look_around,
+    book,
+    lasting="CLICK [slot-1900]",
+    approach=["GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"],
+    asking="ASK USER HELP [Where would you like to sit?]",
+    answer="The user answered: ",
+)
+needs_a_browser = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+
+
+@needs_a_browser
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+class TestBookingBrowser(EnvironmentContract):
+    @pytest.fixture
+    def subject(self) -> Subject:
+        return SUBJECT
+
+
+@needs_a_browser
+def test_gymnasiums_checker_passes_in_a_browser() -> None:
+    EnvironmentContract().test_gymnasiums_checker_passes(SUBJECT)

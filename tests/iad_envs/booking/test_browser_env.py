@@ -1,0 +1,229 @@
+"""`IAD/BookingBrowser-v0`: the same tasks on the same pages in a real browser."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jinja2 import FileSystemLoader
+
+import iad_envs.booking.site
+from iad_envs.booking.browser_env import BookingBrowserEnv
+from iad_envs.booking.env import BookingEnv
+from iad_envs.booking.visit import BookingVisit
+from iad_envs.browser.site_visit import PageMismatch
+from tests.contract.environments import same
+from tests.iad_envs.booking.site_walks import ROOM, walk_together
+from tests.iad_envs.browser.browsers import missing
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+KINDS = {"home", "results", "restaurant", "seating", "details", "confirmation", "mine", "cancel"}
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[BookingBrowserEnv]:
+    env = BookingBrowserEnv(render_mode="rgb_array")
+    yield env
+    env.close()
+
+
+def gold(env: Any) -> list[str]:
+    found: list[str] = env.oracle(env.snapshot())["reference"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "n",
+    [
+        pytest.param(20, marks=pytest.mark.timeout(300)),
+        pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(2400)]),
+    ],
+)
+def test_text_and_browser_environments_agree_on_random_episodes(env: BookingBrowserEnv, n: int) -> None:
+    seen: set[str] = set()
+    steps = sum(walk_together([BookingEnv(), env], seed, seen) for seed in range(n))
+    assert steps > 10 * n
+    assert seen >= KINDS | {"hold_expired", "hold_released", "form_incomplete", "no_table", "cancelled"}
+    assert env.visit.n_lost == 0
+
+
+def test_the_gold_reservation_scores_1_in_the_browser_and_shows_no_score(env: BookingBrowserEnv) -> None:
+    for kind in ("move", "hidden_seating"):
+        task_id = next(name for name in env.task_ids if kind in env._tasks[name].kinds)
+        env.reset(options={"task_id": task_id})
+        for action in gold(env):
+            _, reward, terminated, _, info = env.step(action)
+        assert (reward, terminated, info["success"], info["progress"]) == (1.0, True, True, 1.0)
+        assert "score" not in env.visit.browser.driver.page_source.lower()
+
+
+def test_a_moment_can_be_gone_back_to_also_from_after_the_end(env: BookingBrowserEnv) -> None:
+    seen = [env.reset(seed=4)]
+    tokens = [env.snapshot()]
+    for action in gold(env):
+        observation, _, _, _, info = env.step(action)
+        seen.append((observation, info))
+        tokens.append(env.snapshot())
+    for token, was in reversed(list(zip(tokens, seen, strict=True))):
+        assert same(env.restore(token), was)
+    for action in gold(env):  # the forms that were sent before are not the same ones
+        *_, terminated, _, info = env.step(action)
+    assert terminated
+    assert info["success"]
+
+
+def test_time_passes_in_the_browser_with_actions_that_are_no_requests(env: BookingBrowserEnv) -> None:
+    env.reset(seed=0)
+    offered = env.step(f"GOTO [{ROOM}?date=2026-06-17&time=19:00&party=2]")[4]["available_actions"]
+    env.step(next(action for action in offered if action.startswith("CLICK [slot-")))
+    driver = env.visit.browser.driver
+    for left, action in zip(
+        range(9, 5, -1), ("CLICK [nothing]", "ASK USER HELP [Who?]", "SCROLL [DOWN]", ""), strict=True
+    ):
+        env.step(action)
+        assert f"held for {left} more actions" in driver.page_source
+    for _ in range(7):
+        _, _, _, _, info = env.step("nonsense")
+    assert [one["code"] for one in info["facts"]["findings"]] == ["hold_expired"]
+    assert "Your hold has ended." in driver.page_source
+
+
+def test_answers_of_the_user_are_seen_on_the_page_and_not_before(env: BookingBrowserEnv) -> None:
+    env.reset(options={"task_id": next(name for name in env.task_ids if "hidden_seating" in env._tasks[name].kinds)})
+    action = "ASK USER HELP [Where would you like to <b>sit</b>?]"
+    env.simulate(env.snapshot(), action)
+    assert "You asked" not in env.visit.browser.driver.page_source
+    observation = env.step(action)[0]
+    said = env.visit.browser.driver.execute_script("return document.querySelector('[data-said]').textContent")
+    assert "Where would you like to <b>sit</b>?" in said
+    assert env.snapshot()._moment.state.asked[-1].answer in said
+    assert env.snapshot()._moment.state.asked[-1].answer in observation
+
+
+def test_typing_is_done_with_keys_and_stays_on_the_page(env: BookingBrowserEnv) -> None:
+    env.reset(seed=0)
+    driver = env.visit.browser.driver
+    driver.execute_script("window.isKept = true; addEventListener('input', e => window.isTyped = e.isTrusted)")
+    for action in ("TYPE [q] [Bistro]", "TYPE [q] [ Fennel 🦉]", "TYPE [city] [Norwick]", "SCROLL [DOWN]", "CLICK [q]"):
+        assert not env.step(action)[4]["invalid_action"]
+        assert driver.execute_script("return window.isKept"), action
+    assert driver.execute_script("return [window.isTyped, document.querySelector('#q').value]") == [
+        True,
+        "Bistro Fennel 🦉",
+    ]
+    env.step("CLEAR [q]")
+    assert driver.execute_script("return [window.isKept, document.querySelector('#q').value]") == [True, ""]
+    env.step("SUBMIT [q]")
+    assert driver.current_url.endswith("/search?q=&city=norwick")
+
+
+@pytest.mark.parametrize("mode", ["html", "screenshot"])
+def test_other_observations_are_the_same_simulated_and_real(mode: Any) -> None:
+    env = BookingBrowserEnv(observation_mode=mode, window_size=(500, 400))
+    try:
+        seen = []
+        typing = (f"TYPE [q] [{'long words ' * 20}]", "CLICK [q]", "TYPE [q] [x]", "TYPE [city] [Norwick]", "CLEAR [q]")
+        around = ("CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", *typing, "CLICK [go]", "SCROLL [DOWN]")
+        for walk in ((*around, "SCROLL [UP]", "CLICK [mine]", "ASK USER HELP [Who?]"), gold):
+            env.reset(options={"task_id": next(one for one in env.task_ids if "move" in env._tasks[one].kinds)})
+            for action in walk(env) if callable(walk) else walk:
+                ahead = env.simulate(env.snapshot(), action)
+                observation, _, terminated, _, _ = env.step(action)
+                assert env.observation_space.contains(observation)
+                if not ahead.token.is_awaiting:
+                    assert same(ahead.observation, observation), action
+                seen.append(observation)
+        assert terminated
+        assert len({str(one) if mode == "html" else one.tobytes() for one in seen}) >= 12
+        if mode == "html":
+            assert seen[0].startswith("<!DOCTYPE html>")
+            assert 'role="alert">expected the id' in seen[0]
+            assert not any(env.visit.site.token(env.visit.session) in page for page in seen)
+        else:
+            assert seen[0].shape == (400, 500, 3)
+    finally:
+        env.close()
+
+
+def test_a_page_that_differs_from_the_engine_is_noticed(env: BookingBrowserEnv) -> None:
+    env.reset(seed=0)
+    visit = env.visit
+    state = env.snapshot()._moment.state
+    shown = env.engine.act(state, "CLICK [go]").state
+    with pytest.raises(PageMismatch, match="address"):
+        visit.act("CLICK [go]", shown._replace(place=shown.place._replace(number=2)))
+    visit.open(state)
+    with pytest.raises(PageMismatch, match="state"):
+        visit.act("CLICK [go]", shown._replace(steps=7))
+    visit.open(state)
+    with pytest.raises(PageMismatch, match="value of q"):
+        visit.act("TYPE [q] [a]", state._replace(typed=(("q", "b"), state.typed[1]), steps=1))
+    visit.open(shown)
+    found = visit._read()
+    for part, other in (("title", ["Shops"]), ("lines", []), ("notice", ["Hello"]), ("said", ["x"])):
+        with pytest.raises(PageMismatch):
+            visit._compare(shown, {**found, part: other})
+    with pytest.raises(PageMismatch, match="elements"):
+        visit._compare(shown, {**found, "elements": found["elements"][1:]})
+
+
+@pytest.mark.parametrize(
+    ("template", "old", "new"),
+    [
+        ("parts.html", "{{ one.label }}</span>", "{{ one.label }}!</span>"),
+        ("parts.html", 'data-click="city"', 'data-click="town"'),
+        ("home.html", "{{ page.title }}", "Reserve a table"),
+        ("results.html", "{{ one.cuisine }}", "{{ one.area }}"),
+        ("results.html", '{% if "next" in elements %}', "{% if false %}"),
+        ("results.html", "{{ page.lines[0] | printable }}", "Some restaurants."),
+    ],
+)
+def test_a_template_with_one_changed_word_is_noticed(
+    env: BookingBrowserEnv, tmp_path: Path, template: str, old: str, new: str
+) -> None:
+    folder = tmp_path / "templates"
+    shutil.copytree(Path(iad_envs.booking.site.__file__).with_name("templates"), folder)
+    text = (folder / template).read_text()
+    assert old in text
+    (folder / template).write_text(text.replace(old, new, 1))
+    visit = BookingVisit(env.engine)
+    visit.app.jinja_loader = FileSystemLoader(folder)
+    visit._browser = env.visit.browser  # the browser that is running already
+    env.reset(seed=0)
+    state = env.snapshot()._moment.state
+    shown = state if template != "results.html" else env.engine.act(state, "CLICK [go]").state
+    try:
+        with pytest.raises(PageMismatch):
+            visit.open(shown)
+    finally:
+        visit._browser = None
+        visit.close()
+
+
+def test_a_killed_browser_is_replaced_and_the_episode_goes_on(env: BookingBrowserEnv) -> None:
+    text = BookingEnv()
+    text.reset(seed=3)
+    env.reset(seed=3)
+    lost = env.visit.n_lost
+    actions = gold(text)
+    for place, action in enumerate(actions):
+        if place in (2, len(actions) - 2):
+            os.killpg(env.visit.browser.process_group, signal.SIGKILL)
+        assert same(env.step(action), text.step(action))
+    assert env.visit.n_lost == lost + 2
+    assert env.snapshot().terminated
+
+
+def test_what_the_browser_shows_is_rendered_and_comes_from_the_site_alone(env: BookingBrowserEnv) -> None:
+    env.reset(seed=0)
+    first = env.render()
+    assert first.shape == (1280, 1280, 3)
+    env.step("CLICK [go]")
+    assert len(np.unique(env.render()[::9, ::9].reshape(-1, 3), axis=0)) > 50
+    names = env.visit.browser.driver.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
+    assert len(names) > 5
+    assert all(name.startswith(env.visit.address) for name in names)

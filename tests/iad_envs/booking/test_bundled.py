@@ -1,0 +1,161 @@
+"""The bundled site and its tasks: made by their scripts, apart from each other, and each with its trap."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from iad_envs.booking.env import BookingEnv
+from iad_envs.booking.evaluation import gold_actions
+from iad_envs.booking.moments import people, time_text
+from iad_envs.booking.tasks import KINDS, load_tasks, task_of
+from iad_envs.booking.world import load_world
+from iad_envs.errors import DataNotFound
+from tests.iad_envs.booking.visits import ENGINE, FOLDER, TASKS, TEST, WORLD, folder_of, gold_of, play, tasks_with
+
+
+def run_script(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-B", str(FOLDER / name), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def plain_paths() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("plain_paths", FOLDER / "plain_paths.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("script", ["make_world.py", "make_tasks.py"])
+def test_the_files_are_those_that_their_scripts_write(script: str) -> None:
+    done = run_script(script, "--check")
+    assert (done.returncode, done.stdout.partition(": ")[2]) == (0, "the same\n"), done.stdout + done.stderr
+
+
+def test_no_task_has_a_fault() -> None:
+    faults = plain_paths().faults
+    for task in TASKS.values():
+        assert faults(ENGINE, task) == [], task.task_id
+
+
+def test_a_task_whose_trap_is_none_is_found_out() -> None:
+    faults = plain_paths().faults
+    task = tasks_with("contested")[0]
+    assert set(faults(ENGINE, task._replace(rivals=()))) == {
+        "a detour does no harm", "to let the table go does no harm",
+    }  # fmt: skip
+    early = tuple(one._replace(step=2) for one in task.rivals)
+    assert faults(ENGINE, task._replace(rivals=early)) == ["gold can't be done"]
+    task = tasks_with("move")[0]
+    assert task.own is not None
+    far = task.own._replace(table=task.own.table._replace(day=task.day + 1))
+    assert "gold fails" not in faults(ENGINE, task._replace(own=far))
+    assert faults(ENGINE, task._replace(gold_slots=(task.gold_slots[0] + 15,)))
+
+
+def test_splits_have_their_sizes_and_share_neither_restaurants_nor_people() -> None:
+    assert Counter(task.split for task in TASKS.values()) == {"train": 600, "dev": 100, "test": 200}
+    owners = defaultdict(set)
+    for task in TASKS.values():
+        for what in (task.restaurant, task.user.first_name, task.user.last_name, task.user.email):
+            owners[what].add(task.split)
+    assert [what for what, splits in owners.items() if len(splits) > 1] == []
+    env = BookingEnv(split=None)
+    assert len({env.subject_of(task) for task in TASKS}) == len({task.restaurant for task in TASKS.values()})
+
+
+def test_the_test_split_has_every_complication_often_enough() -> None:
+    assert Counter(task.difficulty for task in TEST) == {"easy": 70, "medium": 70, "hard": 60}
+    counts = Counter(kind for task in TEST for kind in task.kinds)
+    assert set(counts) == set(KINDS)
+    assert min(counts.values()) >= 12, counts
+    for task in TASKS.values():
+        n_kinds = len(task.kinds)
+        expected = {"easy": task.kinds in ((), ("given_seating",)), "medium": n_kinds == 1, "hard": n_kinds >= 2}
+        assert expected[task.difficulty], task.task_id
+
+
+def test_gold_has_about_as_many_steps_as_the_papers_tasks() -> None:
+    lengths = [len(gold_actions(ENGINE, task)) for task in TEST]
+    assert 13 <= sum(lengths) / len(lengths) <= 15
+    assert max(lengths) < 30 - 2
+
+
+def test_an_instruction_says_all_that_it_has_to_and_hides_what_it_has_to() -> None:
+    for task in TASKS.values():
+        said, wanted = task.instruction, WORLD.restaurants[task.restaurant]
+        for part in (
+            wanted.name,
+            WORLD.cities[wanted.city],
+            people(task.party),
+            time_text(task.minute),
+            *task.user[:4],
+        ):
+            assert part in said, (task.task_id, part)
+        assert bool(re.search(r"2026", said)) is ("relative_date" not in task.kinds), task.task_id
+        named = plain_words(said) & {"indoors", "outdoors", "at the bar", "by the window", "in a booth"}
+        assert len(named) == ("given_seating" in task.kinds), task.task_id
+        assert bool(task.seating) is bool({"given_seating", "hidden_seating"} & set(task.kinds)), task.task_id
+        assert (task.city != wanted.city) is ("other_city" in task.kinds), task.task_id
+        assert (task.own is not None) is ("move" in task.kinds), task.task_id
+
+
+def plain_words(text: str) -> set[str]:
+    return set(re.findall(r"indoors|outdoors|at the bar|by the window|in a booth", text))
+
+
+def test_a_name_and_a_city_name_one_restaurant() -> None:
+    names = Counter((one.name, one.city) for one in WORLD.restaurants.values())
+    assert max(names.values()) == 1
+    assert max(Counter(one.name for one in WORLD.restaurants.values()).values()) >= 2
+    assert Counter(one.city for one in WORLD.restaurants.values()) == dict.fromkeys(WORLD.cities, 40)
+
+
+def test_details_are_such_as_nobody_has() -> None:
+    for task in TASKS.values():
+        assert re.fullmatch(r"555-01\d\d", task.user.phone)
+        assert task.user.email.endswith("@example.org")
+
+
+def test_a_task_survives_its_line() -> None:
+    for task in TASKS.values():
+        assert task_of(task.as_record()) == task
+
+
+def test_fresh_tasks_load_and_are_the_same_in_a_second_run(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        done = run_script("make_tasks.py", "--kind=contested", "--tasks=5", "--seed=3", f"--output={folder}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+    assert files[0] == files[1]
+    assert set(files[0]) == {"world.json", "tasks.jsonl"}
+    env = BookingEnv(data_dir=folders[0])
+    assert len(env.task_ids) == 5
+    assert env.data.digest != BookingEnv().data.digest
+    for task_id in env.task_ids:
+        assert load_tasks(folders[0].resolve())[task_id].kinds == ("contested",)
+        assert task_id not in TASKS
+        _, info = env.reset(options={"task_id": task_id})
+        assert info["task_id"] == task_id
+        assert play(env, gold_of(env))[1] == 1.0
+
+
+def test_a_folder_without_data_or_with_broken_data_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(DataNotFound, match="expected"):
+        BookingEnv(data_dir=tmp_path)
+    folder = folder_of(tmp_path / "broken", TEST[0])
+    with (folder / "tasks.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "test-x"}\n')
+    with pytest.raises(DataNotFound, match=r"expected line 2 of .*tasks\.jsonl to be a task"):
+        BookingEnv(data_dir=folder)
+    (tmp_path / "world.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DataNotFound, match="to hold cities and restaurants"):
+        load_world(tmp_path)

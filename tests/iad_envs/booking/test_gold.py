@@ -1,0 +1,287 @@
+"""Gold of `IAD/Booking-v0`: a right reservation scores 1, a wrong one 0 in what is wrong. Progress only grows."""
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from iad_envs.booking.env import BookingEnv
+from iad_envs.booking.evaluation import PARTS, PUBLISHED_PARTS, gold_actions, reservation_parts, subgoals
+from iad_envs.booking.moments import MAX_PARTY
+from iad_envs.booking.state import BookingState
+from iad_envs.booking.tasks import KINDS, BookingTask
+from tests.iad_envs.booking.visits import (
+    ENGINE,
+    TASKS,
+    TEST,
+    WORLD,
+    booking,
+    drawn,
+    gold_of,
+    play,
+    start_of,
+    started,
+    tasks_with,
+    walked,
+)
+
+SAMPLE = [task for place, task in enumerate(TASKS.values()) if task.split != "train" or place % 5 == 0]
+"""All of test and dev, and a fifth of train; the rest of it is played without observations in `test_bundled.py`."""
+
+
+def parts_of(task: BookingTask, state: BookingState) -> dict[str, float]:
+    """The parts of a reservation, or nothing if there is none."""
+    return reservation_parts(task, state) if state.place.kind == "confirmation" else {}
+
+
+def wrong_in(task: BookingTask, actions: list[str]) -> list[str]:
+    """The parts that are 0 after actions that make a reservation."""
+    parts = parts_of(task, walked(start_of(task), actions))
+    assert parts, f"{task.task_id}: no reservation after {actions}"
+    return [name for name in PARTS if not parts[name]]
+
+
+def can_seat(task: BookingTask, slug: str, day: int, minute: int, party: int) -> bool:
+    """Whether a table is free that differs from the task's in no more than these."""
+    seatings = WORLD.tables(slug, day, party).get(minute, ())
+    return bool(seatings) and task.seating in ("", *seatings)
+
+
+def test_every_gold_solution_has_reward_success_and_progress_1_and_only_then() -> None:
+    env = BookingEnv(split=None)
+    for task in SAMPLE:
+        env.reset(options={"task_id": task.task_id})
+        *before, last = gold_of(env)
+        _, reward, terminated, _, info = play(env, before)
+        assert (reward, terminated, info["success"]) == (0.0, False, False), task.task_id
+        assert 0.5 < info["progress"] < 1, task.task_id
+        _, reward, terminated, _, info = play(env, [last])
+        assert (reward, terminated, info["success"], info["progress"]) == (1.0, True, True, 1.0), task.task_id
+        assert info["reward_parts"] == {**dict.fromkeys(PARTS, 1.0), "needless_asks": 0.0, "lost_original": 0.0}
+
+
+def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_reason() -> None:
+    """Harmless: the question, as gold knows; the name, if a search for all finds it; the time, if it is near 7 PM."""
+    harmless: Counter[str] = Counter()
+    n_left_out = 0
+    for task in TEST:
+        gold = gold_actions(ENGINE, task)
+        state = start_of(task)
+        right = walked(state, gold).reservations
+        for place, action in enumerate(gold):
+            after = walked(state, gold[place + 1 :])
+            n_left_out += 1
+            if all(parts_of(task, after).values()) and parts_of(task, after):
+                harmless[action.partition("]")[0].partition("HELP")[0].strip()] += 1
+                assert after.reservations == right, (task.task_id, action)
+            state = walked(state, [action])
+    assert set(harmless) == {"ASK USER", "TYPE [q", "TYPE [time"}
+    assert harmless["ASK USER"] == len(tasks_with("hidden_seating"))
+    assert harmless["TYPE [q"] + harmless["TYPE [time"] < n_left_out / 20
+
+
+def test_another_restaurant_fails_in_that_part_alone() -> None:
+    n_namesakes = 0
+    for task in TEST:
+        wanted = WORLD.restaurants[task.restaurant]
+        words = set(wanted.name.split())
+        others = sorted(
+            (one for one in WORLD.restaurants.values() if one != wanted),
+            key=lambda one: (one.name != wanted.name, not words & set(one.name.split()), one.slug),
+        )
+        where = next(one for one in others if can_seat(task, one.slug, task.day, task.gold_slots[0], task.party))
+        n_namesakes += bool(words & set(where.name.split()))
+        changed = task._replace(restaurant=where.slug)
+        assert wrong_in(task, booking(changed)) == ["restaurant"], task.task_id
+    assert n_namesakes > len(TEST) / 2
+
+
+def other_times(task: BookingTask) -> Iterator[tuple[int, int]]:
+    """Another day at the right time, and another time on the right day."""
+    days = (day for by in range(1, 20) for day in (task.day + by, task.day - by) if day > 0)
+    minute = task.gold_slots[0]
+    yield next((day, minute) for day in days if can_seat(task, task.restaurant, day, minute, task.party))
+    own = -1 if task.own is None else task.own.table.minute
+    free = WORLD.tables(task.restaurant, task.day, task.party)
+    near = sorted((one for one in free if one not in (*task.gold_slots, own)), key=lambda one: abs(one - minute))
+    yield task.day, next(one for one in near if can_seat(task, task.restaurant, task.day, one, task.party))
+
+
+def test_another_day_or_time_fails_in_that_part_alone() -> None:
+    for task in TEST:
+        for day, minute in other_times(task):
+            wrong = wrong_in(task, booking(task._replace(day=day), minute))
+            assert wrong == ["date_time"], (task.task_id, day, minute)
+
+
+def test_another_party_fails_in_that_part_alone() -> None:
+    for task in TEST:
+        sizes = sorted(range(1, MAX_PARTY + 1), key=lambda size: abs(size - task.party))
+        party = next(size for size in sizes[1:] if can_seat(task, task.restaurant, task.day, task.gold_slots[0], size))
+        assert wrong_in(task, booking(task._replace(party=party))) == ["party"], task.task_id
+
+
+def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares() -> None:
+    n_careless = 0
+    for task in TEST:
+        for seating in WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]:
+            wrong = wrong_in(task, booking(task._replace(seating=seating)))
+            assert wrong == (["seating"] if task.seating not in ("", seating) else []), (task.task_id, seating)
+            n_careless += not task.seating
+    assert n_careless > 100
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"first_name": "Zoe"}, {"last_name": "Zimmer"}, {"phone": "555-0199-9"}, {"email": "zoe.zimmer@example.org"}],
+    ids=str,
+)
+def test_one_wrong_detail_fails_in_that_part_alone(changes: dict[str, str]) -> None:
+    for task in TEST[::4]:
+        changed = task._replace(user=task.user._replace(**changes))
+        assert wrong_in(task, booking(changed)) == ["user_info"], task.task_id
+
+
+@pytest.mark.parametrize(
+    ("field", "written", "is_right"),
+    [
+        ("phone", "{digits}", True),
+        ("phone", "({area}) {rest}", True),
+        ("phone", "{area} {rest}", True),
+        ("phone", "+1 212 {area}-{rest}", False),
+        ("phone", "{digits}0", False),
+        ("email", "  {upper}", True),
+        ("email", "x{email}", False),
+    ],
+)
+def test_a_phone_is_compared_by_its_digits_and_an_email_without_case(field: str, written: str, is_right: bool) -> None:
+    for task in TEST[:20]:
+        area, rest = task.user.phone.split("-")
+        email = task.user.email
+        value = written.format(area=area, rest=rest, digits=area + rest, email=email, upper=email.upper())
+        actions = [one for one in booking(task) if not one.startswith((f"TYPE [{field}]", f"CLEAR [{field}]"))]
+        actions[-1:] = [f"CLEAR [{field}]", f"TYPE [{field}] [{value}]", "CLICK [complete]"]
+        assert wrong_in(task, actions) == ([] if is_right else ["user_info"]), (task.task_id, value)
+
+
+def test_a_move_that_leaves_the_old_reservation_is_not_completed() -> None:
+    """Within two hours it is refused; a reservation by hand that is far enough away shows the part alone."""
+    for task in tasks_with("move"):
+        kept = walked(start_of(task), booking(task, keeps_old=True))
+        assert (kept.findings, len(kept.booked), parts_of(task, kept)) == (("double_booking",), 1, {}), task.task_id
+        assert task.own is not None
+        far = task._replace(own=task.own._replace(table=task.own.table._replace(day=task.day + 1)))
+        assert wrong_in(far, booking(far, keeps_old=True)) == ["completed"], task.task_id
+        assert wrong_in(far, booking(far)) == []
+
+
+def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress() -> None:
+    for task in TEST[::20]:
+        env = started(task)
+        changed = task._replace(user=task.user._replace(email="zoe@example.org"))
+        *before, last = booking(changed)
+        best = play(env, before)[4]["progress"]
+        observation, reward, terminated, _, info = play(env, [last])
+        assert (reward, terminated, info["success"]) == (0.0, True, False)
+        assert info["reward_parts"]["user_info"] == 0.0
+        assert sum(info["reward_parts"].values()) == 5.0
+        assert 0.5 < best == info["progress"] < 1  # to complete counts only if it is right
+        assert "zoe@example.org" in observation
+
+
+def test_the_published_success_has_the_papers_four_parts_and_any_seating() -> None:
+    for task in tasks_with("given_seating")[:20]:
+        seatings = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
+        other = next(one for one in seatings if one != task.seating)
+        for published, expected in ((True, 1.0), (False, 0.0)):
+            env = started(task, published=published)
+            _, reward, _, _, info = play(env, booking(task._replace(seating=other)))
+            assert (reward, info["success"], info["progress"] == 1) == (expected, bool(expected), published)
+            parts = set(PUBLISHED_PARTS) if published else set(PARTS)
+            assert set(info["reward_parts"]) == parts | {"needless_asks", "lost_original"}
+
+
+def test_the_published_date_and_time_are_those_of_the_right_restaurant() -> None:
+    task = TEST[0]
+    others = [one for one in WORLD.restaurants if one != task.restaurant]
+    slug = next(one for one in others if can_seat(task, one, task.day, task.gold_slots[0], task.party))
+    _, reward, _, _, info = play(started(task, published=True), booking(task._replace(restaurant=slug)))
+    assert (reward, info["reward_parts"]["date_time"], info["reward_parts"]["party"]) == (0.0, 0.0, 1.0)
+
+
+def test_both_of_two_equally_near_times_are_right() -> None:
+    ties = [task for task in TASKS.values() if len(task.gold_slots) > 1]
+    assert len(ties) >= 20
+    for task in ties:
+        for minute in task.gold_slots:
+            assert wrong_in(task, booking(task, minute)) == [], (task.task_id, minute)
+
+
+def test_the_right_times_are_the_nearest_of_all_free_ones() -> None:
+    for task in TASKS.values():
+        free = WORLD.tables(task.restaurant, task.day, task.party)
+        off = {minute: abs(minute - task.minute) for minute in free if abs(minute - task.minute) <= 120}
+        nearest = tuple(sorted(minute for minute in off if off[minute] == min(off.values())))
+        assert task.gold_slots == nearest, task.task_id
+        assert ("nearest" in task.kinds) == (task.minute not in free), task.task_id
+
+
+def test_progress_never_falls_and_is_1_only_with_success() -> None:
+    rng = Random(7)
+    env = BookingEnv()
+    n_grown = 0
+    for number in range(60):
+        _, info = env.reset(seed=number)
+        gold = gold_of(env)
+        best = 0.0
+        for step in range(30):
+            # Half of the actions are gold's, so that there is progress that could fall.
+            action = gold[step] if step < len(gold) and number % 2 else drawn(info, rng)
+            if rng.random() < 0.2:
+                action = drawn(info, rng)
+            _, _, terminated, _, info = env.step(action)
+            assert best <= info["progress"] <= 1
+            assert (info["progress"] == 1) == info["success"]
+            n_grown += info["progress"] > best
+            best = info["progress"]
+            if terminated:
+                break
+    assert n_grown > 30
+
+
+def test_progress_stays_where_subgoals_fall() -> None:
+    for kind in KINDS:
+        task = tasks_with(kind)[0]
+        env = started(task)
+        *before, _ = gold_of(env)
+        _, _, _, _, there = play(env, before)
+        _, _, _, _, left = play(env, ["CLICK [mine]", "CLICK [home]"])
+        states = [walked(start_of(task), before)]
+        states.append(walked(states[0], ["CLICK [mine]", "CLICK [home]"]))
+        near, far = (sum(subgoals(task, state, has_seen=True, success=False).values()) for state in states)
+        assert far < near, kind
+        assert there["progress"] == left["progress"] > 0.8, kind
+
+
+def test_needless_questions_are_counted() -> None:
+    where, mail = "ASK USER HELP [Where to sit?]", "ASK USER HELP [What is your email?]"
+    hidden = tasks_with("hidden_seating")[0]
+    plain = next(task for task in TEST if not task.kinds)
+    for task, actions, expected in (
+        (hidden, [where], 0),
+        (hidden, [mail], 1),
+        (hidden, [where, mail], 1),
+        (hidden, [where, where], 1),
+        (plain, [where], 1),
+        (plain, [where, mail, mail], 3),
+    ):
+        _, _, _, _, info = play(started(task), actions)
+        assert info["reward_parts"]["needless_asks"] == expected, (task.kinds, actions)
+
+
+def test_a_simulated_question_is_no_needless_one_yet() -> None:
+    env: Any = started(next(task for task in TEST if not task.kinds))
+    ahead = env.simulate(env.snapshot(), "ASK USER HELP [What is your email?]")
+    assert env.oracle(ahead.token)["reward_parts"]["needless_asks"] == 0

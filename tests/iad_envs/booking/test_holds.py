@@ -1,0 +1,302 @@
+"""What has effects: holds and their end, tables that others take, second reservations, and moves."""
+
+from typing import Any
+
+import pytest
+
+from iad_envs.booking.pages import GUEST_FIELDS, free_tables, offered_slots, slot_id
+from iad_envs.booking.state import (
+    HOLD_STEPS,
+    BookingState,
+    Guest,
+    Hold,
+    Place,
+    Reservation,
+    Rival,
+    Scene,
+    SiteTable,
+)
+from iad_envs.booking.tasks import BookingTask
+from tests.iad_envs.booking.visits import (
+    ENGINE,
+    TEST,
+    WORLD,
+    address,
+    codes,
+    filled,
+    gold_of,
+    play,
+    start_of,
+    started,
+    tasks_with,
+    to_table,
+    walked,
+)
+
+WAIT = "SCROLL [UP]"
+GUEST = Guest("Ada", "Becker", "555-0123", "ada@example.org")
+DETAILS = filled(dict(zip(GUEST_FIELDS, GUEST, strict=True)), dict.fromkeys(GUEST_FIELDS, ""))
+
+
+def only_one_seating() -> BookingTask:
+    """A task whose right table is held with one click."""
+    return next(
+        task
+        for task in TEST
+        if not task.kinds and len(WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]) == 1
+    )
+
+
+def contested() -> BookingTask:
+    """A task whose right table others want, without another complication on the way."""
+    return next(task for task in tasks_with("contested") if task.kinds == ("contested",) and len(task.gold_slots) == 1)
+
+
+def seated(task: BookingTask) -> list[str]:
+    """Actions that hold the right table with a seating."""
+    seatings = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
+    return [*to_table(task), *([f"CLICK [seat-{task.seating or seatings[0]}]"] if len(seatings) > 1 else [])]
+
+
+@pytest.mark.parametrize(("n_actions", "is_accepted"), [(9, True), (10, True), (11, False), (12, False)])
+def test_a_hold_lasts_for_ten_more_actions(n_actions: int, is_accepted: bool) -> None:
+    task = only_one_seating()
+    waiting = [WAIT] * (n_actions - len(DETAILS) - 1)
+    env = started(task)
+    observation, _, terminated, _, info = play(env, [*to_table(task), *DETAILS, *waiting, "CLICK [complete]"])
+    assert terminated is is_accepted
+    assert info["invalid_action"] is False
+    assert ("hold_expired" in codes(info)) is not is_accepted
+    assert bool(info["page"]["reservations"]) is is_accepted
+    assert ("hold" in observation) is not is_accepted
+
+
+def test_a_page_counts_down_the_hold_and_says_when_it_has_ended() -> None:
+    task = only_one_seating()
+    env = started(task)
+    _, _, _, _, info = play(env, to_table(task))
+    for left in range(HOLD_STEPS, 0, -1):
+        assert info["page"]["hold"]["left"] == left
+        said = "It is held for this last action." if left == 1 else f"It is held for {left} more actions."
+        assert said in info["page"]["lines"][0]
+        _, _, _, _, info = env.step(WAIT)
+    assert info["page"]["hold"]["left"] == 0
+    assert codes(info) == []
+    _, _, _, _, info = env.step(WAIT)
+    assert (info["page"]["hold"], codes(info)) == ({}, ["hold_expired"])
+    assert info["page"]["notice"] == "Your hold has ended."
+    _, _, _, _, info = env.step(WAIT)
+    assert (info["page"]["notice"], codes(info)) == ("", [])
+
+
+@pytest.mark.parametrize("action", ["nonsense", "CLICK [no-such]", None, "a\0b", "TYPE [phone] [5\x1b]"], ids=repr)
+def test_time_passes_with_invalid_actions_too(action: Any) -> None:
+    task = only_one_seating()
+    env = started(task)
+    play(env, to_table(task))
+    for _ in range(HOLD_STEPS):
+        _, _, _, _, info = env.step(action)
+        assert info["page"]["hold"]
+    _, _, _, _, info = env.step(action)
+    assert (info["page"]["hold"], codes(info)) == ({}, ["hold_expired"])
+
+
+def test_a_seating_that_is_chosen_after_the_hold_has_ended_is_refused() -> None:
+    task = tasks_with("given_seating")[0]
+    env = started(task)
+    _, _, _, _, info = play(env, [*to_table(task), *[WAIT] * HOLD_STEPS])
+    assert info["page"]["kind"] == "seating"
+    _, _, terminated, _, info = env.step(f"CLICK [seat-{task.seating}]")
+    assert (terminated, info["invalid_action"], info["page"]["kind"]) == (False, False, "details")
+    assert codes(info) == ["hold_expired"]
+
+
+def test_another_notice_does_not_hide_that_the_hold_has_ended() -> None:
+    task = only_one_seating()
+    late = [*to_table(task), address(task.restaurant, task.day, 3 * 60, task.party), *[WAIT] * (HOLD_STEPS - 1)]
+    _, _, _, _, info = play(started(task), [*late, "CLICK [find]"])
+    assert codes(info) == ["hold_expired", "no_table"]
+    assert info["page"]["notice"].startswith("Your hold has ended. There is no table")
+
+
+def test_what_was_typed_outlives_the_hold() -> None:
+    task = only_one_seating()
+    _, _, _, _, info = play(started(task), [*to_table(task), *DETAILS, *[WAIT] * HOLD_STEPS])
+    assert info["page"]["hold"] == {}
+    assert info["page"]["form"] == dict(zip(GUEST_FIELDS, GUEST, strict=True))
+
+
+def test_a_second_table_releases_the_first() -> None:
+    task = next(task for task in TEST if not task.rivals and not task.kinds)
+    first = task.gold_slots[0]
+    env = started(task)
+    play(env, [*to_table(task), address(task.restaurant, task.day, first, task.party)])
+    slots = [int(one[:2]) * 60 + int(one[2:]) for one in env.simulate(env.snapshot(), WAIT).info["page"]["slots"]]
+    second = next(one for one in slots if one != first)
+    _, _, _, _, info = env.step(f"CLICK [{slot_id(second)}]")
+    assert info["page"]["hold"]["left"] == HOLD_STEPS
+    assert "hold_released" in codes(info)
+    assert info["page"]["notice"].startswith(
+        f"Your earlier hold was released: {WORLD.restaurants[task.restaurant].name}"
+    )
+    _, _, _, _, info = env.step(address(task.restaurant, task.day, first, task.party))
+    assert slot_id(first).removeprefix("slot-") in info["page"]["slots"]  # nobody was waiting for it
+
+
+def test_a_contested_table_that_is_let_go_is_gone_and_restore_brings_it_back() -> None:
+    task = contested()
+    gold, there = task.gold_slots[0], address(task.restaurant, task.day, task.gold_slots[0], task.party)
+    code = slot_id(gold).removeprefix("slot-")
+    env = started(task)
+    _, _, _, _, info = play(env, [*to_table(task), there])
+    held = env.snapshot()
+    other = next(one for one in info["page"]["slots"] if one != code)
+    assert code in info["page"]["slots"]
+    _, _, _, _, info = play(env, [f"CLICK [slot-{other}]", there])
+    assert code not in info["page"]["slots"]
+    before = env.simulate(held, WAIT).info["page"]["slots"]
+    observation, info = env.restore(held)
+    assert info["page"]["slots"] == before
+    assert f"[slot-{code}]" in observation
+    assert info["page"]["hold"]["time"] == info["page"]["elements"][4 + before.index(code)]["label"]
+    # To choose the held table again is to let it go for a moment, too.
+    _, _, _, _, info = play(env, [f"CLICK [slot-{code}]"])
+    assert codes(info) == ["slot_taken", "hold_released"]
+    assert info["page"]["hold"] == {}
+
+
+def test_a_contested_table_is_gone_when_the_hold_ends() -> None:
+    task = contested()
+    there = address(task.restaurant, task.day, task.gold_slots[0], task.party)
+    code = slot_id(task.gold_slots[0]).removeprefix("slot-")
+    _, _, _, _, info = play(started(task), [*to_table(task), there, *[WAIT] * (HOLD_STEPS - 1)])
+    assert code in info["page"]["slots"]
+    _, _, _, _, info = play(started(task), [*to_table(task), there, *[WAIT] * HOLD_STEPS])
+    assert code not in info["page"]["slots"]
+
+
+def test_others_take_a_table_at_their_step_unless_it_is_held() -> None:
+    task = contested()
+    step = task.rivals[0].step
+    gold = task.gold_slots[0]
+    there = address(task.restaurant, task.day, gold, task.party)
+    waiting = [there, *[WAIT] * (step - 2)]
+    free = walked(start_of(task), waiting)
+    assert (free.steps, gold in offered_slots(WORLD, free)) == (step - 1, True)
+    gone = walked(free, [WAIT])
+    assert gold not in offered_slots(WORLD, gone)
+    # Whoever clicks in the moment in which it is taken is told so.
+    refused = walked(free, [f"CLICK [{slot_id(gold)}]"])
+    assert (refused.findings, refused.hold) == (("slot_taken",), None)
+    last = walked(start_of(task), [there, *[WAIT] * (step - 3)])
+    held = walked(last, [f"CLICK [{slot_id(gold)}]", there, *[WAIT] * 8])
+    assert held.steps > step
+    assert gold in offered_slots(WORLD, held)
+
+
+def test_a_gold_path_keeps_a_contested_table_past_the_step_at_which_others_want_it() -> None:
+    for task in tasks_with("contested"):
+        env = started(task)
+        gold = gold_of(env)
+        assert len(gold) > task.rivals[0].step
+        assert play(env, gold)[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_accepted"), [(0, False), (60, False), (119, False), (120, True), (-119, False), (-120, True)]
+)
+def test_a_second_reservation_within_two_hours_is_refused(minutes: int, is_accepted: bool) -> None:
+    slug, other = list(WORLD.restaurants)[:2]
+    for where in (slug, other):
+        old = Reservation(1, SiteTable(where, 20, 19 * 60 + minutes, "outdoor"), 2, GUEST)
+        state = about_to_complete(slug, old)
+        after, complaint, done, _ = ENGINE.act(state, "CLICK [complete]")
+        assert (complaint, done, len(after.booked)) == ("", is_accepted, 1 + is_accepted)
+        assert after.findings == (() if is_accepted else ("double_booking",))
+        assert (after.hold is None) is is_accepted
+        assert is_accepted or WORLD.restaurants[where].name in after.notice
+
+
+def test_reservations_on_other_days_and_cancelled_ones_do_not_count() -> None:
+    slug = next(iter(WORLD.restaurants))
+    near = Reservation(1, SiteTable(slug, 20, 19 * 60, "outdoor"), 2, GUEST)
+    for old in (near._replace(table=near.table._replace(day=21)), near._replace(is_cancelled=True)):
+        assert ENGINE.act(about_to_complete(slug, old), "CLICK [complete]").done
+
+
+def about_to_complete(slug: str, old: Reservation) -> BookingState:
+    """A state with an own reservation and the details page of a table at 7 PM."""
+    state = ENGINE.start(Scene("Book."), "norwick", (old,))
+    state = state._replace(hold=Hold(SiteTable(slug, 20, 19 * 60, "indoor"), 2, 0))
+    return ENGINE.arrived(state, Place("hold"))
+
+
+def test_to_cancel_first_can_lose_both() -> None:
+    for task in tasks_with("move")[:6]:
+        cancelling = ["CLICK [mine]", "CLICK [cancel]", "CLICK [cancel-yes]"]
+        env = started(task)
+        there = address(task.restaurant, task.day, task.gold_slots[0], task.party)
+        waiting = [WAIT] * (task.rivals[0].step - len(cancelling) - 1)
+        _, _, _, _, info = play(env, [*cancelling, *waiting, there])
+        codes = {slot_id(minute).removeprefix("slot-") for minute in task.gold_slots}
+        assert not codes & set(info["page"]["slots"])
+        assert info["reward_parts"]["lost_original"] == 0.0  # it may still book
+        assert [one["is_cancelled"] for one in info["page"]["reservations"]] == [True]
+        while not info["stop_reason"]:
+            _, reward, _, _, info = env.step(WAIT)
+        assert (reward, info["stop_reason"], info["reward_parts"]["lost_original"]) == (0.0, "max_steps", 1.0)
+
+
+def test_a_cancelled_table_goes_to_somebody_else_and_can_not_be_taken_back() -> None:
+    task = tasks_with("move")[0]
+    assert task.own is not None
+    slug, day, minute, seating = task.own.table
+    state = walked(start_of(task), ["CLICK [mine]", "CLICK [cancel]", "CLICK [cancel-yes]"])
+    assert (state.findings, state.booked) == (("cancelled",), ())
+    assert seating not in free_tables(WORLD, state, slug=slug, day=day, party=task.own.party).get(minute, ())
+    after, complaint, _, _ = ENGINE.act(state, "GOTO [/mine/cancel]")
+    assert "you have no reservation" in complaint
+    assert after.booked == ()
+
+
+def test_to_keep_a_reservation_changes_nothing() -> None:
+    task = tasks_with("move")[0]
+    state = walked(start_of(task), ["CLICK [mine]", "CLICK [cancel]", "CLICK [keep]"])
+    assert (state.booked, state.lost, state.place.kind) == (task.reservations, (), "mine")
+
+
+def test_a_hold_whose_seating_is_open_keeps_all_of_that_time() -> None:
+    slug, day = next(iter(WORLD.restaurants)), 20
+    table = SiteTable(slug, day, next(iter(WORLD.tables(slug, day, 2))))
+    state = ENGINE.start(Scene("Book.", (Rival(table, 3),)), "norwick")._replace(hold=Hold(table, 2, 0), steps=5)
+    assert table.minute in free_tables(WORLD, state, slug=slug, day=day, party=2)
+    assert table.minute not in free_tables(WORLD, state._replace(hold=None), slug=slug, day=day, party=2)
+
+
+@pytest.mark.parametrize(
+    ("details", "missing"),
+    [
+        ({}, "Fill in: first name, last name, phone, email."),
+        ({"first-name": "Ada", "last-name": "Becker", "phone": "555-01", "email": "ada@x.org"}, "Fill in: phone."),
+        ({"first-name": "Ada", "last-name": " ", "phone": "555-0123", "email": "ada@x.org"}, "Fill in: last name."),
+        ({"first-name": "Ada", "last-name": "B", "phone": "555-0123", "email": "ada at x"}, "Fill in: email."),
+    ],
+)
+def test_details_that_are_not_filled_in_are_named(details: dict[str, str], missing: str) -> None:
+    task = only_one_seating()
+    actions = filled(details, dict.fromkeys(GUEST_FIELDS, ""))
+    for last in ("CLICK [complete]", "SUBMIT [email]"):
+        _, _, terminated, _, info = play(started(task), [*to_table(task), *actions, last])
+        assert (terminated, info["invalid_action"], info["page"]["notice"]) == (False, False, missing)
+        assert codes(info) == ["form_incomplete"]
+
+
+def test_enter_in_a_field_does_what_its_button_does() -> None:
+    task = only_one_seating()
+    for ending in (["CLICK [complete]"], ["SUBMIT [phone]"], ["SUBMIT [note]"]):
+        assert play(started(task), [*to_table(task), *DETAILS, *ending])[2]
+    for shared, enter, button in (
+        (["TYPE [q] [bar]"], "SUBMIT [q]", "CLICK [go]"),
+        ([to_table(task)[0], "TYPE [party] [4]"], "SUBMIT [time]", "CLICK [find]"),
+    ):
+        assert walked(start_of(task), [*shared, enter]) == walked(start_of(task), [*shared, button])

@@ -1,0 +1,162 @@
+"""Visits to the booking site for tests: ways through it, and data folders of a few tasks."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from iad_envs.booking.engine import BookingEngine
+from iad_envs.booking.env import OPEN_SEATING, UNASKED, BookingEnv, load_engine
+from iad_envs.booking.moments import clock, iso
+from iad_envs.booking.pages import GUEST_FIELDS, slot_id
+from iad_envs.booking.state import BookingState
+from iad_envs.booking.tasks import BookingTask, load_tasks
+from iad_envs.data import data_folder
+from tests.contract.environments import same
+
+FOLDER = data_folder("booking", None).resolve()
+TASKS: Mapping[str, BookingTask] = load_tasks(FOLDER)
+ENGINE = load_engine(FOLDER)
+WORLD = ENGINE.world
+TEST = [task for task in TASKS.values() if task.split == "test"]
+TEXTS = (
+    "June 17",
+    "2026-03-20",
+    "7 pm",
+    "20:15",
+    "4",
+    "lanterna",
+    "the",
+    "Norwick",
+    "Ada",
+    "555-0123",
+    "a@example.org",
+)
+WORD_OF_TIME = re.compile(r"\b\d{1,2}:\d{2} [AP]M\b")
+
+
+def tasks_with(kind: str, split: str = "test") -> list[BookingTask]:
+    """Tasks with a complication."""
+    return [task for task in TASKS.values() if kind in task.kinds and task.split == split]
+
+
+def play(env: BookingEnv, actions: Iterable[str]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    """Step through actions; the last step."""
+    step = None
+    for action in actions:
+        step = env.step(action)
+    assert step is not None
+    observation, reward, terminated, truncated, info = step
+    return observation, float(reward), terminated, truncated, info
+
+
+def started(task: BookingTask, **options: Any) -> BookingEnv:
+    """An environment at the start of a task."""
+    env = BookingEnv(split=None, **options)
+    env.reset(options={"task_id": task.task_id})
+    return env
+
+
+def gold_of(env: BookingEnv) -> list[str]:
+    """The gold actions of the environment's task."""
+    actions: list[str] = env.oracle(env.snapshot())["reference"]
+    return actions
+
+
+def start_of(task: BookingTask) -> BookingState:
+    """The first state of a task."""
+    return ENGINE.start(task.scene, task.city, task.reservations)
+
+
+def walked(state: BookingState, actions: Iterable[str], engine: BookingEngine = ENGINE) -> BookingState:
+    """The state after actions; after the end of the episode nothing changes."""
+    for action in actions:
+        state, _, done, _ = engine.act(state, action)
+        if done:
+            break
+    return state
+
+
+def address(slug: str, day: int, minute: int, party: int) -> str:
+    """The action that goes to a restaurant's tables."""
+    return f"GOTO [/r/{slug}?date={iso(day)}&time={clock(minute)}&party={party}]"
+
+
+def to_table(task: BookingTask, minute: int = -1) -> list[str]:
+    """Actions that hold a table of a task, the first right one unless a time is given, but not its seating."""
+    minute = task.gold_slots[0] if minute < 0 else minute
+    return [address(task.restaurant, task.day, minute, task.party), f"CLICK [{slot_id(minute)}]"]
+
+
+def booking(task: BookingTask, minute: int = -1, *, keeps_old: bool = False) -> list[str]:
+    """Actions that book what a task says by its address. It may be a task that was changed."""
+    minute = task.gold_slots[0] if minute < 0 else minute
+    seatings = WORLD.tables(task.restaurant, task.day, task.party)[minute]
+    actions = to_table(task, minute)
+    if len(seatings) > 1:
+        actions.append(f"CLICK [seat-{task.seating or seatings[0]}]")
+    known = dict.fromkeys(GUEST_FIELDS, "")
+    if task.own is not None:
+        known = dict(zip(GUEST_FIELDS, task.own.guest, strict=True))
+        if not keeps_old:
+            actions += [f"CLICK [{name}]" for name in ("mine", "cancel", "cancel-yes", "hold")]
+    return [*actions, *filled(dict(zip(GUEST_FIELDS, task.user, strict=True)), known), "CLICK [complete]"]
+
+
+def filled(details: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
+    """Actions that fill in the details page."""
+    actions = []
+    for name, value in details.items():
+        if value != known[name]:
+            actions += [f"CLEAR [{name}]"] if known[name] else []
+            actions.append(f"TYPE [{name}] [{value}]")
+    return actions
+
+
+def drawn(info: Mapping[str, Any], rng: Random) -> str:
+    """A random action: one of those that the page offers, with a text where it takes one."""
+    action: str = rng.choice(info["available_actions"] or ["CLICK [home]"])
+    return action.replace("[...]", f"[{rng.choice(TEXTS)}]")
+
+
+def folder_of(folder: Path, *tasks: BookingTask) -> Path:
+    """A data folder with these tasks and the bundled world."""
+    folder.mkdir(parents=True)
+    shutil.copy(FOLDER / "world.json", folder)
+    lines = [json.dumps(task.as_record()) for task in tasks]
+    (folder / "tasks.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def alone(folder: Path, task: BookingTask) -> BookingEnv:
+    """An environment at the start of a task that may be no bundled one."""
+    env = BookingEnv(data_dir=folder_of(folder, task), split=None)
+    env.reset(options={"task_id": task.task_id})
+    return env
+
+
+def codes(info: Mapping[str, Any]) -> list[str]:
+    """The codes of the findings; each has a severity, and says what the page says."""
+    for one in info["facts"]["findings"]:
+        assert one["severity"] in ("error", "warning", "note")
+        assert one["message"] == (info["page"]["notice"] if one["code"] != UNASKED else OPEN_SEATING)
+    return [one["code"] for one in info["facts"]["findings"]]
+
+
+def public(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What agents are told."""
+    return {key: value for key, value in info.items() if key not in BookingEnv.GOLD_INFO}
+
+
+def assert_alike(envs: Sequence[BookingEnv], actions: Sequence[str], *tried: str) -> None:
+    """Whatever an agent sees along actions, and of other actions tried on the way, is the same in both environments."""
+    first, second = envs
+    for action in actions:
+        for ahead in (action, *tried):
+            simulated = [env.simulate(env.snapshot(), ahead)[1:] for env in envs]
+            assert same(*simulated), (action, ahead)
+        one, other = first.step(action), second.step(action)
+        assert same((one[0], one[2:4], public(one[4])), (other[0], other[2:4], public(other[4]))), action

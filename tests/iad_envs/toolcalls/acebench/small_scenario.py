@@ -1,0 +1,68 @@
+"""Simulated classes and tasks of our own, in the form that a checkout has."""
+
+from typing import Any
+
+from iad_envs.toolcalls.acebench.checkout import AceTask
+
+
+class Lamp:
+    """Has a switch, as `Radio` has."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.colours: list[str] = []
+
+    def _load_scenario(self, scenario: dict[str, Any], long_context: bool = False) -> None:
+        self.on = scenario.get("on", self.on)
+
+    def switch(self) -> dict[str, Any]:
+        """Turn it on or off."""
+        self.on = not self.on
+        return {"status": True, "message": f"lamp {self.on}"}
+
+    def add_colour(self, colour: str) -> list[str]:
+        """Return the list itself, as some official methods do."""
+        if not self.on:
+            return {"status": False, "message": "off"}  # type: ignore[return-value]
+        self.colours.append(colour)
+        return self.colours
+
+    def break_down(self, when: str = "now") -> None:
+        """Change something, and fail."""
+        self.colours.append("broken")
+        raise RuntimeError(when)
+
+
+class Radio:
+    """Has a switch, as `Lamp` has."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.stations = {1: "one"}
+
+    def _load_scenario(self, scenario: dict[str, Any], long_context: bool = False) -> None:
+        self.on = scenario.get("on", self.on)
+
+    def switch(self) -> dict[str, Any]:
+        """Turn it on or off."""
+        self.on = not self.on
+        return {"status": True, "message": f"radio {self.on}"}
+
+    def tune(self, station: int) -> str:
+        """Return text that happens to be JSON."""
+        return str(station)
+
+
+CLASSES = {"Lamp": Lamp, "Radio": Radio}
+SAVED_HERE = {"Lamp": ("on", "colours"), "Radio": ("on", "stations")}
+
+
+def document(name: str, required: tuple[str, ...] = (), **types: Any) -> dict[str, Any]:
+    """Return a function's document: each parameter has a type, or a whole schema."""
+    properties = {key: {"type": kind} if isinstance(kind, str) else kind for key, kind in types.items()}
+    return {"name": name, "parameters": {"type": "object", "properties": properties, "required": list(required)}}
+
+
+def task(*documents: dict[str, Any], category: str = "normal_single_turn_single_function") -> AceTask:
+    """Return a task that offers functions."""
+    return AceTask(f"{category}_0_0", category, "", documents)

@@ -1,0 +1,162 @@
+import pytest
+
+from iad_envs.errors import UnknownTask
+from iad_envs.toolcalls.acebench.executor import (
+    NOT_UNDERSTOOD,
+    AceExecutor,
+    as_data,
+    final_state,
+    forked_instance,
+    saved_state,
+)
+from iad_envs.toolcalls.acebench.reading import AceCall
+from iad_envs.toolcalls.acebench.rules import RULES, Rules
+from tests.iad_envs.toolcalls.acebench.small_scenario import CLASSES, SAVED_HERE
+
+BOTH = ("Lamp", "Radio")
+
+
+def test_a_method_runs_on_every_class_that_has_it_and_the_last_result_counts() -> None:
+    for rules in RULES:
+        executor = AceExecutor(CLASSES, BOTH, rules)
+        done = executor.execute(executor.start({}), "[switch()]")
+        assert done.shown == [{"status": True, "message": "radio True"}]
+        assert saved_state(done.state, SAVED_HERE) == [
+            {"Lamp": {"on": True, "colours": []}},
+            {"Radio": {"on": True, "stations": {"1": "one"}}},
+        ]
+
+
+def test_a_class_reads_its_own_configuration_and_then_the_base() -> None:
+    state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": {}})
+    assert [one["on"] for (one,) in (found.values() for found in saved_state(state, SAVED_HERE))] == [True, False]
+    state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": {"on": False}})
+    assert not state.instances["Lamp"].on
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_a_run_leaves_the_state_and_what_it_does_not_touch(rules: Rules) -> None:
+    executor = AceExecutor(CLASSES, BOTH, rules)
+    state = executor.start({"BaseApi": {"on": True}})
+    done = executor.execute(state, "[add_colour(colour='red')]")
+    assert state.instances["Lamp"].colours == []
+    assert done.state.instances["Lamp"].colours == ["red"]
+    assert done.state.instances["Radio"] is state.instances["Radio"]
+
+
+def test_officially_an_unknown_function_returns_the_result_before_it() -> None:
+    executor = AceExecutor(CLASSES, BOTH)
+    done = executor.execute(executor.start({}), "[nothing(), tune(station=7), nothing(), a.tune(station=1)]")
+    assert done.shown == [
+        "Error during execution: cannot access local variable 'func_call_result' where it is not associated with "
+        "a value",
+        7,
+        7,
+        "Error during execution: name 'a' is not defined",
+    ]
+    assert [one.finding for one in done.results] == ["unknown_function", "", "unknown_function", "unknown_function"]
+    assert [call.arguments for call in done.ran] == [{"station": 7}]
+
+
+def test_officially_results_are_written_down_after_the_last_call() -> None:
+    message = "[add_colour(colour='red'), add_colour(colour='blue')]"
+    shown = {}
+    for rules in RULES:
+        executor = AceExecutor(CLASSES, BOTH, rules)
+        shown[rules] = executor.execute(executor.start({"BaseApi": {"on": True}}), message).shown
+    assert shown["official"] == ["['red', 'blue']"] * 2
+    assert shown["sound"] == [["red"], ["red", "blue"]]
+
+
+def test_an_error_changes_nothing_soundly() -> None:
+    message = "[break_down(when='later'), tune(station=1)]"
+    executor = AceExecutor(CLASSES, BOTH)
+    done = executor.execute(executor.start({}), message)
+    assert done.shown == ["Error during execution: later", 1]
+    assert done.state.instances["Lamp"].colours == ["broken"]
+    executor = AceExecutor(CLASSES, BOTH, "sound")
+    done = executor.execute(executor.start({}), message)
+    assert done.shown == [{"error": "break_down failed: later"}, "1"]
+    assert done.state.instances["Lamp"].colours == []
+    assert [one.finding for one in done.results] == ["tool_error", ""]
+
+
+def test_an_error_drops_the_rest_in_the_loop_with_a_user() -> None:
+    executor = AceExecutor(CLASSES, BOTH, loop="multi_turn")
+    done = executor.execute(executor.start({}), "[switch(), break_down(), switch()]")
+    assert done.shown == ["Error during execution: now"]
+    assert done.state.instances["Radio"].on
+    assert not done.state.has_run
+
+
+def test_findings_say_what_is_wrong_with_a_call() -> None:
+    executor = AceExecutor(CLASSES, BOTH, "sound", offered=["tune", "add_colour"])
+    calls = {
+        "switch": ({}, "withheld_function", "expected one of the functions add_colour, tune, got switch"),
+        "wish": ({}, "unknown_function", "expected one of the functions add_colour, tune, got wish"),
+        "tune": ({}, "missing_argument", "expected the arguments station of tune, got none"),
+        "add_colour": ({"colour": "a", "b": 1}, "unknown_argument", "expected the arguments colour of add_colour, got"),
+    }
+    state = executor.start({})
+    for name, (arguments, finding, message) in calls.items():
+        (result,) = executor.run(state, [AceCall(name, arguments)]).results
+        assert result.finding == finding
+        assert result.shown["error"].startswith(message)
+    (refused,) = executor.run(state, [AceCall("add_colour", {"colour": "red"})]).results
+    assert refused.finding == "tool_error"
+
+
+def test_a_message_without_calls_is_answered_by_a_sentence() -> None:
+    for rules in RULES:
+        executor = AceExecutor(CLASSES, BOTH, rules)
+        state = executor.start({})
+        done = executor.execute(state, "What is it?")
+        assert done.state is state
+        assert done.results[0].finding == "unreadable"
+        assert final_state(done.state, SAVED_HERE) == []
+        assert done.ran == ()
+    assert "expected" in str(done.shown)
+    assert AceExecutor(CLASSES, BOTH).execute(state, "What is it?").shown == NOT_UNDERSTOOD
+
+
+def test_a_function_never_keeps_the_callers_values() -> None:
+    executor = AceExecutor(CLASSES, BOTH, "sound")
+    call = AceCall("add_colour", {"colour": ["red"]})
+    state = executor.run(executor.start({"BaseApi": {"on": True}}), [call]).state
+    call.arguments["colour"].append("blue")
+    assert state.instances["Lamp"].colours == [["red"]]
+
+
+def test_officially_a_dictionary_as_an_argument_is_a_call_of_nothing() -> None:
+    executor = AceExecutor(CLASSES, BOTH)
+    done = executor.execute(executor.start({}), "[tune(station=dict(a=1)), tune(station=1e999)]")
+    assert done.shown == [
+        "Error during execution: name 'dict' is not defined",
+        "Error during execution: name 'inf' is not defined",
+    ]
+
+
+def test_a_fork_keeps_what_is_shared_within() -> None:
+    lamp = CLASSES["Lamp"]()
+    lamp.colours = ["red"]
+    lamp.also = {"same": lamp.colours, "none": None, "pair": (lamp.colours,)}
+    fork = forked_instance(lamp)
+    assert fork.also["same"] is fork.colours is not lamp.colours
+    assert fork.also["pair"][0] is fork.colours
+
+
+def test_data_is_as_json_gives_it_back() -> None:
+    assert as_data({1: (1, 2.0), None: True, "x": {1.5: "y"}}) == {"1": [1, 2.0], "null": True, "x": {"1.5": "y"}}
+
+
+def test_an_unknown_class_is_told() -> None:
+    with pytest.raises(UnknownTask, match="expected a known simulated class"):
+        AceExecutor(CLASSES, ["Lamps"])
+
+
+def test_parameters_of_a_function() -> None:
+    executor = AceExecutor(CLASSES, BOTH)
+    found = executor.function("add_colour")
+    assert found is not None
+    assert list(found.parameters) == ["colour"]
+    assert executor.function("nothing") is None

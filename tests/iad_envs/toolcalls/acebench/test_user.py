@@ -1,0 +1,124 @@
+from typing import Any
+
+import pytest
+
+from iad_envs.toolcalls.acebench.user import (
+    DONT_KNOW,
+    STOP,
+    UserFact,
+    UserGoal,
+    UserScript,
+    asked_facts,
+    by_class,
+    first_message,
+    first_person,
+    holds,
+    next_message,
+    script_of_instruction,
+    words_of,
+)
+
+SCRIPT = UserScript(
+    (
+        UserGoal("I want a reminder.", {"Reminders": {"list": [{"title": "Tea"}]}}),
+        UserGoal("And I want a message sent.", {"Messages": {"sent": {"7": {"to": "Ana"}}}}),
+    ),
+    (
+        UserFact("reminder title", "The title is Tea."),
+        UserFact("reminder time", "It is at 9.", ("when", "hour")),
+        UserFact("message receiver", "It is for Ana.", ("whom", "person")),
+        UserFact("message text", "It says hello."),
+    ),
+)
+NOTHING: dict[str, Any] = {"Reminders": {"list": []}}
+REMINDED = {"Reminders": {"list": [{"title": "Soup"}, {"title": "tea", "time": 9}]}}
+ALL = {**REMINDED, "Messages": {"sent": {"7": {"to": "Ana", "text": "hello"}}}}
+
+
+def test_it_opens_with_its_first_goal_and_goes_on_when_the_state_holds() -> None:
+    said = first_message(SCRIPT)
+    assert (said.text, said.goal, said.is_last) == ("I want a reminder.", 0, False)
+    assert next_message(SCRIPT, 0, "Done!", NOTHING).text == DONT_KNOW
+    reached = next_message(SCRIPT, 0, "Done!", REMINDED)
+    assert (reached.text, reached.goal) == ("And I want a message sent.", 1)
+    last = next_message(SCRIPT, 1, "Done!", ALL)
+    assert (last.text, last.goal, last.is_last) == (STOP, 2, True)
+    assert next_message(SCRIPT, 0, "Both are done.", ALL).is_last
+    assert first_message(UserScript(())).is_last
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("What is the title?", ["reminder title"]),
+        ("Which title and time should the reminder have?", ["reminder title", "reminder time"]),
+        ("At which HOUR?", ["reminder time"]),
+        ("Who is the person?", ["message receiver"]),
+        ("What should the messages say?", ["message receiver", "message text"]),
+        ("Title, time, receiver and text, please.", ["reminder title", "reminder time"]),
+        ("Which colour?", []),
+        ("", []),
+    ],
+)
+def test_a_question_gets_at_most_two_facts(question: str, names: list[str]) -> None:
+    assert [fact.name for fact in asked_facts(question, SCRIPT.facts)] == names
+    said = next_message(SCRIPT, 0, question, NOTHING)
+    assert list(said.facts) == names
+    assert (said.text == DONT_KNOW) == (not names)
+
+
+def test_a_rarer_word_counts_more() -> None:
+    assert [fact.name for fact in asked_facts("The text of the reminder?", SCRIPT.facts)][-1] == "message text"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state", "is_held"),
+    [
+        ({}, {}, True),
+        ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, True),
+        ({"a": {"b": 1}}, {"a": {}}, False),
+        ({"a": None}, {}, True),
+        ({"a": None}, {"a": 1}, False),
+        ({"a": 1}, {"a": True}, False),
+        ([1, 1], [1, 2], False),
+        ([{"x": 1}, {}], [{"y": 1}, {"x": 1}], True),
+        ([1], {"1": 1}, False),
+        ({"a": 1}, [1], False),
+        ("New York", "new york", True),
+    ],
+)
+def test_what_holds(wanted: Any, state: Any, is_held: bool) -> None:
+    assert holds(wanted, state) is is_held
+
+
+def test_a_script_is_data() -> None:
+    assert UserScript.from_record(SCRIPT.as_record()) == SCRIPT
+
+
+def test_words() -> None:
+    assert words_of("What are the 2 names of the flights?") == {"2", "name", "flight"}
+
+
+def test_a_script_from_an_instruction_speaks_in_the_first_person() -> None:
+    instruction = (
+        "You are Ana. You need to answer a message Bob sent to you: 'Are you free, isn't it?'. Your account is Ana. "
+        "You will respond to the agent but will not say more. If one must go, you delete the oldest message."
+    )
+    script = script_of_instruction(instruction, {"Messages": {"sent": [1]}})
+    assert script.goals[0].says == "I need to answer a message Bob sent to me: 'Are you free, isn't it?'."
+    said = next_message(script, 0, "What is the account?", {})
+    assert said.text == "My account is Ana."
+    assert next_message(script, 0, "Which message should I delete?", {}).text == (
+        "If one must go, I delete the oldest message."
+    )
+    assert next_message(script, 0, "Shall I proceed?", {}).text == "Yes, please."
+    assert next_message(script, 0, "Which colour?", {}).text == DONT_KNOW
+    assert next_message(script, 0, "Done.", {"Messages": {"sent": [1]}}).is_last
+
+
+def test_first_person_leaves_quotes() -> None:
+    assert first_person("You say 'you are' and \"your\".") == "I say 'you are' and \"your\"."
+
+
+def test_states_by_class() -> None:
+    assert by_class([{"A": {"x": 1}}, {"B": {}}]) == {"A": {"x": 1}, "B": {}}

@@ -1,0 +1,223 @@
+"""Reading of calls: what is accepted, what is refused and how, and that nothing is ever run."""
+
+import random
+import sys
+import warnings
+from typing import Any
+
+import pytest
+
+from iad_envs.toolcalls.bfcl.decoding import decoded, decoded_messages, runnable
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, key_of, read_calls
+
+TWO = [FunctionCall("f", {"a": 1, "b": "x"}), FunctionCall("g", {})]
+PIECES = [
+    "[", "]", "(", ")", "{", "}", ",", "=", ":", "'", '"', "\\", "`", "```", "\n", " ", "f", "g", "a", "1", "-", "+",
+    "**", "1e999", "None", "True", "lambda", "if", "else", "for", "in", "*", "f(a=1)", "[f()]", "f''", "b'x'", "...",
+    "\x00", "\ud800", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {}}', "NaN", "#", ";", "é", "\\N{",
+    "\\u12", "0x", "1_", "@", "~", "9" * 5000, "[" * 300, "-" * 3000, "'a'*", "(" * 120, "not ", "await ", ":=",
+    "{'a':", '"name":', "__import__('os')",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[f(a=1, b='x'), g()]",
+        "f(a=1, b='x'), g()",
+        "  [f(\n    a=1,\n    b='x',\n), g()]\n",
+        "```\n[f(a=1, b='x'), g()]\n```",
+        "```python\n[f(a=1, b='x'), g()]\n```",
+        "`[f(a=1, b='x'), g()]`",
+        "[f(a=2, a=1, b='x'), g()]",
+        '[{"name": "f", "arguments": {"a": 1, "b": "x"}}, {"name": "g", "arguments": {}}]',
+        '```json\n[{"name": "f", "arguments": {"a": 1, "b": "x"}}, {"arguments": {}, "name": "g"}]\n```',
+        '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": "x"}}\n</tool_call>\n'
+        '<tool_call>{"name": "g", "arguments": {}}</tool_call>',
+        '[{"name": "f", "arguments": "{\\"a\\": 1, \\"b\\": \\"x\\"}"}, {"name": "g", "arguments": "{}"}]',
+    ],
+)
+def test_every_notation_gives_the_same_calls(text: str) -> None:
+    assert read_calls(text) == TWO
+    assert key_of(read_calls(text)) == '[["f",{"a":1,"b":"x"}],["g",{}]]'
+
+
+def test_one_call_needs_no_brackets() -> None:
+    assert read_calls("g()") == read_calls('{"name": "g", "arguments": {}}') == [FunctionCall("g", {})]
+    assert read_calls("[]") == read_calls("```\n[]\n```") == []
+
+
+def test_all_kinds_of_literals_are_read() -> None:
+    (call,) = read_calls("f(a=-1.5, b=[1, (2, None)], c={'k': {'l': True}, 3: -4}, d='\\d')")
+    assert call.arguments == {"a": -1.5, "b": [1, (2, None)], "c": {"k": {"l": True}, 3: -4}, "d": "\\d"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("I am done.", "expected"),
+        ("", "got an empty text"),
+        ("```\n```", "got an empty text"),
+        ("[f(1)]", "every argument with its name"),
+        ("[f(**{'a': 1})]", "every argument with its name"),
+        ("[f(*[1])]", "every argument with its name"),
+        ("[f(a=x)]", "expected a literal"),
+        ("[f(a=g())]", "expected a literal"),
+        ("[f(a=1 + 1)]", "expected a literal"),
+        ("[f(a=+1)]", "expected a literal"),
+        ("[f(a=1e999)]", "expected a literal"),
+        ("[f(a={1, 2})]", "expected a literal"),
+        ("[f(a={**{}})]", "expected a literal"),
+        ("[f(a=-True)]", "expected a literal"),
+        ("[f(a=[b'x'])]", "expected a literal"),
+        ("[os.system(a=1)]", "without dots"),
+        ("[f()()]", "expected calls"),
+        ("[f, g]", "expected calls"),
+        ("[f()], [g()]", "expected one list"),
+        ("[f() for f in g]", "expected one list"),
+        ("[f(a=" + "[" * 33 + "]" * 33 + ")]", "at most 32 levels"),
+        ('{"name": "f", "arguments": {"a": ' + "[" * 33 + "]" * 33 + "}}", "at most 32 levels"),
+        ("[" + "f()," * 65 + "]", "at most 64 calls"),
+        ("f(a='" + "x" * 100_000 + "')", "at most 100,000 characters"),
+        ('{"name": "f"}', 'expected {"name"'),
+        ('{"name": "f", "arguments": []}', 'expected {"name"'),
+        ('{"name": "f", "arguments": {}, "more": 1}', 'expected {"name"'),
+        ('{"name": "f", "arguments": {"a": NaN}}', "NaN is no JSON number"),
+        ('{"name": "f", "arguments": {"a": 1e999}}', "a float can hold"),
+        ("<tool_call>f()</tool_call>", "expected JSON"),
+        ("[f(a=1)", "expected calls"),
+        ("f(); g()", "expected calls"),
+        ("[f(a='\x00')]", "expected calls"),
+    ],
+)
+def test_anything_else_is_refused_with_what_was_expected(text: str, said: str) -> None:
+    with pytest.raises(UnreadableCalls) as refused:
+        read_calls(text)
+    assert said in str(refused.value)
+    assert "got" in str(refused.value)
+    assert len(str(refused.value)) < 400
+
+
+def test_a_style_accepts_only_its_notation() -> None:
+    assert read_calls("[g()]", "python") == read_calls('[{"name": "g", "arguments": {}}]', "json")
+    for text, style in (("[g()]", "json"), ('[{"name": "g", "arguments": {}}]', "python")):
+        with pytest.raises(UnreadableCalls):
+            read_calls(text, style)  # type: ignore[arg-type]
+
+
+def test_dots_in_names_are_read_where_they_are_asked_for() -> None:
+    assert read_calls("math.gcd(a=1)", dots=True) == [FunctionCall("math.gcd", {"a": 1})]
+    assert read_calls('{"name": "math.gcd", "arguments": {"a": 1}}', dots=True) == [FunctionCall("math.gcd", {"a": 1})]
+
+
+def test_the_key_ignores_notation_and_nothing_that_counts() -> None:
+    texts = ["f(a=1, b=2)", "f(b=2, a=1)", "f(a=1, b=2), g()", "g(), f(a=1, b=2)", "f(a=1.0, b=2)", "f(a='1', b=2)"]
+    texts += [
+        "f(a=True, b=2)",
+        "f(a={1: 2})",
+        "f(a={'1': 2})",
+        "f(a=[1])",
+        "f(a=(1,))",
+        "f(a={1: 2, 'b': 3})",
+        "f(a={})",
+    ]
+    keys = [key_of(read_calls(text)) for text in texts]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == len(texts) - 1
+    assert key_of(read_calls("f(a={1: 2, 'b': 3})")) == key_of(read_calls("f(a={'b': 3, 1: 2})"))
+
+
+def test_reading_a_text_with_odd_escapes_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_calls(r"f(a='\d')") == decoded(r"[f(a='\d')]") == [FunctionCall("f", {"a": r"\d"})]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("[f(a=name)]", {"a": "name"}),
+        ("[f(a=+5, b=~5, c=not True)]", {"a": -5, "b": -5, "c": -1}),
+        ("[f('dropped', b=1)]", {"b": 1}),
+        ("[f(a=1, a=2)]", {"a": 2}),
+        ("[f(a=2 ** 3 + 1)]", {"a": 9}),
+        ("[f(a=[0] * 3)]", {"a": [0, 0, 0]}),
+        ("[f(a=g(b=1))]", {"a": {"g": {"b": 1}}}),
+        ("[f(a=g(1))]", {"a": "g(1)"}),
+        ("[f(a=x[0])]", {"a": "x[0]"}),
+        ("[f(a=...)]", {"a": "..."}),
+    ],
+)
+def test_the_official_reading_is_more_lenient(text: str, arguments: dict[str, Any]) -> None:
+    assert decoded(text) == [FunctionCall("f", arguments)]
+    with pytest.raises(UnreadableCalls):
+        read_calls(text.replace("a=1, a=2", "a=x"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[f(a=10 ** 10 ** 10)]",
+        "[f(a='x' * 10 ** 9)]",
+        "[f(a=[[0] * 1000] * 1000)]",
+        "[f(a=1 << 10 ** 9)]",
+        "[f(a='%999999999d' % 1)]",
+        "[f(a=1 / 0)]",
+        "[f(a=-'x')]",
+        "[f(a=2 * pi)]",
+        "[f(a={[]: 1})]",
+        "[f(a=lambda: 1)]",
+        "[f(a=os.path)]",
+        "```python\n[f()]\n```",
+        "none",
+    ],
+)
+def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long(text: str) -> None:
+    with pytest.raises(UnreadableCalls):
+        decoded(text)
+
+
+def test_a_call_in_an_argument_is_one_when_it_is_run() -> None:
+    (call,) = runnable(decoded("[f(a=g(b=1), c={'k': 1})]"))
+    assert call.arguments == {"a": FunctionCall("g", {"b": 1}), "c": {"k": 1}}
+    with pytest.raises(UnreadableCalls):
+        runnable(decoded("[f(a={})]"))
+
+
+def test_messages_of_models_that_call_functions_are_read() -> None:
+    assert decoded_messages([{"f": '{"a": 1}'}]) == [FunctionCall("f", {"a": 1})]
+    assert decoded_messages({"f": {"a": 1}}, only_first=False) == [FunctionCall("f", {"a": 1})]
+    assert decoded_messages([]) == []
+    for answer in ("I can't.", [{}], [1], None, [{"f": "{"}], [{"f": "[" * 9999}], [{"f": "[" * 40 + "]" * 40}]):
+        with pytest.raises(UnreadableCalls):
+            decoded_messages(answer)
+
+
+def test_ten_thousand_random_texts_are_read_or_refused_and_nothing_happens() -> None:
+    watched = ("exec", "open", "import", "os.", "subprocess", "socket", "shutil", "pty.", "ctypes")
+    seen: list[str] = []
+    watching = True
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if watching and event.startswith(watched):
+            seen.append(event)
+
+    chooser = random.Random(5)
+    texts = ["".join(chooser.choices(PIECES, k=chooser.randint(1, 14))) for _ in range(10_000)]
+    read_calls("f(a='\\d')")  # what is imported on a first use
+    sys.addaudithook(watch)
+    n_read = 0
+    refusals = set()
+    try:
+        for text in texts:
+            for read in (read_calls, decoded):
+                try:
+                    key_of(runnable(read(text)))
+                    n_read += 1
+                except UnreadableCalls as refused:
+                    refusals.add(str(refused))
+    finally:
+        watching = False
+    assert not seen
+    assert n_read > 50
+    assert all("expected" in refusal for refusal in refusals)

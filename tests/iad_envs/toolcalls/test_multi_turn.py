@@ -1,0 +1,162 @@
+"""The two rules for conversations of several turns, on small simulated classes."""
+
+from typing import Any, Literal
+
+import pytest
+
+from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
+from iad_envs.toolcalls.bfcl.multi_turn import (
+    EMPTY,
+    IRRELEVANCE,
+    RESPONSE,
+    STATE,
+    TERMINATED,
+    WITHHELD,
+    PlayedTurn,
+    TurnsJudge,
+    TurnsVerdict,
+    extended,
+    has_equal_state,
+    is_over_cap,
+    play,
+    read_officially,
+)
+from iad_envs.toolcalls.calls import FunctionCall, read_calls
+from iad_envs.toolcalls.executor import ToolState
+from tests.iad_envs.toolcalls.counter_desk import TicketDesk, toolbox
+
+OPEN = "open_ticket(title='lamp')"
+GOLD = ((OPEN, "describe()"), (), ("total([1, 2])",))
+RIGHT = [[f"[{OPEN}, describe()]"], [], ["[total(numbers=[1, 2])]"]]
+Scoring = Literal["official", "sound"]
+
+
+def judge_of(scoring: Scoring = "official", gold: Any = GOLD) -> TurnsJudge:
+    task = Conversation(
+        "multi_turn_base_0", ((), (), ()), {"TicketDesk": {"random_seed": 2}}, ("TicketDesk", "PlainSums"),
+        {2: ("total",)}, gold, False,
+    )  # fmt: skip
+    return TurnsJudge(task, toolbox(), scoring=scoring)
+
+
+def verdict(answer: list[list[str]], scoring: Scoring = "official") -> TurnsVerdict:
+    judge = judge_of(scoring)
+    return judge.check(play(judge, answer, read_officially))
+
+
+def changed(turn: int, *responses: str) -> list[list[str]]:
+    return [list(responses) if index == turn else given for index, given in enumerate(RIGHT)]
+
+
+@pytest.mark.parametrize("scoring", ["official", "sound"])
+@pytest.mark.parametrize(
+    ("answer", "error", "turn"),
+    [
+        (RIGHT, "", None),
+        (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None),
+        (changed(0, f"[{OPEN}, describe(), describe()]"), "", None),
+        (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None),
+        (changed(0, "[describe()]"), STATE, 0),
+        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0),
+        (changed(0, f"[{OPEN}]"), RESPONSE, 0),
+        (changed(0, "Which lamp?"), EMPTY, 0),
+        (changed(2), EMPTY, 2),
+        (RIGHT[:2], TERMINATED, None),
+        ([*RIGHT, []], TERMINATED, None),
+    ],
+)
+def test_both_rules_agree_where_the_official_one_has_no_hole(
+    scoring: Scoring, answer: list[list[str]], error: str, turn: int | None
+) -> None:
+    assert verdict(answer, scoring) == TurnsVerdict(not error, error, turn)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "turn"),
+    [
+        (changed(1, "[describe()]"), IRRELEVANCE, 1),
+        (changed(1, "[total(numbers=[1, 2])]"), IRRELEVANCE, 1),
+        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0),
+        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), TERMINATED, 2),
+        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), TERMINATED, 0),
+    ],
+)
+def test_the_sound_rule_closes_holes_of_the_official_one(answer: list[list[str]], error: str, turn: int) -> None:
+    assert verdict(answer, "official") == TurnsVerdict(True)
+    assert verdict(answer, "sound") == TurnsVerdict(False, error, turn)
+
+
+def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> None:
+    gold = ((OPEN, "describe()"), ("describe()",))
+    answers = {1: [[OPEN, "describe()"], ["no_such()"]], 2: [[OPEN, "describe()", "describe()"], ["no_such()"]]}
+    for n_times, answer in answers.items():
+        judge = judge_of(gold=gold)
+        # Only the results of the second turn's gold are looked for: one is enough.
+        assert judge.check(play(judge, answer, read_officially)).valid, n_times
+    twice = judge_of(gold=((OPEN, "describe()"), ("describe()", "describe()")))
+    assert twice.check(play(twice, answers[1], read_officially)).error_type == RESPONSE
+    assert twice.check(play(twice, answers[2], read_officially)).valid
+
+
+def test_withheld_functions_work_by_the_official_rule_alone() -> None:
+    results = {}
+    for scoring in ("official", "sound"):
+        judge = judge_of(scoring)
+        results[scoring] = play(judge, [["[total(numbers=[1])]"]], read_officially)[0].results
+    assert results["official"] == ('{"result": 1}',)
+    assert results["sound"] == ("Error during execution: name 'total' is not defined",)
+
+
+def test_gold_calls_get_names_for_their_arguments() -> None:
+    calls = gold_calls(("open_ticket('lamp', tags=['x'])", "total([1, 2])", "describe()"), toolbox())
+    assert calls == (
+        FunctionCall("open_ticket", {"title": "lamp", "tags": ["x"]}),
+        FunctionCall("total", {"numbers": [1, 2]}),
+        FunctionCall("describe", {}),
+    )
+    for text in ("describe(1)", "1 + 1", "total(x)"):
+        with pytest.raises(ValueError, match="expected"):
+            gold_calls((text,), toolbox())
+
+
+def test_progress_grows_with_turns_and_with_results() -> None:
+    judge = judge_of()
+    turn = PlayedTurn(judge.start)
+    assert judge.progress([]) == judge.progress([turn], n_over=0) == 0
+    turn = extended(turn, read_calls(OPEN), judge.toolbox)
+    assert judge.progress([turn], n_over=0) == pytest.approx(1 / 6)
+    assert judge.progress([turn]) == pytest.approx(1 / 6), "the turn is over, and a result is missing"
+    turn = extended(turn, read_calls("describe()"), judge.toolbox)
+    assert judge.progress([turn]) == pytest.approx(1 / 3)
+    turns = [turn, PlayedTurn(turn.state)]
+    assert judge.progress(turns, n_over=1) == pytest.approx(1 / 3)
+    assert judge.progress(turns) == pytest.approx(2 / 3)
+    last = extended(PlayedTurn(turn.state), read_calls("total(numbers=[1, 2])"), judge.toolbox)
+    assert judge.progress([*turns, last]) == 1
+
+
+def test_parts_say_what_was_wrong() -> None:
+    judge = judge_of("sound")
+    right = judge.parts(play(judge, RIGHT, read_officially))
+    assert right == {"state": 1, "response": 1, "irrelevance": 1, "cap": 1, "turns_passed": 3}
+    wrong = judge.parts(play(judge, [["[describe()]"], ["[describe()]"], ["[total(numbers=[1, 2])]"]], read_officially))
+    assert wrong == {"state": 0, "response": 0.5, "irrelevance": 0, "cap": 1, "turns_passed": 0}
+    capped = judge.parts(play(judge, changed(2, *["[describe()]"] * 21), read_officially))
+    assert capped["cap"] == 0
+    assert judge.parts([]) == {"state": 0, "response": 0, "irrelevance": 0, "cap": 1, "turns_passed": 0}
+
+
+def test_twenty_one_responses_run_and_then_it_is_over() -> None:
+    assert [is_over_cap(n) for n in (20, 21)] == [False, True]
+
+
+def test_states_that_cannot_be_compared_are_unequal() -> None:
+    def circular() -> ToolState:
+        desk = TicketDesk()
+        desk.tickets = {1: {"title": "x"}}
+        desk.tickets[1]["itself"] = desk.tickets
+        return ToolState({"TicketDesk": desk})
+
+    assert not has_equal_state(circular(), circular())
+    assert not has_equal_state(ToolState({}), circular())
+    assert has_equal_state(ToolState({"TicketDesk": TicketDesk()}), ToolState({"TicketDesk": TicketDesk()}))
