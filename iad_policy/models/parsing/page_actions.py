@@ -53,7 +53,8 @@ def read_page_action(body: str, grammar: Grammar, *, is_alone: bool = True) -> F
         grammar: The actions of the state.
         is_alone: Whether the text is given as the action. Then it may be the id of something to click alone.
     """
-    body = _LIST_MARK.sub("", body.strip(), count=1)
+    body = body.strip()
+    body = body[mark.end() :] if (mark := _LIST_MARK.match(body)) else body
     line, newline, _ = body.partition("\n")
     line = unwrapped(line)
     found = _VERB.match(line)
