@@ -30,7 +30,7 @@ MONTHS = (
 _DATE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}}), (\d{{4}})\b")
 
 
-class Outcome(NamedTuple):
+class TurnOutcome(NamedTuple):
     """What a turn's calls lead to: the states by world, and the results as JSON."""
 
     states: Mapping[str, Any]
@@ -60,7 +60,7 @@ def parsed(call: str) -> tuple[str, dict[str, Any]]:
     return node.func.id, {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
 
 
-def played(entry: Mapping[str, Any], answer: Answer) -> list[Outcome]:
+def played(entry: Mapping[str, Any], answer: Answer) -> list[TurnOutcome]:
     """Return what an answer leads to, turn by turn."""
     is_long = entry["id"].startswith("multi_turn_long_context")
     worlds = {name: world(name) for name in entry["involved_classes"]}
@@ -75,7 +75,7 @@ def played(entry: Mapping[str, Any], answer: Answer) -> list[Outcome]:
             name = owner[function]
             states[name], result = worlds[name].call(states[name], function, arguments)
             results.append(json.dumps(result))
-        outcomes.append(Outcome({name: one.public(states[name]) for name, one in worlds.items()}, results))
+        outcomes.append(TurnOutcome({name: one.public(states[name]) for name, one in worlds.items()}, results))
     return outcomes
 
 

@@ -37,14 +37,14 @@ WORDING: Mapping[str, Mapping[str, Sequence[str]]] = tomllib.loads(
 )
 
 
-class Task(NamedTuple):
+class MultiTurnTask(NamedTuple):
     """A task and its gold, as rows of the official files."""
 
     entry: Mapping[str, Any]
     gold: Sequence[Sequence[str]]
 
 
-def scenarios(seed: int) -> Iterator[Mapping[str, Task]]:
+def scenarios(seed: int) -> Iterator[Mapping[str, MultiTurnTask]]:
     """Yield the tasks of each scenario, by category."""
     used: Counter[str] = Counter()
     number = 0
@@ -68,7 +68,7 @@ def _difficulty(place: int, n: int) -> str:
 
 def accepted(
     seed: int, number: int, split: str, difficulty: str, used: Mapping[str, int]
-) -> tuple[Mapping[str, Task], list[str]]:
+) -> tuple[Mapping[str, MultiTurnTask], list[str]]:
     """Return the first drawn scenario that is as it should be, in all categories, and the kinds of its turns."""
     for attempt in range(ATTEMPTS):
         draw = Draw(seed, "scenario", number, attempt)
@@ -106,7 +106,7 @@ def _candidates(story: Story, difficulty: str, used: Mapping[str, int], draw: Dr
         yield from sorted(draw.some(kinds, len(kinds)), key=lambda kind: used.get(kind.name, 0))
 
 
-def tasks_of(story: Story, number: int, split: str, draw: Draw) -> Mapping[str, Task] | None:
+def tasks_of(story: Story, number: int, split: str, draw: Draw) -> Mapping[str, MultiTurnTask] | None:
     """Return the tasks of a scenario by category, or None where nothing can be withheld."""
     said = [sentence(WORDING[turn.kind]["says"], turn, draw) for turn in story.turns]
     gold = [[str(call) for call in turn.calls] for turn in story.turns]
@@ -155,7 +155,7 @@ def _task(
     said: Sequence[str],
     gold: Sequence[Sequence[str]],
     **more: Any,
-) -> Task:
+) -> MultiTurnTask:
     entry = {
         "id": f"multi_turn_{category}_{number}",
         "question": [[{"role": "user", "content": text}] if text else [] for text in said],
@@ -165,4 +165,4 @@ def _task(
         **more,
         "split": split,
     }
-    return Task(entry | {"difficulty": difficulty_of(entry, gold)}, gold)
+    return MultiTurnTask(entry | {"difficulty": difficulty_of(entry, gold)}, gold)

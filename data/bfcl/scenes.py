@@ -15,7 +15,7 @@ from drawing import Draw  # noqa: E402
 VOCABULARY: dict[str, Any] = tomllib.loads((HERE / "vocabulary.toml").read_text(encoding="utf-8"))
 
 
-class Scene(NamedTuple):
+class DrawnScene(NamedTuple):
     """The worlds of a scenario, what they hold, and the words it may use."""
 
     worlds: tuple[str, ...]
@@ -25,19 +25,19 @@ class Scene(NamedTuple):
     today: str
 
 
-def drawn_scene(split: str, worlds: Sequence[str], draw: Draw) -> Scene:
+def drawn_scene(split: str, worlds: Sequence[str], draw: Draw) -> DrawnScene:
     """Draw what the worlds of a scenario hold."""
     words = VOCABULARY["shared"] | VOCABULARY[split]
     people = [
         f"{first} {last}" for first, last in zip(draw.some(words["first"], 7), draw.some(words["last"], 7), strict=True)
     ]
     today = (date(2026, 2, 1) + timedelta(days=draw.integer((0, 300)))).isoformat()
-    scene = Scene(tuple(worlds), {}, words, people, today)
+    scene = DrawnScene(tuple(worlds), {}, words, people, today)
     config = {name: CONFIGS[name](scene, draw) for name in worlds if name in CONFIGS}
     return scene._replace(config=config)
 
 
-def library(scene: Scene, draw: Draw) -> dict[str, Any]:
+def library(scene: DrawnScene, draw: Draw) -> dict[str, Any]:
     """Draw a library: three members have a book each, one reservation waits, two members owe something."""
     ids = numbered("BK", 100, 8, draw)
     books = [
@@ -80,7 +80,7 @@ def library(scene: Scene, draw: Draw) -> dict[str, Any]:
     }
 
 
-def greenhouse(scene: Scene, draw: Draw) -> dict[str, Any]:
+def greenhouse(scene: DrawnScene, draw: Draw) -> dict[str, Any]:
     """Draw a greenhouse: each of three zones has one free bed, and two plantings are ripe."""
     zones = draw.some(scene.words["zones"], 3)
     ids = numbered("BD", 10, 8, draw)
@@ -117,7 +117,7 @@ def greenhouse(scene: Scene, draw: Draw) -> dict[str, Any]:
     }
 
 
-def notebook(scene: Scene, draw: Draw) -> dict[str, Any]:
+def notebook(scene: DrawnScene, draw: Draw) -> dict[str, Any]:
     """Draw a notebook: notes at the root, in two folders, and in two folders of these."""
     tops = draw.some(scene.words["folders"], 2)
     folders = [f"/{top}" for top in tops]
@@ -130,7 +130,7 @@ def notebook(scene: Scene, draw: Draw) -> dict[str, Any]:
     return {"here": "/", "folders": folders, "notes": notes}
 
 
-def parcels(scene: Scene, draw: Draw) -> dict[str, Any]:
+def parcels(scene: DrawnScene, draw: Draw) -> dict[str, Any]:
     """Draw a parcel service: a parcel that is unpaid, one that is paid, one that is booked, and one unpaid again."""
     names, streets = draw.some(scene.people, 4), draw.some(scene.words["streets"], 4)
     addresses = [
@@ -171,7 +171,7 @@ def parcels(scene: Scene, draw: Draw) -> dict[str, Any]:
     }
 
 
-def mail(scene: Scene, draw: Draw) -> dict[str, Any]:
+def mail(scene: DrawnScene, draw: Draw) -> dict[str, Any]:
     """Draw a mailbox: six mails from as many people, two of them unread."""
     addresses = {name: f"{name.lower().replace(' ', '.')}@example.org" for name in scene.people}
     mails = [
@@ -198,7 +198,7 @@ def mail(scene: Scene, draw: Draw) -> dict[str, Any]:
     }
 
 
-CONFIGS: Mapping[str, Callable[[Scene, Draw], dict[str, Any]]] = {
+CONFIGS: Mapping[str, Callable[[DrawnScene, Draw], dict[str, Any]]] = {
     "Library": library,
     "Greenhouse": greenhouse,
     "Notebook": notebook,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from checking import MONTHS, leaves
-from scenes import Scene
+from scenes import DrawnScene
 
 from iad_envs.toolcalls.worlds import world
 
@@ -80,7 +80,7 @@ def turn(way: str, *worlds: str) -> Callable[[Callable[["Story"], Said]], Callab
 class Story:
     """A scenario that is being drawn."""
 
-    def __init__(self, scene: Scene, draw: Any) -> None:
+    def __init__(self, scene: DrawnScene, draw: Any) -> None:
         self.scene = scene
         self.draw = draw
         self.turns: tuple[PlayedTurn, ...] = ()
