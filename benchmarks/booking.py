@@ -1,6 +1,6 @@
-"""Measures IAD/Booking-v0: speed, the text judge, what trying before committing is worth, and the bundled tasks.
+"""Measures IAD/Booking-v0: speed, its site, the text judge, what simulating is worth, and the bundled tasks.
 
-`--full` takes more tasks. Fresh tasks are made from a seed that the bundled ones don't use.
+`--full` takes more tasks, and measures steps in a browser beside the shop's. Fresh tasks are made from a seed that the bundled ones don't use.
 """
 
 import subprocess
@@ -15,6 +15,7 @@ from typing import Any
 import gymnasium as gym
 from reference import Reference
 from support.booking_pages import final_pages
+from support.booking_site import site_in_browser, site_requests, site_sessions
 from support.booking_trials import Visitor
 from support.bundled import bundled_tasks
 from support.figures import ROOT, figure, in_fresh_process
@@ -24,7 +25,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.domains.booking.judge import passes
 
 FULL = "--full" in sys.argv
-N_FRESH = 300 if FULL else 150
+N_FRESH = 300 if FULL else 100
 FRESH_SEED = 20270101
 N_PAGES = 250
 AGREES = 0.97
@@ -133,10 +134,14 @@ def main() -> None:
     reference.figure("load_ms", started["load_ms"], "ms", target=100.0, n=5)
     speed(reference)
     figure("state_kb", in_fresh_process(HELD, n=3)["state_kb"], "kB", target=4.0, n=3)
+    site_requests(reference)
+    site_sessions()
     judge()
     for kind in ("contested", "move"):
         trying(kind)
     bundled_tasks("IAD/Booking-v0", "booking", "booker", n_runs=16)
+    if FULL:
+        site_in_browser()
 
 
 if __name__ == "__main__":

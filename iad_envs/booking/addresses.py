@@ -5,15 +5,18 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, clock, iso, read_day, read_time
+from iad_envs.booking.reading import MAX_FIELD
 from iad_envs.booking.state import Place, Wish
 from iad_envs.booking.world import BookingWorld
 
 SITE = "tablefind.example"
 HOME = "home"
-MAX_ADDRESS = 1000
+MAX_ADDRESS = 6000
 MAX_PAGE = 99
 _NAMED = re.compile(rf"\A(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE | re.ASCII)
 _UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f]|%2f|%5c|%[01]|%7f|%c2%[89]|\.\.|^//", re.IGNORECASE)
+_UNSAFE_IN_QUERY = re.compile(r"[\s\x00-\x1f\x7f-\x9f]|%[01]|%7f|%c2%[89]", re.IGNORECASE)
+"""A query may hold what a path may not, as somebody may search for it."""
 _RESTAURANT = re.compile(r"/r/([a-z0-9-]+)")
 _FIXED = {"/": "home", "/hold": "hold", "/mine": "mine", "/mine/cancel": "cancel"}
 _CONFIRMED = re.compile(r"/confirmed/([1-9][0-9]{0,5})")
@@ -51,10 +54,9 @@ def place_at(world: BookingWorld, address: str, wish: Wish, city: str) -> Place:
     given = address.strip()
     if given.casefold() == HOME:
         return Place()
-    path = _NAMED.sub("", given, count=1) or "/"
-    if not path.startswith("/") or _UNSAFE.search(path) or len(path) > MAX_ADDRESS:
+    path, _, query = (_NAMED.sub("", given, count=1) or "/").partition("#")[0].partition("?")
+    if not path.startswith("/") or _UNSAFE.search(path) or _UNSAFE_IN_QUERY.search(query) or len(given) > MAX_ADDRESS:
         raise NoSuchPlace(f"expected home or a path of {SITE}, such as /mine, got {given!r:.80}")
-    path, _, query = path.partition("#")[0].partition("?")
     try:
         parts = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8))
     except ValueError:
@@ -87,7 +89,10 @@ def _results(world: BookingWorld, parts: dict[str, str]) -> Place:
         raise NoSuchPlace(f"expected a city, one of {', '.join(world.cities)}, got {city!r:.60}")
     if not re.fullmatch(r"[1-9][0-9]?", number):
         raise NoSuchPlace(f"expected a page of results from 1 to {MAX_PAGE}, got {number!r:.60}")
-    return Place("results", query=" ".join(parts.get("q", "").split()), city=city, number=int(number))
+    query = parts.get("q", "")
+    if len(query) > MAX_FIELD:
+        raise NoSuchPlace(f"expected a search of at most {MAX_FIELD} characters, got {len(query)}")
+    return Place("results", query=" ".join(query.split()), city=city, number=int(number))
 
 
 def _restaurant(world: BookingWorld, slug: str, parts: Mapping[str, str], wish: Wish) -> Place:

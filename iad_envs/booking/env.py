@@ -217,6 +217,7 @@ def _actions(state: BookingState, page: SitePage) -> tuple[str, ...]:
         return ()
     seen = window_of(state, page)
     fields = [one.id for one in seen if one.kind == "field"]
+    settable = [*fields, *(one.id for one in seen if one.kind == "list")]
     typed = [name for name in fields if state.form.get(name)]
     return (
         *(f"CLICK [{one.id}]" for one in seen if one.kind != "field"),
@@ -225,6 +226,6 @@ def _actions(state: BookingState, page: SitePage) -> tuple[str, ...]:
         *(["SCROLL [UP]"] if state.scroll else []),
         *(["SCROLL [DOWN]"] if len(page.elements) > state.scroll + len(seen) else []),
         ANYWHERE[0],
-        *(f"TYPE [{name}] [...]" for name in fields),
+        *(f"TYPE [{name}] [...]" for name in settable),
         ANYWHERE[1],
     )

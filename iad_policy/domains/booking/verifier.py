@@ -19,7 +19,7 @@ from iad_policy.types import Candidate, State, Verdict
 INVALID = 0.0
 WRONG = 0.05
 """Score of completing a reservation with a fact that differs."""
-UNASKED = 0.4
+UNASKED = 0.7
 """Score of completing one whose seating nobody named although there was a choice: about as often as that is right."""
 LOWEST, HIGHEST = 0.2, 0.8
 """Score of an action after which no fact is settled, and of one after which all are."""
