@@ -1,7 +1,7 @@
 """Measures IAD/Booking-v0: speed, its site, the text judge, what simulating is worth, and the bundled tasks.
 
-`--full` takes more tasks, and measures steps in a browser beside the shop's. Fresh tasks are made from a seed that the
-bundled ones don't use.
+`--full` takes more tasks and episodes, and measures steps in a browser beside the shop's. Fresh tasks are made from a seed
+that the bundled ones don't use.
 """
 
 import subprocess
@@ -134,13 +134,13 @@ def main() -> None:
     started = in_fresh_process(START, before_each=reference.sample)
     reference.figure("load_ms", started["load_ms"], "ms", target=100.0, n=5)
     speed(reference)
-    figure("state_kb", in_fresh_process(HELD, n=3)["state_kb"], "kB", target=4.0, n=3)
+    figure("state_kb", in_fresh_process(HELD, n=1)["state_kb"], "kB", target=4.0, n=1)
     site_requests(reference)
     site_sessions()
     judge()
     for kind in ("contested", "move"):
         trying(kind)
-    bundled_tasks("IAD/Booking-v0", "booking", "booker", n_runs=16)
+    bundled_tasks("IAD/Booking-v0", "booking", "booker", n_runs=16 if FULL else 8)
     if FULL:
         site_in_browser()
 
