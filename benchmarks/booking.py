@@ -1,7 +1,7 @@
 """Measures IAD/Booking-v0: speed, its site, the text judge, what simulating is worth, and the bundled tasks.
 
-`--full` takes more tasks and episodes, and measures steps in a browser beside the shop's. Fresh tasks are made from a seed
-that the bundled ones don't use.
+`--full` takes more tasks and episodes, and measures steps in a browser beside the shop's. Fresh tasks are made from a
+seed that the bundled ones don't use.
 """
 
 import subprocess
