@@ -12,7 +12,6 @@ from iad_envs.booking.tasks import BookingTask
 PARTS = ("restaurant", "date_time", "party", "seating", "user_info", "completed")
 """Each is 0 or 1. A success has all six."""
 PUBLISHED_PARTS = ("date_time", "party", "user_info", "completed")
-COUNTS = ("needless_asks", "lost_original")
 
 
 class Memory(NamedTuple):
