@@ -235,6 +235,7 @@ SOLUTIONS: Mapping[str, Callable[[State, Any], Any]] = {
     "IAD/BIRD-v0": lambda state, reference: f"submit[{reference['sql']}]",
     "IAD/Sketch2Code-v0": lambda state, reference: reference["html"],
     "IAD/Booking-v0": _reservation,
+    "IAD/BookingBrowser-v0": _reservation,
 }
 """Environment -> function that returns the right action, given a state and the oracle's reference."""
 
