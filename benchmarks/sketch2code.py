@@ -1,7 +1,7 @@
 """Measures IAD/Sketch2Code-v0: speed compared with the published scorer, memory, and the proxy verifier's quality.
 
 It uses the real pages if IAD_REAL_DATA names a folder with `sketch2code/`, and the bundled pages otherwise. `--full`
-uses more pairs and pages.
+uses more pages.
 """
 
 import os
@@ -32,7 +32,7 @@ from iad_policy.domains.sketch2code.verifier import Sketch2CodeVerifier
 from iad_policy.types import Candidate, State
 
 FULL = "--full" in sys.argv
-N_PAIRS = 20 if FULL else 8
+N_PAIRS = 20
 N_PAGES = 2_000 if FULL else 300
 N_TASKS = 40 if FULL else 8
 IDLE_S = 0.1
@@ -236,7 +236,7 @@ def proxy(env: Any) -> None:
         for level in (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0):
             outcome = env.simulate(token, distorted(boxes, level, rng))
             preview = State(outcome.observation, outcome.info, done=outcome.done)
-            taken, (verdict,) = timed(lambda: Sketch2CodeVerifier().verify(state, [Candidate("", preview=preview)], ()))  # noqa: B023
+            taken, (verdict,) = timed(lambda: Sketch2CodeVerifier().verify(state, [Candidate("", preview=preview)]))  # noqa: B023
             times.append(taken)
             scores.append(verdict.score)
             layouts.append(env.oracle(outcome.token)["reward_parts"]["layout"])

@@ -1,6 +1,6 @@
 // One pass over a loaded page: the boxes of its components, as the published scorer sees them.
 // Runs in an isolated world, so that nothing a page defines can change what is measured.
-async (maxBoxes) => {
+async (maxBoxes, mentioned) => {
   const SELECTORS = {
     video: "video",
     image: "img",
@@ -41,14 +41,32 @@ async (maxBoxes) => {
   }
   // A document that is put into another may call itself complete while its images are on their way.
   const listen = method(EventTarget, "addEventListener");
-  const imageHas = (image, name) => Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, name).get.call(image);
+  const has = (type, name) => (element) => Object.getOwnPropertyDescriptor(type.prototype, name).get.call(element);
+  const isComplete = has(HTMLImageElement, "complete");
+  const completed = async (image) => {
+    if (isComplete(image)) return;
+    await new Promise((done) => ["load", "error"].forEach((event) => listen(image, event, done, { once: true })));
+  };
   // A lazy image would or would not be there, as time has it.
   for (const image of select(document, "img[loading]")) method(Element, "removeAttribute")(image, "loading");
-  for (const image of select(document, "img")) {
-    if (imageHas(image, "complete")) continue;
-    await new Promise((done) => ["load", "error"].forEach((event) => listen(image, event, done, { once: true })));
+  for (const image of select(document, "img")) await completed(image);
+  // Posters, image buttons and images of the style have sizes, too, but don't say when they are there. The browser
+  // fetches an address once, and tells the last one that asked last. So they are there when these images are.
+  const addresses = [
+    ...mentioned,
+    ...[...select(document, "video[poster]")].map(has(HTMLVideoElement, "poster")),
+    ...[...select(document, "input[type='image' i][src]")].map(has(HTMLInputElement, "src")),
+  ];
+  const others = addresses.map((address) => Object.assign(new Image(), { src: address }));
+  for (const image of others) await completed(image);
+  // Layout asks for the fonts that it needs. `fonts.ready` would wait for the browser's own layout, which a page that is
+  // not drawn may never get.
+  const root = getter(Document, "documentElement");
+  for (let loading = null; loading === null || loading.length > 0; ) {
+    rectOf(root);
+    loading = [...getter(Document, "fonts")].filter((font) => font.status === "loading");
+    await Promise.allSettled(loading.map((font) => font.loaded));
   }
-  await getter(Document, "fonts").ready;
   for (const animation of method(Document, "getAnimations")(document)) {
     try {
       animation.finish();
@@ -111,7 +129,6 @@ async (maxBoxes) => {
       kinds[kind].push(box);
     }
   }
-  const root = getter(Document, "documentElement");
   return JSON.stringify({
     kinds,
     width: root.scrollWidth,

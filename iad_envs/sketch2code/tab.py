@@ -3,6 +3,9 @@
 The page gets an invented origin, so it has no access to this machine. All requests are intercepted: only the document
 and the page's few assets are served, everything else is refused. The browser also resolves no host names. Scripts are
 disabled by a content policy, because the browser's own switch would show the content of `noscript`.
+
+Boxes need no picture, and drawing takes a third of the browser's time. So a tab without scripts is in a minimised
+window, where nothing is drawn, except for screenshots and for pages whose layout depends on what was drawn.
 """
 
 import base64
@@ -14,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from iad_envs.browser.devtools import Browser
-from iad_envs.browser.errors import BrowserGone
+from iad_envs.browser.errors import BrowserGone, ProtocolError
 from iad_envs.sketch2code.layout import KINDS, Box, page_boxes
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 
@@ -34,6 +37,11 @@ POLICY = "; ".join(
     )
 )
 SHADOW = "shadowrootmode"
+DRAWN = ("content-visibility", "autofocus", "<marquee")
+"""Parts of pages whose layout depends on what was drawn. Compared in lower case."""
+N_FRAMES = 2
+"""Frames after which such a page is measured: what the first one showed may change the second."""
+NEXT_FRAME = "new Promise(done => requestAnimationFrame(() => done()))"
 COLLECT = files(__package__).joinpath("collect.js").read_text(encoding="utf-8")
 MEDIA_TYPES = {
     "jpg": "image/jpeg",
@@ -67,6 +75,9 @@ class Tab:
         self._clean = False
         self._clearing: Future[dict[str, Any]] | None = None
         self._world: int | None = None
+        self._n_frames = 0
+        self._mentioned: list[str] = []
+        self._drawing = True
         # A separate context keeps process, cookies and cache apart from other tabs.
         self._context = browser.send("Target.createBrowserContext", {"disposeOnDetach": True})["browserContextId"]
         target = {"url": "about:blank", "browserContextId": self._context}
@@ -86,6 +97,7 @@ class Tab:
         ):
             self._send(method, params)
         self._frame: str = self._send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        self._window = self._window_id()
 
     @property
     def reusable(self) -> bool:
@@ -99,6 +111,7 @@ class Tab:
             PageTimeout: Loading took too long.
             BrowserGone: The page crashed the tab's process.
         """
+        self._mentioned = [f"{ORIGIN}/{name}" for name in self._assets if name in html]
         if self._scripts:
             self._arrive(self._navigate(html.encode()))
             return
@@ -109,10 +122,13 @@ class Tab:
         if self._world is None:
             # Made while there is no page: later it would wait until the page is drawn.
             self._make_world(timeout_s=self._limits.load_s)
+        known = html.lower()
+        self._n_frames = N_FRAMES if any(part in known for part in DRAWN) else 0
+        self._draw(bool(self._n_frames))
         params = {"frameId": self._frame, "html": html}
         self._send("Page.setDocumentContent", params, timeout_s=self._limits.load_s)
         # The collector can't see what lingers in a shadow tree.
-        self._clean = SHADOW not in html.lower()
+        self._clean = SHADOW not in known
 
     def clear(self) -> None:
         """Begin to remove what the last page would leave to the next one. Does not wait: the next `load` does."""
@@ -122,7 +138,10 @@ class Tab:
     def collect(self) -> RenderedPage:
         """Collect the data of the loaded page that the scorer needs."""
         limits = self._limits
-        found = json.loads(self._evaluate(f"({COLLECT})({limits.n_boxes})", timeout_s=limits.collect_s))
+        for _ in range(self._n_frames):
+            self._evaluate(NEXT_FRAME, timeout_s=limits.collect_s)
+        collect = f"({COLLECT})({limits.n_boxes}, {json.dumps(self._mentioned)})"
+        found = json.loads(self._evaluate(collect, timeout_s=limits.collect_s))
         engine = self._browser.version
         if "too_many" in found:
             self._clean = False
@@ -143,6 +162,7 @@ class Tab:
         """Return a PNG of the document with `size` (width, height), cut off at the limit."""
         width, height = size
         limits = self._limits
+        self._draw(True)
         clip = {"x": 0, "y": 0, "width": width, "height": min(height, limits.screenshot_px), "scale": 1}
         params = {"format": "png", "captureBeyondViewport": True, "clip": clip}
         return base64.b64decode(self._send("Page.captureScreenshot", params, timeout_s=limits.screenshot_s)["data"])
@@ -160,6 +180,20 @@ class Tab:
 
     def _send(self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0) -> dict[str, Any]:
         return self._browser.send(method, params, session=self.session, timeout_s=timeout_s)
+
+    def _window_id(self) -> int | None:
+        """Return the id of the tab's window; None if the browser has no windows, and so draws every page."""
+        try:
+            return self._browser.send("Browser.getWindowForTarget", {"targetId": self._target}).get("windowId")
+        except ProtocolError:
+            return None
+
+    def _draw(self, drawing: bool) -> None:
+        """Show or minimise the tab's window. Does not wait."""
+        if drawing != self._drawing and self._window is not None:
+            self._drawing = drawing
+            bounds = {"windowState": "normal" if drawing else "minimized"}
+            self._browser.post("Browser.setWindowBounds", {"windowId": self._window, "bounds": bounds})
 
     def _make_world(self, *, timeout_s: float) -> None:
         world = {"frameId": self._frame, "worldName": "iad"}

@@ -1,0 +1,146 @@
+"""A tab draws nothing unless it must. What it measures is as if it had drawn, and what it refuses stays refused."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_envs.browser.devtools import Browser, find_chromium
+from iad_envs.browser.errors import ProtocolError
+from iad_envs.sketch2code.page import RenderedPage, RenderLimits
+from iad_envs.sketch2code.tab import NEXT_FRAME, Tab
+from tests.iad_envs.sketch2code.sketch_pages import GIF, PAGE
+
+MONOSPACED = next(Path("/usr/share/fonts").rglob("LiberationMono-Regular.ttf"), None)
+PARAGRAPHS = "".join(f"<p>paragraph {number}</p>" for number in range(60))
+MOVES = "@keyframes move { from { margin-left: 100px } to { margin-left: 500px } }"
+
+
+def styled(style: str, body: str = "<p>words</p>") -> str:
+    return f"<style>{style}</style>{body}"
+
+
+FONT = f"data:font/ttf;base64,{base64.b64encode(MONOSPACED.read_bytes()).decode() if MONOSPACED else ''}"
+PAGES = {
+    "plain": PAGE.format(title="Tea", width=300),
+    "skipped content": styled("div { content-visibility: auto }", f"<div>{PARAGRAPHS}</div>" * 5),
+    "in capitals": f'<div style="CONTENT-VISIBILITY: AUTO">{PARAGRAPHS}</div><p>after</p>',
+    "focus": styled("input:focus { height: 300px }", "<input autofocus><p>after</p>"),
+    "lazy image": f'{PARAGRAPHS}<img loading="lazy" src="rick.jpg">',
+    "animation": styled(f"{MOVES} p {{ animation: move 3s 2s both }}"),
+    "endless animation": styled(f"{MOVES} p {{ animation: move 3s infinite }}"),
+    "animation by scrolling": styled(f"{MOVES} p {{ animation: move both; animation-timeline: view() }}", PARAGRAPHS),
+    "transition": styled("p { transition: margin-left 3s } @starting-style { p { margin-left: 400px } }"),
+    "sticky": f'{PARAGRAPHS}<div style="position: sticky; bottom: 0"><p>foot</p></div>',
+    "container": styled(
+        "div { container-type: inline-size; width: 300px } @container (width < 400px) { p { margin: 70px } }",
+        "<div><p>words</p></div>",
+    ),
+    "style in the page": '<link rel="stylesheet" href="data:text/css,p{margin:70px}"><p>words</p>',
+    "refused": '<link rel="stylesheet" href="a.css"><img src="other.jpg" alt="words"><img src="http://a.invalid/b.png">'
+    "<p>words</p>",
+    "background": '<div style="background: url(rick.jpg); width: 300px; height: 200px">words</div>',
+}
+LATE = {
+    "poster": '<video poster="rick.jpg"></video><p>words</p>',
+    "poster that is refused": '<video poster="other.jpg"></video><p>words</p>',
+    "image button": '<form><input type="IMAGE" src="rick.jpg" name="src"></form><p>words</p>',
+    "image of the style": styled("b { content: url(rick.jpg) }", "<p><b>words</b></p>"),
+    "image before words": styled("p::before { content: url(rick.jpg) }"),
+    "font": styled(f"@font-face {{ font-family: X; src: url({FONT}) }} a {{ font-family: X }}", "<a>words</a>"),
+    "part of another file": '<svg width="100" height="100"><use href="other.svg#part"/></svg><p>words</p>',
+}
+
+
+class Drawing(Tab):
+    """Draws every page, and measures it after some frames."""
+
+    def _draw(self, drawing: bool) -> None:
+        pass
+
+    def collect(self) -> RenderedPage:
+        for _ in range(3):
+            self.evaluate(NEXT_FRAME)
+        return super().collect()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    started = Browser(find_chromium())
+    yield started
+    started.close()
+
+
+def opened(kind: type[Tab], browser: Any) -> Tab:
+    return kind(browser, scripts=False, assets={"rick.jpg": GIF}, limits=RenderLimits())
+
+
+def measured(kind: type[Tab], browser: Any, html: str) -> RenderedPage:
+    """Measure a page in a new tab, where nothing is cached."""
+    tab = opened(kind, browser)
+    tab.load(html)
+    page = tab.collect()
+    tab.close()
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_the_same_boxes_drawn_or_not(name: str, browser: Browser) -> None:
+    pages = [measured(kind, browser, PAGES[name]) for kind in (Tab, Drawing)]
+    assert pages[0] == pages[1]
+    assert any(pages[0].boxes.values())
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_arrives_late_is_waited_for(name: str, browser: Browser) -> None:
+    pages = [measured(kind, browser, LATE[name]) for kind in (Tab, Drawing) for _ in range(4)]
+    assert all(page == pages[0] for page in pages)
+    assert any(pages[0].boxes.values())
+
+
+@pytest.mark.skipif(MONOSPACED is None, reason="no monospaced font is installed")
+def test_a_font_in_the_page_is_used(browser: Browser) -> None:
+    with_font, without = (measured(Tab, browser, html) for html in (LATE["font"], "<a>words</a>"))
+    assert with_font.boxes["text_block"] != without.boxes["text_block"]
+
+
+def test_only_what_needs_it_is_drawn(browser: Browser) -> None:
+    tab = opened(Tab, browser)
+    seen = []
+    for name in ("plain", "focus", "plain"):
+        tab.load(PAGES[name])
+        page = tab.collect()
+        seen.append(tab.evaluate("document.visibilityState"))
+    assert seen == ["hidden", "visible", "hidden"]
+    assert tab.screenshot((page.width, page.height)).startswith(b"\x89PNG")
+    tab.close()
+
+
+def test_a_screenshot_is_the_same_whether_the_page_was_drawn_before(browser: Browser) -> None:
+    shots = []
+    for kind in (Tab, Drawing):
+        tab = opened(kind, browser)
+        for name in ("sticky", "plain"):
+            tab.load(PAGES[name])
+            page = tab.collect()
+            shots.append(tab.screenshot((page.width, page.height)))
+        tab.close()
+    assert shots[:2] == shots[2:]
+
+
+def test_a_browser_without_windows_draws(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    send = browser.send
+
+    def without_windows(method: str, *given: Any, **options: Any) -> dict[str, Any]:
+        if method == "Browser.getWindowForTarget":
+            raise ProtocolError("the browser refused: 'Browser.getWindowForTarget' wasn't found")
+        return send(method, *given, **options)
+
+    monkeypatch.setattr(browser, "send", without_windows)
+    tab = opened(Tab, browser)
+    tab.load(PAGES["plain"])
+    assert tab.collect().boxes["image"]
+    assert tab.evaluate("document.visibilityState") == "visible"
+    tab.close()
