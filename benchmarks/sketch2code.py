@@ -169,7 +169,7 @@ def speed(pages: list[str], assets: Mapping[str, bytes], reference: Reference) -
             rates = []
             for _ in range(3):
                 reference.sample()
-                taken, _ = timed(lambda: list(pool.map(lambda html: renderer.run(html, lambda tab, page: None), pages)))
+                taken, _ = timed(lambda: list(pool.map(lambda html: renderer.run(html, None), pages)))
                 rates.append(len(pages) / taken)
         reference.figure("pages_per_s", median(rates), "pages/s", n=3 * len(pages), target=30)
 
@@ -177,10 +177,10 @@ def speed(pages: list[str], assets: Mapping[str, bytes], reference: Reference) -
 def memory(pages: list[str], assets: Mapping[str, bytes]) -> None:
     with Renderer(assets=assets, limits=RenderLimits(pages_per_browser=N_PAGES + 1_000)) as renderer:
         for html in pages:
-            renderer.run(html, lambda tab, page: None)
+            renderer.run(html, None)
         before = held_mb(renderer.browser.process_group)
         for place in range(N_PAGES):
-            renderer.run(pages[place % len(pages)], lambda tab, page: None)
+            renderer.run(pages[place % len(pages)], None)
         after = held_mb(renderer.browser.process_group)
     figure("memory_mb", after, "MB", n=N_PAGES)
     figure("memory_growth_mb", after - before, "MB", n=N_PAGES, target=100)

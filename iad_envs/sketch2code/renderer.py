@@ -81,7 +81,7 @@ class Renderer:
             if known is not None:
                 self._pages.move_to_end(name)
                 return known
-        page, _ = self.run(html, lambda tab, found: None)
+        page, _ = self.run(html, None)
         with self._lock:
             self._pages[name] = page
             if len(self._pages) > PAGES_KEPT:
@@ -92,8 +92,8 @@ class Renderer:
         """Return a PNG of the page, at least 1280 pixels wide, or None if it can't be rendered."""
         return self.run(html, photographed)[1]
 
-    def run(self, html: str, work: Callable[[Tab, RenderedPage], T]) -> tuple[RenderedPage, T | None]:
-        """Load a page, collect its boxes, and call `work` on it.
+    def run(self, html: str, work: Callable[[Tab, RenderedPage], T] | None) -> tuple[RenderedPage, T | None]:
+        """Load a page, collect its boxes, and call `work` on it. Without work the page need not be drawn.
 
         If the browser can't do it, for example because the page can't be photographed, the result of `work` is None
         and the page's `failure` says why.
@@ -116,9 +116,9 @@ class Renderer:
                         raise
                     continue  # another page may have harmed the shared browser
                 try:
-                    tab.load(html)
+                    tab.load(html, is_drawn=work is not None)
                     page = tab.collect()
-                    result = None if page.failure else work(tab, page)
+                    result = None if page.failure or work is None else work(tab, page)
                 except RenderError as error:
                     alive = self._drop(browser, tab)
                     if isinstance(error, PageTimeout) and (alive or last):

@@ -104,8 +104,12 @@ class Tab:
         """Whether the tab can show another page. False with scripts, which may leave traces."""
         return not self._scripts
 
-    def load(self, html: str) -> None:
+    def load(self, html: str, *, is_drawn: bool = False) -> None:
         """Load a page. Returns before its images and fonts are loaded.
+
+        Args:
+            html: The page.
+            is_drawn: Whether the browser draws it now, as a screenshot will be taken.
 
         Raises:
             PageTimeout: Loading took too long.
@@ -124,7 +128,7 @@ class Tab:
             self._make_world(timeout_s=self._limits.load_s)
         known = html.lower()
         self._n_frames = N_FRAMES if any(part in known for part in DRAWN) else 0
-        self._draw(bool(self._n_frames))
+        self._draw(is_drawn or bool(self._n_frames))
         params = {"frameId": self._frame, "html": html}
         self._send("Page.setDocumentContent", params, timeout_s=self._limits.load_s)
         # The collector can't see what lingers in a shadow tree.

@@ -76,7 +76,7 @@ def good(patient: Renderer) -> RenderedPage:
 
 
 def is_unharmed(renderer: Renderer, good: RenderedPage) -> bool:
-    return renderer.run(GOOD, lambda tab, page: None)[0] == good
+    return renderer.run(GOOD, None)[0] == good
 
 
 @pytest.mark.parametrize("bomb", BOMBS)

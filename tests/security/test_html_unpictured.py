@@ -24,11 +24,11 @@ UNPICTURED = {"too large": TOO_LARGE, "without a size": "<html style='display:no
 @pytest.mark.parametrize("name", UNPICTURED)
 def test_the_page_has_failed_and_the_next_one_has_not(name: str, chromium: str) -> None:
     with Renderer(chromium=chromium, limits=PATIENT, n_tabs=1) as renderer:
-        before = renderer.run(GOOD, lambda tab, page: None)[0]
+        before = renderer.run(GOOD, None)[0]
         page, shot = renderer.run(UNPICTURED[name], photographed)
         assert shot is None
         assert "the browser refused" in page.failure
-        assert renderer.run(GOOD, lambda tab, page: None)[0] == before
+        assert renderer.run(GOOD, None)[0] == before
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,9 @@ def test_only_what_needs_it_is_drawn(browser: Browser) -> None:
         page = tab.collect()
         seen.append(tab.evaluate("document.visibilityState"))
     assert seen == ["hidden", "visible", "hidden"]
+    tab.load(PAGES["plain"], is_drawn=True)
+    assert tab.evaluate("document.visibilityState") == "visible"
+    tab.load(PAGES["plain"])
     assert tab.screenshot((page.width, page.height)).startswith(b"\x89PNG")
     tab.close()
 
