@@ -127,8 +127,7 @@ def reselecting(run: RunTraces, verifiers: Sequence[str], *, asks: bool = False,
         config,
         verifier=tuple("" if one == NO_VERIFIER else one for one in verifiers),
         match="",
-        baseline=config.compared_with,
-        notes=(f"The proposals are those of the run {run.folder.resolve().name}.",),
+        notes=(f"The proposals are those of the run {run.folder.resolve().name}, as far as it has them.",),
         workers=workers,
     )
     candidates = _candidates(run, config)

@@ -1,6 +1,6 @@
 """Prints the table of a run: its settings, each strategy's scores and spending, and the paired differences."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -80,9 +80,7 @@ def _heading(heading: Heading, rows: Iterable[StrategySummary]) -> RenderableTyp
             (config.env, "bold"), f"{split}, {counted(heading.n_tasks, 'task')}, {listed('seed', config.seed)}{data}"
         ),
         Text(f"{listed('Agent', config.agent)}; {listed('verifier', _names(config.verifier))}{_others(heading, rows)}"),
-        *(_alarm(f"{agent} is an {ORACLE_AGENT_TEXT}") for agent in heading.oracle_agents),
-        *(_alarm(f"the {name} was trained on {n} of these tasks") for name, n in heading.trained_here.items()),
-        *_labels(heading),
+        *labels(heading),
         Text(f"Budget: {config.equal_on()}"),
         *map(Text, config.notes),
     ]
@@ -95,8 +93,12 @@ def _others(heading: Heading, rows: Iterable[StrategySummary]) -> str:
     return f"{roles}; simulator {heading.simulator_text(rows)}"
 
 
-def _labels(heading: Heading) -> Iterable[Text]:
-    """Yield what is said of each verifier, with its name if there are several."""
+def labels(heading: Heading) -> Iterator[Text]:
+    """Yield what is said of agents that know gold, of what was trained here, and of each verifier."""
+    for agent in heading.oracle_agents:
+        yield _alarm(f"{agent} is an {ORACLE_AGENT_TEXT}")
+    for name, n in heading.trained_here.items():
+        yield _alarm(f"the {name} was trained on {n} of these tasks")
     for name, text in heading.verifier_texts.items():
         named = f"{name}: {text}" if len(heading.informations) > 1 else text
         is_oracle = heading.informations[name] == "oracle"

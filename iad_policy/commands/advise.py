@@ -101,8 +101,9 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
         shown = console()
         with guard():
             named = re.sub(r"[^\w-]+", "-", verifier)
-            folder = out or run.with_name(f"{run.name}-{named}")
-            if folder.resolve() == run.resolve():
+            here = run.resolve()
+            folder = out or here.with_name(f"{here.name}-{named}")
+            if folder.resolve() == here:
                 raise ValueError(f"expected another folder than the run's own, got {folder}; name another: --out")
             runner = reselecting(RunTraces(run), several(verifier, str, "--verifier"), asks=ask, workers=workers)
         try:
@@ -113,8 +114,8 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
         results = results_of(read_config(folder), list(read_episodes(folder).values()))
         for label, own in bounds(results.records).items():
             shown.print(
-                f"{isolated(label)}: {own.n_exact} of {own.n_exact + own.n_other} episodes are exact; the others part "
-                "from the record where a choice differs. "
+                f"Strategy {isolated(label)}: {own.n_exact} of {own.n_exact + own.n_other} episodes are exact; the "
+                "others part from the record where a choice differs. "
                 f"Success over all is between {own.low:.3f} and {own.high:.3f}. --ask asks the agent from there on.",
                 highlight=False,
                 markup=False,

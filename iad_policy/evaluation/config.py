@@ -247,8 +247,11 @@ class RunConfig:
 
     def verifiers_of(self, strategy: str) -> tuple[str, ...]:
         """Return the verifiers that a strategy is run with; the first one alone for a strategy that asks none."""
-        asks = declaration_of(self.strategy(strategy)).needs != "nothing"
-        return self.verifier if asks else self.verifier[:1]
+        return self.verifier if self.asks_verifier(strategy) else self.verifier[:1]
+
+    def asks_verifier(self, strategy: str) -> bool:
+        """Say whether a strategy asks the verifier."""
+        return declaration_of(self.strategy(strategy)).needs != "nothing"
 
     def has_n(self, strategy: str) -> bool:
         """Say whether a strategy takes a number of proposals per decision."""

@@ -8,21 +8,23 @@ from rich.text import Text
 
 from iad_policy.analysis.advice.choice import Advice, PricedChoice, PriceStep
 from iad_policy.analysis.advice.evidence import Diversity, PilotUptake, Selection
-from iad_policy.analysis.advice.prediction import MODEL, PILOT, TREND, OptionForecast, RunnableOption
+from iad_policy.analysis.advice.prediction import BETWEEN, MODEL, PILOT, TREND, OptionForecast, RunnableOption
 from iad_policy.analysis.columns import NOTHING, Columns, counted, fitting, with_interval
 from iad_policy.analysis.statistics import Interval
+from iad_policy.analysis.table import labels
 from iad_policy.texts import isolated
 
-FEW = 30
+FEW = 60
 """Number of tasks below which a pilot says little."""
 MANY = 100_000
 """Number of tasks above which a difference counts as not to be told."""
 SOURCES = {
     PILOT: "pilot: n that was run, or fewer; nothing is assumed",
+    BETWEEN: "between: on a straight line over log n between two n that were run",
     MODEL: "model: larger n, from how often attempts are right and how well they are selected",
     TREND: "trend: larger n, from no further change to the last change per doubling of n",
 }
-BETWEEN = "pilot: n that was run, or on a straight line over log n between two that were"
+AS_RUN = "pilot: n that was run; nothing is assumed"
 """What `pilot` means for whole episodes."""
 LOUD = "bold red"
 
@@ -48,20 +50,28 @@ class AdviceTable:
         yield Text(
             f"Pilot: {counted(len(pilot.tasks), 'task')} of {isolated(self._name)}{left_out * bool(pilot.n_left_out)}"
         )
+        if pilot.heading is not None:
+            yield from labels(pilot.heading)
         yield ""
         yield from self._shown()
         yield Text(f"On {counted(advice.n_tasks, 'further task')} like these, with 95 % intervals", style="bold")
         rows = {f"{isolated(option.line)} {option.n}": one for option, one in advice.predictions.items()}
         yield from fitting("", self._columns(), rows, width=width, console=console, names="strategy, n")
-        sources = SOURCES if pilot.one_decision else {**SOURCES, PILOT: BETWEEN}
+        sources = SOURCES if pilot.one_decision else {**SOURCES, PILOT: AS_RUN}
         for source in dict.fromkeys(one.source for one in rows.values()):
             yield Text(sources[source], style="dim")
         yield ""
-        yield Text("What to take, by what a success is worth", style="bold")
-        steps = {self._prices(place): one for place, one in enumerate(advice.steps)}
-        yield from fitting("", _STEP_COLUMNS, steps, width=width, console=console, names=f"{pilot.axis} per success")
-        if any(one.source == TREND for one in advice.predictions.values()):
-            yield Text("A trend is no reason to choose: run larger n to know them.")
+        if advice.steps:
+            yield Text("What to take, by what a success is worth", style="bold")
+            steps = {self._prices(place): one for place, one in enumerate(advice.steps)}
+            yield from fitting(
+                "", _STEP_COLUMNS, steps, width=width, console=console, names=f"{pilot.axis} per success"
+            )
+        unsure = [one for one in (BETWEEN, TREND) if any(own.source == one for own in advice.predictions.values())]
+        if unsure:
+            yield Text(f"Rows from {' and '.join(unsure)} are no reason to choose: run these n to know them.")
+        if any(one.knows_gold for one in pilot.lines.values()):
+            yield Text("Rows whose verifier reads gold are for diagnosis. They are never what to take.")
         if advice.choice is not None:
             yield Text(self._choice(advice.choice))
         yield from self._warnings()

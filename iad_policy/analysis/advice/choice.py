@@ -10,7 +10,7 @@ import numpy as np
 
 from iad_policy.analysis.advice.evidence import PilotEvidence, evidence_of
 from iad_policy.analysis.advice.pilot import Pilot, read_pilot
-from iad_policy.analysis.advice.prediction import NS, TREND, OptionForecast, RunnableOption, predict
+from iad_policy.analysis.advice.prediction import MODEL, NS, PILOT, OptionForecast, RunnableOption, predict
 from iad_policy.analysis.statistics import minimum_detectable_effect
 from iad_policy.recording.trace import RunTraces
 
@@ -135,19 +135,26 @@ def advise(run: RunTraces | Path | str, settings: AdviceSettings | None = None) 
     traces = run if isinstance(run, RunTraces) else RunTraces(run)
     pilot = read_pilot(traces, agent=settings.agent, axis=settings.axis)
     found = predict(pilot, n_tasks=settings.n_tasks, ns=settings.ns, seed=settings.seed)
-    known = {option: one for option, one in found.items() if one.source != TREND}  # a trend is no reason to choose
+    # What was not run, and an assumption of which no test has been passed, are no reasons to choose.
+    known = {
+        option: one
+        for option, one in found.items()
+        if one.source in (PILOT, MODEL) and not pilot.lines[option.line].knows_gold
+    }
     return Advice(
         pilot,
         settings.n_tasks or len(pilot.tasks),
         evidence_of(pilot),
         found,
         steps_of(known),
-        None if settings.worth is None else choose(known, settings.worth),
+        choose(known, settings.worth) if known and settings.worth is not None else None,
     )
 
 
 def steps_of(predictions: Mapping[RunnableOption, OptionForecast]) -> tuple[PriceStep, ...]:
-    """Return the options that are the best at some price of a success, from the price 0 on."""
+    """Return the options that are the best at some price of a success, from the price 0 on; none of no options."""
+    if not predictions:
+        return ()
     at = min(predictions, key=lambda one: (predictions[one].spent, -predictions[one].success))
     steps = [PriceStep(at, 0.0)]
     while True:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_policy.analysis.curves import spent_on, usage_on
+from iad_policy.analysis.figures import Heading, heading_of
 from iad_policy.errors import UnknownName
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.evaluation.resolve import env_of
@@ -61,6 +62,7 @@ class PilotLine:
         attempts: Task -> the attempts of each of its episodes, at the largest n. Empty if tasks take several decisions.
         starts_at_reference: Whether `single` is its n = 1.
         checking: n -> task -> the part of `spent` that is not the agent's: verdicts, and texts of roles.
+        knows_gold: Whether its verifier is labelled `oracle`, so that the row is for diagnosis only.
     """
 
     strategy: str
@@ -70,6 +72,7 @@ class PilotLine:
     attempts: Mapping[str, Sequence[Sequence[PilotAttempt]]] = field(default_factory=dict)
     starts_at_reference: bool = False
     checking: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    knows_gold: bool = False
 
     @property
     def n(self) -> int:
@@ -90,6 +93,7 @@ class Pilot:
         axis: What `spent` counts.
         one_decision: Whether every episode took one decision, so that a candidate's result is the episode's.
         lines: Name of the row -> strategy.
+        heading: The facts above the run's table, among them the labels of its verifiers; None without a run.
     """
 
     env: str
@@ -100,6 +104,7 @@ class Pilot:
     axis: str
     one_decision: bool
     lines: Mapping[str, PilotLine]
+    heading: Heading | None = None
 
 
 def read_pilot(run: RunTraces, *, agent: str = "", axis: str = "") -> Pilot:
@@ -128,6 +133,7 @@ def read_pilot(run: RunTraces, *, agent: str = "", axis: str = "") -> Pilot:
     for one in records:
         arms[one.arm].append(one)
     tasks = _common(arms)
+    heading = heading_of(config, run.config, len(tasks))
     axis = _axis(records, axis)
     one_decision = all(one.n_steps <= 1 for one in records)
     truths = _Truths(config) if one_decision else None
@@ -137,13 +143,18 @@ def read_pilot(run: RunTraces, *, agent: str = "", axis: str = "") -> Pilot:
             if arm in arms and (name := config.named_line(arm)) not in lines:
                 own = {one.n: arms[one] for one in arms if one._replace(n=arm.n) == arm}
                 starts = config.starts_at_reference(arm.strategy, "proposals")
-                lines[name] = replace(_line(run, arm, own, tasks, axis, truths), starts_at_reference=starts)
+                knows_gold = config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle"
+                lines[name] = replace(
+                    _line(run, arm, own, tasks, axis, truths),
+                    starts_at_reference=starts,
+                    knows_gold=knows_gold,
+                )
     finally:
         if truths is not None:
             truths.close()
     n_all = len({one.task_id for one in records})
     split = config.split or ""
-    return Pilot(config.env, split, chosen, tasks, n_all - len(tasks), axis, one_decision, lines)
+    return Pilot(config.env, split, chosen, tasks, n_all - len(tasks), axis, one_decision, lines, heading)
 
 
 AXES = ("proposals", "calls", "tokens", "usd", "seconds")

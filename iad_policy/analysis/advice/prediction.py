@@ -2,14 +2,15 @@
 
 Three sources, each named in the table:
 
-- `pilot`: n within the pilot. What the episodes or their attempts gave, task by task. Where only whole episodes are
-  known, it is on a straight line over log n between two n that were run.
+- `pilot`: n within the pilot. What the episodes or their attempts gave, task by task.
+- `between`: n between two that were run, where only whole episodes are known: on a straight line over log n.
 - `model`: larger n, where a task takes one decision: `task_types`.
 - `trend`: larger n, where it takes several. From no further change to the same change per doubling of n, on the scale
   of log odds: each draw takes a share of the last change between 0 and 1.
 
 Which tasks the pilot happens to have is drawn, too (the Bayesian bootstrap, Rubin 1981, with one more task that is half
-right), the same in all rows. So differences between rows are paired.
+right), the same in all rows. So differences between rows are paired. Each row solves its own part of the one more task.
+Without that, an option that won one task of the pilot and lost none would be better for sure.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,9 @@ from iad_policy.hashing import seed_of
 
 N_DRAWS = N_CHAINS * (N_ROUNDS - N_BURNED)
 NS = (2, 4, 8, 16)
-PILOT, MODEL, TREND = "pilot", "model", "trend"
+LARGEST_N = 256
+"""Largest n that is predicted. No pilot says anything of more."""
+PILOT, BETWEEN, MODEL, TREND = "pilot", "between", "model", "trend"
 _LEAST = 1e-3  # nearest to 0 and 1 that log odds are taken of
 
 
@@ -54,7 +57,7 @@ class OptionForecast:
         success_95: 95 % interval of the success that so many further tasks will show.
         spent: Expected spending of an episode.
         spent_95: 95 % interval of the mean spending that so many further tasks will show.
-        source: `pilot`, `model` or `trend`.
+        source: `pilot`, `between`, `model` or `trend`.
         rates: Draws of the success over all tasks like the pilot's.
         costs: Draws of the spending.
         by_task: Expected success at each of the pilot's tasks. Beyond the pilot it is that with the largest n, moved
@@ -83,10 +86,12 @@ def predict(
         seed: Seed of the draws.
 
     Raises:
-        ValueError: An n or the number of tasks is below 1.
+        ValueError: An n or the number of tasks is below 1, or an n is above `LARGEST_N`.
     """
     if min(ns, default=1) < 1:
         raise ValueError(f"expected n of 1 or more, got {min(ns)}")
+    if max(ns, default=1) > LARGEST_N:
+        raise ValueError(f"expected n of at most {LARGEST_N}, got {max(ns)}; a pilot says nothing of more")
     if n_tasks is not None and n_tasks < 1:
         raise ValueError(f"expected 1 further task or more, got {n_tasks}; leave it out for as many as the pilot has")
     predicting = _Predicting(pilot, n_tasks or len(pilot.tasks), ns, seed)
@@ -108,8 +113,8 @@ class _Predicting:
         self._ns = ns
         self._n_tasks = n_tasks
         self._seed = seed
-        weights = self._rng("tasks").dirichlet([*np.ones(len(pilot.tasks)), 0.5, 0.5], size=N_DRAWS)
-        self._weights, self._extra = weights[:, :-2], weights[:, -1]
+        weights = self._rng("tasks").dirichlet(np.ones(len(pilot.tasks) + 1), size=N_DRAWS)
+        self._weights, self._one_more = weights[:, :-1], weights[:, -1]
         self._models: dict[str, Mapping[int, Array]] = {}
         independent = [one for one in pilot.lines.values() if one.strategy in MODELS]
         self._independent = max(independent, key=_n_attempts, default=PilotLine("", "", {}, {}))
@@ -124,7 +129,7 @@ class _Predicting:
         line = self._pilot.lines[name]
         if self._is_modelled(line):
             by_task = self._within(line, min(n, _n_attempts(line)))
-            rates, source = self._rates(by_task), PILOT
+            rates, source = self._rates(name, n, by_task), PILOT
             if n > _n_attempts(line):
                 rates, source = rates + self._gained(name, line, n), MODEL
         else:
@@ -133,11 +138,11 @@ class _Predicting:
                 return None
             largest = max(success)
             by_task = _between(success, min(n, largest), np.log2)
-            rates, source = self._rates(by_task), PILOT
+            rates, source = self._rates(name, n, by_task), PILOT if n in success else BETWEEN
             if n > largest:
-                rates, source = self._followed(success, n), TREND
+                rates, source = self._followed(name, success, n), TREND
         rates = np.clip(rates, 0.0, 1.0)
-        if source != PILOT:
+        if source in (MODEL, TREND):
             by_task = _moved(by_task, float(rates.mean()))
         return self._prediction(rates, self._spent(line, n), by_task, source)
 
@@ -221,14 +226,16 @@ class _Predicting:
     def _points(self, values: Mapping[int, Mapping[str, float]]) -> dict[int, Array]:
         return {n: np.array([own[task] for task in self._pilot.tasks]) for n, own in values.items()}
 
-    def _rates(self, by_task: Array) -> Array:
-        return self._weights @ by_task + self._extra
+    def _rates(self, name: str, n: int, by_task: Array) -> Array:
+        part = self._rng(f"one more {name} {n}").beta(0.5, 0.5, size=N_DRAWS)
+        found: Array = self._weights @ by_task + self._one_more * part
+        return found
 
-    def _followed(self, success: Mapping[int, Array], n: int) -> Array:
+    def _followed(self, name: str, success: Mapping[int, Array], n: int) -> Array:
         """Return draws of the success beyond the largest n that was run."""
         ns = sorted(success)
         before, last = ns[-2:]
-        odds = [_log_odds(self._rates(success[one])) for one in (before, last)]
+        odds = [_log_odds(self._rates(name, last, success[one])) for one in (before, last)]
         share = self._rng("trend").random(N_DRAWS)
         change = (odds[1] - odds[0]) / np.log2(last / before)
         found: Array = 1 / (1 + np.exp(-(odds[1] + share * change * np.log2(n / last))))

@@ -291,6 +291,9 @@ function verifierView(run) {
   ];
 }
 
+/* How the text of a verifier that reads gold begins, whoever wrote it. */
+const READS_GOLD = "oracle verifier";
+
 const part = (title, ...inside) => h("div", {}, h("h2", {}, title), inside);
 
 function head(run) {
@@ -301,7 +304,8 @@ function head(run) {
     h("p", {}, `Budget: ${run.equal_on}.`),
     run.notes.length ? h("ul", { className: "quiet" }, run.notes.map((note) => h("li", {}, apart(note)))) : null,
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
-    run.information === "oracle" ? h("p", { className: "banner" }, run.label) : h("p", { className: "quiet" }, run.label),
+    Object.entries(run.verifiers ?? { "": run.label }).map(([name, label]) =>
+      h("p", { className: label.startsWith(READS_GOLD) ? "banner" : "quiet" }, name ? `${apart(name)}: ${label}` : label)),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),
     h("div", { className: "overview" },
       part("Scores", scores(run)),
@@ -601,7 +605,7 @@ function stepView(step, texts, rule) {
     seen(step.before, texts, "Before"),
     step.cut ? h("p", { className: "warn" }, `Stopped early by ${step.cut}.`) : null,
     h("h3", {}, step.candidates.length ? plural(step.candidates.length, "candidate") : "Action from an earlier plan, without a new proposal"),
-    h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, labelOf(text(step.action, texts), "", 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
+    step.action === "" ? h("p", { className: "warn" }, "No action was committed: the episode stopped here.") : h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, labelOf(text(step.action, texts), "", 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
     why.length ? h("p", { className: "why" }, h("b", {}, "Why: "), why.join(" ")) : null,
     rule && step.candidates.length ? h("p", { className: "quiet" }, `The rule: ${rule}`) : null,
     (step.trees || []).map((tree) => treeView(tree, step, texts)),
@@ -667,7 +671,7 @@ function side(place, loaded, view) {
     h("p", { className: "instruction" }, h("b", {}, text(episode.instruction, episode.texts))),
     h("ol", { className: "steps" }, episode.steps.map((one, place) => h("li", {}, h("button", {
       "aria-current": one === step ? "step" : null, onclick: () => go({ ...view, step: one.index }),
-    }, `${one.index + 1} ${labelOf(text(one.action, episode.texts), text(episode.steps[place - 1]?.action, episode.texts))}`)))),
+    }, one.action === "" ? `${one.index + 1} stopped` : `${one.index + 1} ${labelOf(text(one.action, episode.texts), text(episode.steps[place - 1]?.action, episode.texts))}`)))),
     ...(step ? stepView(step, episode.texts, runs[run].rules[runs[run].labels[line.row]]) : [h("p", { className: "quiet" }, "The episode has no step.")]).flat(Infinity).filter(Boolean));
   return box;
 }

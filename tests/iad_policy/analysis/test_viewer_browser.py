@@ -15,6 +15,7 @@ from iad_policy.analysis.results import read_results
 from iad_policy.analysis.viewer.attempts import attempts_of
 from iad_policy.analysis.viewer.report import write_report
 from iad_policy.analysis.viewer.server import create_app
+from iad_policy.evaluation.journal import RunStopped
 from iad_policy.recording.trace import RunTraces
 from tests.iad_envs.browser.browsers import missing
 from tests.iad_policy.evaluation_toy import Dials, DialsEnv, EasyDials, Guesser, Liker
@@ -469,3 +470,34 @@ def test_long_names_leave_room_for_the_figures(tmp_path: Path, driver: Any) -> N
     assert driver.execute_script(f"return {right}", first) < 0.55
     assert driver.execute_script(f"return {right}", second) < 1
     assert overflow(driver) <= 0
+
+
+def test_every_verifier_is_labelled_and_one_that_reads_gold_by_a_banner(driver: Any, tmp_path: Path) -> None:
+    evaluate(SHOP, ["single", "bon"], tasks=2, n=2, verifier=["proxy", "oracle"], out=tmp_path)
+    write_report(tmp_path)
+    opened(driver, tmp_path)
+    assert [one.translate(ISOLATES) for one in texts(driver, "p.banner")] == [
+        "oracle: oracle verifier: reads the true score of each step; for diagnosis only, not a fair result"
+    ]
+    quiet = [one.translate(ISOLATES) for one in texts(driver, "p.quiet")]
+    assert "proxy: proxy verifier: executes, parses or matches; never reads gold" in quiet
+
+
+class Silent:
+    """Breaks the contract of verifiers, so the episode stops in its first decision."""
+
+    information = "proxy"
+    needs_preview = False
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+        return []
+
+
+def test_a_step_in_which_the_episode_stopped_has_no_action(driver: Any, tmp_path: Path) -> None:
+    with pytest.raises(RunStopped, match="expected 2 verdicts"):
+        evaluate(SHOP, ["bon"], 1, n=2, verifier=Silent(), out=tmp_path)
+    (key,) = RunTraces(tmp_path).records
+    write_report(tmp_path)
+    opened(driver, tmp_path, f"#episode=0.{key}&step=0")
+    assert "No action was committed: the episode stopped here." in texts(driver, "#main p.warn")
+    assert texts(driver, "#main ol.steps li") == ["1 stopped"]

@@ -81,6 +81,29 @@ def test_it_prints_what_the_pilot_shows_what_follows_and_what_to_take(pilot: Pat
     assert found["choice"] is None
 
 
+def test_a_verifier_that_reads_gold_is_labelled_and_never_what_to_take(pilot: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    assert iad("reselect", pilot, "--verifier", "proxy,oracle", "--ask", "--out", folder).exit_code == 0
+    shown = iad("advise", folder, "--worth", 10_000).output
+    assert "*** oracle: oracle verifier" in shown
+    assert "Rows whose verifier reads gold are for diagnosis." in shown
+    found = advise(folder, AdviceSettings(worth=10_000))
+    taken = [one.option.line for one in found.steps] + [found.choice.option.line if found.choice else ""]
+    assert any("oracle" in option.line for option in found.predictions)
+    assert not any("oracle" in one for one in taken)
+
+
+def test_what_was_not_run_is_no_reason_to_choose(tmp_path: Path) -> None:
+    evaluate("IAD/WebShop-v0", ["single", "iad"], 6, n=[4, 8], split="dev", out=tmp_path)
+    found = advise(tmp_path, AdviceSettings(ns=(2, 6, 8, 16), worth=1e6))
+    assert [one.source for option, one in found.predictions.items() if option.line == "iad"] == [
+        *("between", "pilot", "between", "pilot", "trend")
+    ]
+    assert found.choice is not None
+    assert {one.option.n for one in found.steps} | {found.choice.option.n} <= {1, 4, 8}
+    assert "Rows from between and trend are no reason to choose" in iad("advise", tmp_path).output
+
+
 def test_it_is_the_same_twice_and_reads_an_unfinished_run(pilot: Path, tmp_path: Path) -> None:
     settings = AdviceSettings(ns=(3,))
     twice = [json.dumps(rounded(advise(pilot, settings).as_json())) for _ in range(2)]
@@ -113,7 +136,7 @@ def test_episodes_of_several_decisions_are_read_as_a_whole(tmp_path: Path) -> No
     shown = iad("advise", tmp_path / "run")
     assert shown.exit_code == 0, shown.output
     assert "Tasks take several decisions" in shown.output
-    assert "A trend is no reason to choose" in shown.output
+    assert "Rows from trend are no reason to choose" in shown.output
 
 
 @pytest.mark.parametrize(
