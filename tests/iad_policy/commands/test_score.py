@@ -79,6 +79,17 @@ def test_missing_tasks_count_as_wrong_unless_they_are_left_out() -> None:
     assert "MISSING in sample-1: 176 predictions" in score(SAMPLES[0], "--env", BIRD)
 
 
+def test_means_over_fewer_tasks_than_the_row_say_so(tmp_path: Path) -> None:
+    half = tmp_path / "half.jsonl"
+    half.write_text("".join(SAMPLES[2].read_text().splitlines(keepends=True)[:30]))
+    given = (SAMPLES[0], half, "--env", BIRD, "--tasks", 40)
+    of_k = score(*given, "--missing", "left-out").partition("Of k attempts")[2].splitlines()
+    assert of_k[1].split() == ["tasks"]
+    assert of_k[2].split()[-4:] == ["pass^2", "k", "=", "2"]
+    assert of_k[4].split()[-1] == "30"
+    assert "tasks" not in score(*given).partition("Of k attempts")[2].partition("MISSING")[0]
+
+
 def test_every_task_gets_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tasks.jsonl"
     shown = score(SAMPLES[0], "--env", BIRD, "--tasks", 40, "--out", out)
