@@ -90,6 +90,18 @@ def test_means_over_fewer_tasks_than_the_row_say_so(tmp_path: Path) -> None:
     assert "tasks" not in score(*given).partition("Of k attempts")[2].partition("MISSING")[0]
 
 
+def test_the_verdict_follows_sound_which_can_be_right_where_ex_is_not(tmp_path: Path) -> None:
+    out = tmp_path / "tasks.jsonl"
+    score(FILES / "bird", "--env", BIRD, "--tasks", 40, "--out", out)
+    attempts = [one for line in out.read_text().splitlines() for one in json.loads(line)["attempts"]]
+    assert all((one["verdict"] == "right") == (one["sound"] == 1) for one in attempts)
+    assert {(one["ex"], one["sound"]) for one in attempts} >= {(0.0, 1.0), (1.0, 0.0)}
+    page = (ROOT / "docs" / "score-predictions.md").read_text(encoding="utf-8")
+    said = next(line for line in page.splitlines() if line.startswith("| `sound` |"))
+    assert "stricter" not in said
+    assert "`verdict` in `--out`, and `verdicts` in `--json`, follow this rule" in said
+
+
 def test_every_task_gets_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tasks.jsonl"
     shown = score(SAMPLES[0], "--env", BIRD, "--tasks", 40, "--out", out)
