@@ -65,6 +65,7 @@ class BirdPredictions:
     rates: Collection[str] = ("sound",)
     main = "soft_f1"
     suffix = ""
+    missing_as = "BIRD's evaluator"
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         inner: Any = env.unwrapped

@@ -29,6 +29,7 @@ class PagePredictions:
     rates: Collection[str] = ()
     main = "layout"
     suffix = ".html"
+    missing_as = ""
     notes: Sequence[str] = (
         "Text IoU and image IoU are 0 where neither page has text or images. These zeros count in the means.",
     )

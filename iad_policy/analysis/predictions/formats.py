@@ -91,6 +91,8 @@ class PredictionFormat(Protocol):
         main: The score beside success that arms are compared by.
         suffix: How the name of a file with one answer ends, "" if there are no folders of such files.
         notes: What a reader of the figures has to know.
+        missing_as: Whose rule it is that a task without a prediction counts as wrong, such as "BIRD's evaluator". ""
+            if it is only ours.
     """
 
     env_args: Mapping[str, Any]
@@ -99,6 +101,7 @@ class PredictionFormat(Protocol):
     main: str
     suffix: str
     notes: Sequence[str]
+    missing_as: str
 
     def __init__(self, env: gym.Env[Any, Any]) -> None: ...
 
@@ -145,6 +148,7 @@ class ActionsOnly:
     main = "progress"
     suffix = ""
     notes: Sequence[str] = ()
+    missing_as = ""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         self._env = env_id(env)

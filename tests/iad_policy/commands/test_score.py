@@ -102,6 +102,25 @@ def test_the_verdict_follows_sound_which_can_be_right_where_ex_is_not(tmp_path: 
     assert "`verdict` in `--out`, and `verdicts` in `--json`, follow this rule" in said
 
 
+@pytest.mark.parametrize("rule", ["wrong", "left-out"])
+def test_only_birds_missing_tasks_count_as_birds_evaluator_has_it(rule: str) -> None:
+    given = [(SAMPLES[0], BIRD), (FILES / "shopper.jsonl", SHOP), (FILES / "pages", "IAD/Sketch2Code-v0")]
+    for path, env in given:
+        said = " ".join(score(path, "--env", env, "--missing", rule).split())
+        assert "MISSING in" in said
+        assert ("evaluator" in said) == (env == BIRD)
+
+
+def test_the_documents_say_where_the_files_of_the_commands_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "score-predictions.md").read_text(encoding="utf-8")
+    assert "Run the commands in its folder `tests/fixtures`" in page
+    monkeypatch.chdir(ROOT / "tests" / "fixtures")
+    words = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("iad score")]
+    assert len(words) == 5
+    for path in (Path(word) for line in words for word in line if word.startswith("predictions/")):
+        assert path.exists()
+
+
 def test_every_task_gets_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tasks.jsonl"
     shown = score(SAMPLES[0], "--env", BIRD, "--tasks", 40, "--out", out)
@@ -188,6 +207,8 @@ def test_r_ves_is_measured_where_asked() -> None:
         ((SAMPLES[0], "--env", BIRD, "--k", "0"), "k of 1 or more"),
         ((SAMPLES[0], "--env", BIRD, "--k", "two"), "whole numbers"),
         ((SAMPLES[0], "--env", BIRD, "--baseline", "nobody"), "known: sample-1"),
+        ((*SAMPLES[:2], "--env", BIRD, "--baseline", "sample-1"), "got 2 files as samples of one arm; add --compare"),
+        ((*SAMPLES[:2], "--env", BIRD, "--baseline", "nobody", "--compare"), "known: sample-1, sample-2"),
         ((SAMPLES[0], "--env", BIRD, "--out", "/no/such/folder/x"), "make the folder"),
         ((SAMPLES[0], "--env", BIRD, "--tasks", "0"), "--tasks of 1 or more"),
         ((SAMPLES[0], "--env", BIRD, "--workers", "0"), "workers of 1 or more"),
