@@ -1,6 +1,6 @@
 """BIRD's prediction files, as submitted and as systems publish them, and how they are scored."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -52,8 +52,9 @@ class BirdPredictions:
     """Prediction files of BIRD.
 
     An object has SQL by question id or position, and an array of texts has it by position. Objects in an array, or on
-    lines, name the question (`question_id`, `task_id` or `id`) and the SQL (`predicted_sql`, `sql`, `SQL` ...). A list
-    of queries has several samples of one question. The database behind `----- bird -----` is not used.
+    lines, name the question (`question_id`, `task_id` or `id`) and the SQL (`predicted_sql`, `sql`, `SQL` ...). If none
+    of them names a question, they are read by position. A list of queries has several samples of one question. The
+    database behind `----- bird -----` is not used.
 
     Args:
         env: The environment.
@@ -61,8 +62,10 @@ class BirdPredictions:
 
     env_args: Mapping[str, Any] = {"scoring": "official"}
     headings: Mapping[str, str] = {"success": "EX", "soft_f1": "Soft-F1", R_VES: "R-VES", "sound": "sound"}
+    rates: Collection[str] = ("sound",)
     main = "soft_f1"
     suffix = ""
+    missing_as = "BIRD's evaluator"
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         inner: Any = env.unwrapped
@@ -189,20 +192,31 @@ class BirdPredictions:
 
 def _entries(items: Sequence[tuple[str, int, str | None, Any]], problems: list[str]) -> Iterator[Entry]:
     """Yield the predictions of a file. Items that are none are problems."""
+    has_ids = any(isinstance(value, dict) and _id_of(value) is not None for *_, value in items)
     for place, position, key, value in items:
         named = str(position) if key is None else key
         if not isinstance(value, dict):
             yield Entry(place, named, False, value if isinstance(value, list) else [value])
             continue
-        task = next((value[name] for name in ID_KEYS if name in value), None)
+        task = _id_of(value)
         queries = next(([value[name]] for name in SQL_KEYS if name in value), None)
         if queries is None or isinstance(task, bool) or not isinstance(task, str | int | None):
             problems.append(f"{place}: expected {ID_KEYS[0]} and one of {', '.join(SQL_KEYS)}, got {value!r:.60}")
             continue
         is_id = task is not None
+        if has_ids and not is_id and key is None:
+            problems.append(
+                f"{place}: expected {ID_KEYS[0]}, as other objects of the file have one, got {value!r:.60}; add it"
+            )
+            continue
         yield Entry(
             place, str(task) if is_id else named, is_id, queries[0] if isinstance(queries[0], list) else queries
         )
+
+
+def _id_of(value: Mapping[str, Any]) -> Any:
+    """Return what an object has as the id of its question, None without one."""
+    return next((value[name] for name in ID_KEYS if value.get(name) is not None), None)
 
 
 def _time_reward(scorer: QueryScorer, sql: str, gold: str, *, iterations: int) -> float:

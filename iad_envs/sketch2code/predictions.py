@@ -1,6 +1,6 @@
 """Predicted pages of Sketch2Code: a folder with `{id}.html` for each, or an object with HTML by id."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -26,8 +26,10 @@ class PagePredictions:
         "position": "position",
         "colour": "colour",
     }
+    rates: Collection[str] = ()
     main = "layout"
     suffix = ".html"
+    missing_as = ""
     notes: Sequence[str] = (
         "Text IoU and image IoU are 0 where neither page has text or images. These zeros count in the means.",
     )

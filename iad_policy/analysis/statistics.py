@@ -74,6 +74,17 @@ def bootstrap_mean(
     return Interval(float(low), float(high))
 
 
+def rate_interval(rates: Sequence[float], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> Interval:
+    """Return the bootstrap interval of the mean of one rate per task, between 0 and 1.
+
+    Where all tasks have the same rate, a bootstrap has nothing to resample and would be of no width. Then the interval
+    is Wilson's over tasks, as if each task were right or wrong as a whole. No other rates with this mean vary more.
+    """
+    if not np.allclose(rates, rates[0]):
+        return bootstrap_mean(rates, seed=seed, n_resamples=n_resamples)
+    return wilson(round(math.fsum(rates)), len(rates))
+
+
 def paired_interval(
     differences: Sequence[float],
     *,

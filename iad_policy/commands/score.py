@@ -112,7 +112,7 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
                 form, facts, rule = make_form(made), _facts(made, env), getattr(made.unwrapped, "success_rule", "")
                 expected = expected_tasks(made, tasks)
                 files = read_files(paths, form, expected, is_compared=compare)
-                require_baseline(baseline, files)
+                require_baseline(baseline, files, is_compared=compare or len(paths) == 1)
                 with _bar(shown, sum(len(file.attempts) for _, file in files)) as advance:
                     n_workers = (os.cpu_count() or 1) if workers is None else workers
                     scored = score_files(files, form, make, workers=n_workers, timings=r_ves, advance=advance)
@@ -122,7 +122,11 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
         if as_json:
             typer.echo(json.dumps({**facts, **found.as_json(), "notes": list(form.notes)}, indent=2))
         else:
-            shown.print(ScoreTable(found, _heading(facts, expected), _headings(form.headings, rule), form.notes))
+            shown.print(
+                ScoreTable(
+                    found, _heading(facts, expected), _headings(form.headings, rule), form.notes, form.missing_as
+                )
+            )
         if out is not None:
             with guard():
                 _write(out, found.lines())

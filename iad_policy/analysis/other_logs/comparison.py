@@ -24,6 +24,7 @@ from iad_policy.analysis.statistics import (
     paired_interval,
     pass_at_k,
     pass_hat_k,
+    rate_interval,
     sign_flip,
     wilson,
 )
@@ -60,7 +61,7 @@ class ArmFigures:
         errors: Kind of error -> number of samples that failed or have no score.
         n_scored_errors: Number of these with a score in the log.
         success: Success rate, with Wilson's interval, or with a bootstrap interval over tasks if a task has several
-            samples. None if success is not known.
+            samples and tasks differ. None if success is not known.
         score: Mean score, with a bootstrap interval over tasks.
         pass_at: k -> mean pass@k of the tasks with k samples or more.
         pass_hat: k -> mean pass^k of the same tasks.
@@ -266,7 +267,7 @@ def _default_ks(arms: Mapping[str, ArmTasks]) -> list[int]:
 
 def _figures(arm: ArmTasks, ks: Sequence[int], resampling: Resampling) -> ArmFigures:
     successes = list(arm.successes.values())
-    success = over_tasks([float(np.mean(own)) for own in successes], resampling)
+    success = over_tasks([float(np.mean(own)) for own in successes], resampling, is_rate=True)
     if success is not None and all(len(own) == 1 for own in successes):
         success = success._replace(interval_95=wilson(round(sum(own[0] for own in successes)), len(successes)))
     return ArmFigures(
@@ -293,17 +294,26 @@ def _by_k(
     found = {}
     for k in ks:
         values = [estimate(len(own), round(sum(own)), k) for own in successes if len(own) >= k]
-        mean = over_tasks(values, resampling)
+        mean = over_tasks(values, resampling, is_rate=True)
         if mean is not None:
             found[k] = mean
     return found
 
 
-def over_tasks(values: Sequence[float], resampling: Resampling) -> TaskMean | None:
-    """Return the mean of one value per task, or None without tasks."""
+def over_tasks(values: Sequence[float], resampling: Resampling, *, is_rate: bool = False) -> TaskMean | None:
+    """Return the mean of one value per task, or None without tasks.
+
+    Args:
+        values: The values.
+        resampling: How the interval draws.
+        is_rate: Whether a value is a rate of samples that are right or wrong. Other values may have any range.
+    """
     if not values:
         return None
-    return TaskMean(float(np.mean(values)), _interval(values, resampling), len(values))
+    interval = _interval(values, resampling)
+    if is_rate and len(values) > 1:
+        interval = rate_interval(values, seed=resampling.seed, n_resamples=resampling.n_resamples)
+    return TaskMean(float(np.mean(values)), interval, len(values))
 
 
 def _interval(values: Sequence[float], resampling: Resampling) -> Interval | None:

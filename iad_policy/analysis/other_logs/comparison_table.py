@@ -159,7 +159,8 @@ class LogTable:
         p = "; else ".join(filter(None, (mcnemar, flips)))
         said = [
             "A task counts once, with the mean of its samples.",
-            "[low,high]: 95 % intervals (success with one sample per task: Wilson; else bootstrap over tasks).",
+            "[low,high]: 95 % intervals (success with one sample per task, and rates that are equal on all tasks: "
+            "Wilson; else bootstrap over tasks).",
             *(["Tokens, usd, seconds: mean per sample."] if self._has_costs() else []),
         ]
         if tests:
@@ -185,7 +186,7 @@ def tested_columns(heading: str, of: Callable[[ArmDifference], PairedDifference 
 
 
 def pass_columns(arms: Sequence[ArmFigures]) -> Columns[ArmFigures]:
-    """Return the columns of pass@k and pass^k."""
+    """Return the columns of pass@k and pass^k, and of their tasks where some have fewer samples than k."""
     ks = list(dict.fromkeys(k for one in arms for k in one.pass_at))
 
     def column(
@@ -193,9 +194,14 @@ def pass_columns(arms: Sequence[ArmFigures]) -> Columns[ArmFigures]:
     ) -> tuple[str, Callable[[ArmFigures], str]]:
         return f"{name}{k}", lambda one: mean_cell(of(one).get(k))
 
+    def tasks(one: ArmFigures) -> str:
+        return "/".join(str(one.pass_at[k].n_tasks) if k in one.pass_at else NOTHING for k in ks)
+
+    is_of_fewer = any(mean.n_tasks != one.n_tasks for one in arms for mean in one.pass_at.values())
     return [
         *(column("pass@", lambda one: one.pass_at, k) for k in ks),
         *(column("pass^", lambda one: one.pass_hat, k) for k in ks),
+        *([(f"tasks\nk = {'/'.join(map(str, ks))}", tasks)] if is_of_fewer else []),
     ]
 
 

@@ -1,6 +1,6 @@
 """What a class of an environment says about the prediction files of its field, as `env_defaults` names it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -87,16 +87,21 @@ class PredictionFormat(Protocol):
     Attributes:
         env_args: Arguments of the environment if they are not given, such as those of the published scorer.
         headings: Score -> its heading in the table, for those that are shown. The first one is success.
+        rates: The shown scores beside success that are 0 or 1 for each attempt.
         main: The score beside success that arms are compared by.
         suffix: How the name of a file with one answer ends, "" if there are no folders of such files.
         notes: What a reader of the figures has to know.
+        missing_as: Whose rule it is that a task without a prediction counts as wrong, such as "BIRD's evaluator". ""
+            if it is only ours.
     """
 
     env_args: Mapping[str, Any]
     headings: Mapping[str, str]
+    rates: Collection[str]
     main: str
     suffix: str
     notes: Sequence[str]
+    missing_as: str
 
     def __init__(self, env: gym.Env[Any, Any]) -> None: ...
 
@@ -139,9 +144,11 @@ class ActionsOnly:
         "reward": "reward",
         "grounding": "grounding\naccuracy",
     }
+    rates: Collection[str] = ()
     main = "progress"
     suffix = ""
     notes: Sequence[str] = ()
+    missing_as = ""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         self._env = env_id(env)

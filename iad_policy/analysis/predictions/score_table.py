@@ -27,15 +27,22 @@ class ScoreTable:
         heading: What was scored: the environment with its tasks and data.
         headings: Score -> its heading, for those that are shown. Success comes first.
         notes: What a reader of the figures has to know.
+        missing_as: Whose rule it is that a task without a prediction counts as wrong, "" if it is only ours.
     """
 
     def __init__(
-        self, scores: PredictionScores, heading: Text, headings: Mapping[str, str], notes: Sequence[str] = ()
+        self,
+        scores: PredictionScores,
+        heading: Text,
+        headings: Mapping[str, str],
+        notes: Sequence[str] = (),
+        missing_as: str = "",
     ) -> None:
         self._scores = scores
         self._heading = heading
         self._headings = headings
         self._notes = notes
+        self._missing_as = missing_as
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
@@ -124,10 +131,11 @@ class ScoreTable:
         if arm.n_missing:
             named = f" ({some(arm.missing)})" if arm.missing else ""
             tasks = "" if arm.n_missing == len(arm.missing) else f"; {counted(len(arm.missing), 'task')} without any"
+            whose = f", as {self._missing_as} has it" if self._missing_as else ""
             rule = (
-                "They count as wrong, as BIRD's evaluator has it; --missing left-out leaves them out."
+                f"They count as wrong{whose}; --missing left-out leaves them out."
                 if self._scores.missing == WRONG
-                else "They are left out; --missing wrong counts them as wrong, as BIRD's evaluator has it."
+                else f"They are left out; --missing wrong counts them as wrong{whose}."
             )
             yield Text(
                 f"MISSING in {name}: {counted(arm.n_missing, 'prediction')}{tasks}{named}. {rule}",
@@ -151,7 +159,8 @@ class ScoreTable:
         n_tests = sum(len(one.tested) for one in differences)
         said = [
             "A task counts once, with the mean of its attempts.",
-            "[low,high]: 95 % intervals (success with one attempt per task: Wilson; else bootstrap over tasks).",
+            "[low,high]: 95 % intervals (success with one attempt per task, and rates that are equal on all tasks: "
+            "Wilson; else bootstrap over tasks).",
         ]
         if tests:
             mcnemar = "exact McNemar test on success" if MCNEMAR in tests else ""

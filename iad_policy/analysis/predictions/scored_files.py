@@ -104,11 +104,27 @@ def _leave_out(read: PredictionFile, tasks: ExpectedTasks) -> None:
         )
 
 
-def require_baseline(baseline: str, files: Sequence[tuple[str, PredictionFile]]) -> None:
-    """Refuse a baseline that no file has attempts of, before anything is scored. "" stands for the first arm."""
+def require_baseline(baseline: str, files: Sequence[tuple[str, PredictionFile]], *, is_compared: bool = True) -> None:
+    """Refuse a baseline that no file has attempts of, before anything is scored.
+
+    Args:
+        baseline: Name of an arm; "" for the first.
+        files: What was read, each with its arm.
+        is_compared: Whether each path is an arm of its own. Else all files are samples of one.
+
+    Raises:
+        UnknownName: No arm has this name.
+        ValueError: Without a comparison, the only arm is that of all files.
+    """
     arms = dict.fromkeys(one.arm or arm for arm, file in files for one in file.attempts)
-    if baseline and baseline not in arms:
-        raise UnknownName("baseline", baseline, arms)
+    if not baseline or baseline in arms:
+        return
+    if not is_compared and len(arms) == 1:
+        (only,) = arms
+        raise ValueError(
+            f"expected --compare with --baseline {baseline}, got {only} as samples of one arm; add --compare"
+        )
+    raise UnknownName("baseline", baseline, arms)
 
 
 def score_files(

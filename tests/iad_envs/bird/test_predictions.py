@@ -92,6 +92,20 @@ def test_an_id_is_never_taken_for_a_position(make: Any) -> None:
     assert read(form, *mixed) == [("7", "SELECT 1"), ("8", "SELECT 2"), ("9", "SELECT 3")]
 
 
+def test_an_object_without_an_id_among_others_with_one_is_no_attempt_at_another_question(make: Any) -> None:
+    _, form = make()
+    named = [item({"question_id": task, "sql": "SELECT 1"}, position=place) for place, task in enumerate((7, 8))]
+    for nameless in ({"sql": "SELECT 3"}, {"question_id": None, "sql": "SELECT 3"}):
+        found = form.read([item(nameless), *named, item(nameless, position=2)])
+        assert [one.task_id for one in found.answers] == ["7", "8"]
+        assert found.problems == [
+            f"file, {place}: expected question_id, as other objects of the file have one, got {nameless!r}; add it"
+            for place in (0, 2)
+        ]
+    assert read(form, item({"question_id": None, "sql": "SELECT 3"}, position=2)) == [("9", "SELECT 3")]
+    assert read(form, named[0], item({"sql": "SELECT 3"}, "9")) == [("7", "SELECT 1"), ("9", "SELECT 3")]
+
+
 def test_what_is_no_query_is_named(make: Any) -> None:
     _, form = make()
     found = form.read(

@@ -17,6 +17,7 @@ from iad_policy.analysis.statistics import (
     minimum_detectable_effect,
     pass_at_k,
     pass_hat_k,
+    rate_interval,
     sign_flip,
     wilson,
 )
@@ -63,6 +64,15 @@ def test_bootstrap_of_equal_values_is_a_point_and_of_none_an_error() -> None:
     assert bootstrap_mean([0.25] * 5) == (0.25, 0.25)
     with pytest.raises(ValueError, match="at least one"):
         bootstrap_mean([])
+
+
+def test_the_interval_of_equal_rates_is_wilsons_over_tasks() -> None:
+    assert rate_interval([0.0] * 20) == wilson(0, 20)
+    assert rate_interval([1.0] * (MANY + 1)) == wilson(MANY + 1, MANY + 1)
+    assert rate_interval([1 / 3] * 6) == wilson(2, 6)
+    low, high = rate_interval([0.5] * 3)
+    assert low < 0.5 < high
+    assert rate_interval([0.0, 0.5, 1.0], seed=1) == bootstrap_mean([0.0, 0.5, 1.0], seed=1)
 
 
 def test_bootstrap_of_many_values_works_in_blocks() -> None:

@@ -79,6 +79,48 @@ def test_missing_tasks_count_as_wrong_unless_they_are_left_out() -> None:
     assert "MISSING in sample-1: 176 predictions" in score(SAMPLES[0], "--env", BIRD)
 
 
+def test_means_over_fewer_tasks_than_the_row_say_so(tmp_path: Path) -> None:
+    half = tmp_path / "half.jsonl"
+    half.write_text("".join(SAMPLES[2].read_text().splitlines(keepends=True)[:30]))
+    given = (SAMPLES[0], half, "--env", BIRD, "--tasks", 40)
+    of_k = score(*given, "--missing", "left-out").partition("Of k attempts")[2].splitlines()
+    assert of_k[1].split() == ["tasks"]
+    assert of_k[2].split()[-4:] == ["pass^2", "k", "=", "2"]
+    assert of_k[4].split()[-1] == "30"
+    assert "tasks" not in score(*given).partition("Of k attempts")[2].partition("MISSING")[0]
+
+
+def test_the_verdict_follows_sound_which_can_be_right_where_ex_is_not(tmp_path: Path) -> None:
+    out = tmp_path / "tasks.jsonl"
+    score(FILES / "bird", "--env", BIRD, "--tasks", 40, "--out", out)
+    attempts = [one for line in out.read_text().splitlines() for one in json.loads(line)["attempts"]]
+    assert all((one["verdict"] == "right") == (one["sound"] == 1) for one in attempts)
+    assert {(one["ex"], one["sound"]) for one in attempts} >= {(0.0, 1.0), (1.0, 0.0)}
+    page = (ROOT / "docs" / "score-predictions.md").read_text(encoding="utf-8")
+    said = next(line for line in page.splitlines() if line.startswith("| `sound` |"))
+    assert "stricter" not in said
+    assert "`verdict` in `--out`, and `verdicts` in `--json`, follow this rule" in said
+
+
+@pytest.mark.parametrize("rule", ["wrong", "left-out"])
+def test_only_birds_missing_tasks_count_as_birds_evaluator_has_it(rule: str) -> None:
+    given = [(SAMPLES[0], BIRD), (FILES / "shopper.jsonl", SHOP), (FILES / "pages", "IAD/Sketch2Code-v0")]
+    for path, env in given:
+        said = " ".join(score(path, "--env", env, "--missing", rule).split())
+        assert "MISSING in" in said
+        assert ("evaluator" in said) == (env == BIRD)
+
+
+def test_the_documents_say_where_the_files_of_the_commands_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "score-predictions.md").read_text(encoding="utf-8")
+    assert "Run the commands in its folder `tests/fixtures`" in page
+    monkeypatch.chdir(ROOT / "tests" / "fixtures")
+    words = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("iad score")]
+    assert len(words) == 5
+    for path in (Path(word) for line in words for word in line if word.startswith("predictions/")):
+        assert path.exists()
+
+
 def test_every_task_gets_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tasks.jsonl"
     shown = score(SAMPLES[0], "--env", BIRD, "--tasks", 40, "--out", out)
@@ -165,6 +207,8 @@ def test_r_ves_is_measured_where_asked() -> None:
         ((SAMPLES[0], "--env", BIRD, "--k", "0"), "k of 1 or more"),
         ((SAMPLES[0], "--env", BIRD, "--k", "two"), "whole numbers"),
         ((SAMPLES[0], "--env", BIRD, "--baseline", "nobody"), "known: sample-1"),
+        ((*SAMPLES[:2], "--env", BIRD, "--baseline", "sample-1"), "got 2 files as samples of one arm; add --compare"),
+        ((*SAMPLES[:2], "--env", BIRD, "--baseline", "nobody", "--compare"), "known: sample-1, sample-2"),
         ((SAMPLES[0], "--env", BIRD, "--out", "/no/such/folder/x"), "make the folder"),
         ((SAMPLES[0], "--env", BIRD, "--tasks", "0"), "--tasks of 1 or more"),
         ((SAMPLES[0], "--env", BIRD, "--workers", "0"), "workers of 1 or more"),

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from iad_policy.analysis.other_logs.comparison import Resampling, compare_logs
-from iad_policy.analysis.other_logs.comparison_table import LEAST_APART, LEVEL, LogTable
+from iad_policy.analysis.other_logs.comparison_table import LEAST_APART, LEVEL, LogTable, pass_columns
 from iad_policy.analysis.other_logs.counting import SCORED, WRONG, CountingRules
 from iad_policy.analysis.other_logs.samples import LoggedArms, LoggedSample, LoggedScore
 from iad_policy.analysis.statistics import mcnemar_exact, sign_flip
@@ -39,6 +39,19 @@ def test_the_table_has_each_arm_and_each_difference() -> None:
         *("strong", "+0.500", "[+.00,+1.00]", "2:0", "0.500", "0.991", "4", "0")
     ]
     assert "exact McNemar test on success, adjusted by Holm for 1 test." in " ".join(text.split())
+
+
+def test_tasks_with_fewer_samples_than_k_are_told() -> None:
+    found = logs(full=[1, 0, 1], part=[1, 0, 1])
+    assert "k = " not in shown(found)
+    for arm, tasks in (("full", "t0 t1 t2"), ("part", "t0 t1")):
+        found.samples += [LoggedSample(task, arm, "1", {"match": LoggedScore(1)}) for task in tasks.split()]
+    found.samples.append(LoggedSample("t0", "full", "2", {"match": LoggedScore(1)}))
+    comparison = compare_logs(found, ks=(2, 3), resampling=Resampling(n_resamples=200))
+    of_k = {name: [text(one) for _, text in pass_columns([one])][-1] for name, one in comparison.arms.items()}
+    assert of_k == {"full": "3/1", "part": "2"}
+    assert pass_columns(list(comparison.arms.values()))[-1][0] == "tasks\nk = 2/3"
+    assert pass_columns(list(comparison.arms.values()))[-1][1](comparison.arms["part"]) == "2/-"
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -116,6 +116,21 @@ def test_a_missing_task_of_a_file_with_several_attempts_is_wrong_in_all_of_them(
     assert "MISSING in mine: 2 predictions (c, d)" in shown(found)
 
 
+def test_where_all_tasks_agree_rates_have_wilsons_interval_and_other_scores_the_bootstraps() -> None:
+    class RatedLamps(Voting):
+        headings: Mapping[str, str] = {**Voting.headings, "sound": "sound"}
+        rates = ("sound",)
+
+    scores = {"scores": {"progress": 0.0, "reward": 0.0, "sound": 0.0}, "result": "x"}
+    files = [file("mine", *(scored(task, 0.0, **scores) for task in "aabbccdd"))]
+    one = figures_of(files, RatedLamps(LampEnv()), TASKS).arms["mine"]
+    for rate in (one.figures.success, one.figures.pass_at[2], one.figures.pass_hat[2], one.majority_at[2]):
+        assert rate is not None
+        assert (rate.value, rate.interval_95) == (0.0, wilson(0, 4))
+    assert one.scores["sound"].interval_95 == wilson(0, 4)
+    assert one.scores["progress"].interval_95 == (0.0, 0.0)
+
+
 def test_votes_of_many_groups_are_drawn_and_the_same_every_time() -> None:
     files = [file("all", scored("a", float(place % 3 == 0), result=str(place % 3))) for place in range(12)]
     found = [figures_of(files, FORM, {"a": ""}, ScoringRules(ks=(6,))).arms["all"].majority_at[6] for _ in range(2)]
