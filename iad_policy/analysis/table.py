@@ -21,6 +21,7 @@ from iad_policy.analysis.columns import (
 from iad_policy.analysis.figures import Figures, Heading
 from iad_policy.analysis.matching import Matched
 from iad_policy.analysis.metrics import Difference, StrategySummary
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.recording.episode_record import NOT_RECORDED
 from iad_policy.texts import isolated
@@ -65,7 +66,8 @@ class RunTable:
             several = len(config.verifiers_of(config.compared_with)) > 1
             same = f" with the same verifier, else {config.verifier[0]}," if several else ""
             title = f"Difference to {config.compared_with}{same} on the same tasks ({config.why_compared})"
-            yield from fit(title, [(success, DIFFERENCE[0][1]), *DIFFERENCE[1:]], self._differences)
+            columns = [*_baseline_n(config), (success, DIFFERENCE[0][1]), *DIFFERENCE[1:]]
+            yield from fit(title, columns, self._differences)
         yield from _matched(self._figures, self._heading, fit)
         yield from _curves(self._figures, self._heading)
         yield from _warnings(self._summaries, self._differences)
@@ -167,6 +169,14 @@ DIFFERENCE: Columns[Difference] = [
     ("MDE", lambda one: _detectable(one.detectable_progress)),
     ("pairs", lambda one: str(one.n_pairs)),
 ]
+
+
+def _baseline_n(config: RunConfig) -> Columns[Difference]:
+    """Return the column of the n that each row is compared with, if the baseline has several."""
+    if len(config.ns_of(config.compared_with)) < 2:
+        return []
+    ns = {config.label(arm): arm.n for arm in config.arms}
+    return [("to n", lambda one: str(ns[one.baseline]))]
 
 
 def _curves(figures: Figures, heading: Heading) -> Iterable[RenderableType]:

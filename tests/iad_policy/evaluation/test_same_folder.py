@@ -78,6 +78,24 @@ def test_the_default_baseline_says_why() -> None:
     assert compared("iad", "single", baseline="single") == ("single", "as asked")
 
 
+def test_differences_name_the_n_of_the_baseline_where_it_has_several() -> None:
+    def compared(*n: int, width: int = 80) -> list[list[str]]:
+        table = evaluate(SHOP, ["single", "bon-sc", "iad"], 2, n=n, split="test", cache=False).table(width)
+        assert max(map(len, table.splitlines())) <= width
+        differences = table[table.index("Difference to bon-sc") :].split("\n\n")[0].splitlines()
+        heading = next(place for place, line in enumerate(differences) if line.startswith("strategy"))
+        return [line.split("  ") for line in (differences[heading], *differences[heading + 2 :])]
+
+    heading, *rows = compared(1, 2)
+    assert heading[1].strip() == "to n"
+    assert {row[0]: next(cell for cell in row[1:] if cell).strip() for row in rows} == {
+        "single": "2",  # it has no n
+        "iad n=1": "1",
+        "iad n=2": "2",
+    }
+    assert "to n" not in "".join(compared(2)[0])
+
+
 def test_equal_results_on_few_tasks_are_no_proof_of_equality() -> None:
     results = evaluate(SHOP, {"one": "single", "other": "single"}, 6, split="test", cache=False)
     (difference,) = results.figures(100).differences.values()
