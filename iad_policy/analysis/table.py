@@ -28,7 +28,8 @@ from iad_policy.texts import isolated
 from iad_policy.verifiers import NO_VERIFIER
 
 FEW = 20
-"""Pairs below which a table warns: bootstrap intervals are then too narrow, and only large effects can be told."""
+"""Tasks below which a table warns, however many seeds they have: bootstrap intervals are then too narrow, and only
+large effects can be told."""
 
 
 class RunTable:
@@ -295,10 +296,10 @@ def _usd(spent: Mapping[str, float]) -> str:
 
 
 def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str, Difference]) -> Iterable[Text]:
-    n_pairs = [one.n_pairs for one in differences.values() if one.n_pairs]
-    if n_pairs and min(n_pairs) < FEW:
+    n_tasks = [one.n_tasks for one in differences.values() if one.n_tasks]
+    if n_tasks and min(n_tasks) < FEW:
         yield Text(
-            f"FEW TASKS: {counted(min(n_pairs), 'pair')} can tell large differences only: see MDE. Run {FEW} or more.",
+            f"FEW TASKS: {counted(min(n_tasks), 'task')} can tell large differences only: see MDE. Run {FEW} or more.",
             style="bold yellow",
         )
     errored = {name: one for name, one in summaries.items() if one.n_errored}

@@ -107,5 +107,12 @@ def test_equal_results_on_few_tasks_are_no_proof_of_equality() -> None:
     assert difference.detectable_success is not None
     assert difference.detectable_success > 0.3
     table = results.table(120)
-    assert "FEW TASKS: 6 pairs can tell large differences only" in table
+    assert "FEW TASKS: 6 tasks can tell large differences only" in table
     assert "[-.46,+.46]" in table
+
+
+def test_many_seeds_of_few_tasks_are_few_tasks() -> None:
+    results = evaluate(SHOP, ["bon-sc", "iad"], 2, seed=list(range(12)), n=1, split="test", cache=False)
+    (difference,) = results.figures(100).differences.values()
+    assert (difference.n_pairs, difference.n_tasks) == (24, 2)
+    assert "FEW TASKS: 2 tasks can tell large differences only" in results.table(120)
