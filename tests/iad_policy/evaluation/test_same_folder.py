@@ -64,6 +64,25 @@ def test_another_baseline_is_recorded_and_told(tmp_path: Path) -> None:
         rebase(tmp_path, "bon")
 
 
+def test_a_matched_run_takes_a_baseline_without_a_curve_and_says_what_it_lacks(tmp_path: Path) -> None:
+    command = ("compare", SHOP, "--strategies", "single,bon", "--n", "1,2", "--match", "proposals", "--tasks", 3)
+    assert iad(*command, "--out", tmp_path / "run").exit_code == 0
+    done = iad("report", tmp_path / "run", "--baseline", "single")
+    assert (done.exit_code, done.stderr) == (0, "")
+    said = " ".join(done.stdout.split())
+    assert "Difference to single on the same tasks (as asked)" in said
+    assert "Not compared at equal spending: expected several n of the baseline single to match proposals" in said
+    assert "name another: --baseline bon" in said
+    stored = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (stored["baseline"], "matched" in stored) == ("single", False)
+    assert "Report: " in done.stdout
+    assert "at equal proposals per episode" in iad("report", tmp_path / "run", "--baseline", "bon").stdout
+    refused = iad(*command, "--baseline", "single", "--out", tmp_path / "new")
+    assert refused.exit_code == 2
+    assert "expected several n of the baseline single to match proposals" in refused.stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_default_baseline_says_why() -> None:
     def compared(*strategies: str, **options: str) -> tuple[str, str]:
         one = RunConfig(env=SHOP, agent=("shopper",), strategies=strategies, **options)  # type: ignore[arg-type]
