@@ -32,8 +32,8 @@ class Runner:
     Raises:
         UnknownName: There is no such agent, verifier or engine.
         MissingExtra: The engine's package is not installed.
-        ValueError: A strategy needs an `oracle` verifier and got another one, or spending is to be matched with a
-            baseline of one n.
+        ValueError: A strategy needs a verifier and got none, or an `oracle` verifier and got another one; or spending
+            is to be matched with a baseline of one n.
         TrainedHere: A trained component was trained on some of the tasks, and that is not allowed.
     """
 
