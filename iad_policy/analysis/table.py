@@ -148,7 +148,7 @@ SPENT: Columns[StrategySummary] = [
     ("simulations", lambda one: _mean_spent(one, "simulations", 1)),
     ("tokens", lambda one: _tokens(one.spent, "tokens") if one.n_episodes else NOTHING),
     ("steps", lambda one: figure(one.n_steps, 1)),
-    ("seconds", lambda one: duration(one.seconds)),
+    ("seconds\nin calls", lambda one: duration(one.seconds)),
 ]
 
 USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
@@ -158,7 +158,7 @@ LEDGER: Columns[Mapping[str, float]] = [
     ("prompt\ntokens", lambda one: _tokens(one, "prompt_tokens")),
     ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
     ("usd", lambda one: _usd(one)),
-    ("seconds", lambda one: duration(one.get("seconds", 0.0))),
+    ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
 ]
 
 DIFFERENCE: Columns[Difference] = [
