@@ -130,6 +130,7 @@ class Difference:
     Attributes:
         baseline: Name of the row that is subtracted.
         n_pairs: Number of pairs of a task and a seed.
+        n_tasks: Number of tasks in these pairs. All seeds of a task are one observation.
         success: Difference of success rates, with a paired bootstrap interval over tasks.
         progress: Difference of mean progress, with a paired bootstrap interval over tasks.
         reward: Difference of mean reward, with a paired bootstrap interval over tasks.
@@ -146,6 +147,7 @@ class Difference:
 
     baseline: str
     n_pairs: int
+    n_tasks: int
     success: float | None = None
     success_95: Interval | None = None
     progress: float | None = None
@@ -324,7 +326,8 @@ def _pairs(own: Sequence[EpisodeRecord], others: Sequence[EpisodeRecord]) -> lis
 def _difference(
     baseline: str, pairs: list[tuple[EpisodeRecord, EpisodeRecord]], *, seed: int, n_resamples: int
 ) -> Difference:
-    values: dict[str, Any] = {"baseline": baseline, "n_pairs": len(pairs)}
+    n_tasks = len({one.task_id for one, _ in pairs})
+    values: dict[str, Any] = {"baseline": baseline, "n_pairs": len(pairs), "n_tasks": n_tasks}
     changes: dict[str, list[float]] = {}
     known = {name: _known_pairs(pairs, name) for name in ("success", "progress", "reward")}
     for name, among in known.items():

@@ -13,7 +13,7 @@ from iad_policy.analysis.metrics import Difference, differences, summarise
 from iad_policy.analysis.statistics import N_RESAMPLES
 from iad_policy.analysis.verifier_scores import scores_against_success
 from iad_policy.errors import IADError, MissingExtra, UnknownName
-from iad_policy.evaluation.config import REFERENCE, RunConfig, one_or_all
+from iad_policy.evaluation.config import MATCHED_AXES, REFERENCE, RunConfig, one_or_all
 from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.recording.episode_record import Arm, EpisodeRecord, read_episodes
 from iad_policy.recording.gc_pause import without_collector
@@ -99,9 +99,11 @@ class Results:
             n_resamples: Number of resamples.
 
         Raises:
-            ValueError: The run has a single n, no task of which every arm is scored, or no such spending.
+            ValueError: The baseline has a single n, no task of every arm is scored, or there is no such spending.
         """
         config, records = self.heading.config, self.records
+        if axis in MATCHED_AXES:
+            config.require_curve(axis)
         if not metric:
             known = any(one.success is not None for own in records.values() for one in own)
             metric = "success" if known else "reward"

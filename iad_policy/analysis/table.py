@@ -21,13 +21,15 @@ from iad_policy.analysis.columns import (
 from iad_policy.analysis.figures import Figures, Heading
 from iad_policy.analysis.matching import Matched
 from iad_policy.analysis.metrics import Difference, StrategySummary
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.recording.episode_record import NOT_RECORDED
 from iad_policy.texts import isolated
 from iad_policy.verifiers import NO_VERIFIER
 
 FEW = 20
-"""Pairs below which a table warns: bootstrap intervals are then too narrow, and only large effects can be told."""
+"""Tasks below which a table warns, however many seeds they have: bootstrap intervals are then too narrow, and only
+large effects can be told."""
 
 
 class RunTable:
@@ -65,7 +67,8 @@ class RunTable:
             several = len(config.verifiers_of(config.compared_with)) > 1
             same = f" with the same verifier, else {config.verifier[0]}," if several else ""
             title = f"Difference to {config.compared_with}{same} on the same tasks ({config.why_compared})"
-            yield from fit(title, [(success, DIFFERENCE[0][1]), *DIFFERENCE[1:]], self._differences)
+            columns = [*_baseline_n(config), (success, DIFFERENCE[0][1]), *DIFFERENCE[1:]]
+            yield from fit(title, columns, self._differences)
         yield from _matched(self._figures, self._heading, fit)
         yield from _curves(self._figures, self._heading)
         yield from _warnings(self._summaries, self._differences)
@@ -147,7 +150,7 @@ SPENT: Columns[StrategySummary] = [
     ("simulations", lambda one: _mean_spent(one, "simulations", 1)),
     ("tokens", lambda one: _tokens(one.spent, "tokens") if one.n_episodes else NOTHING),
     ("steps", lambda one: figure(one.n_steps, 1)),
-    ("seconds", lambda one: duration(one.seconds)),
+    ("seconds\nin calls", lambda one: duration(one.seconds)),
 ]
 
 USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
@@ -157,7 +160,7 @@ LEDGER: Columns[Mapping[str, float]] = [
     ("prompt\ntokens", lambda one: _tokens(one, "prompt_tokens")),
     ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
     ("usd", lambda one: _usd(one)),
-    ("seconds", lambda one: duration(one.get("seconds", 0.0))),
+    ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
 ]
 
 DIFFERENCE: Columns[Difference] = [
@@ -169,6 +172,14 @@ DIFFERENCE: Columns[Difference] = [
     ("MDE", lambda one: _detectable(one.detectable_progress)),
     ("pairs", lambda one: str(one.n_pairs)),
 ]
+
+
+def _baseline_n(config: RunConfig) -> Columns[Difference]:
+    """Return the column of the n that each row is compared with, if the baseline has several."""
+    if len(config.ns_of(config.compared_with)) < 2:
+        return []
+    ns = {config.label(arm): arm.n for arm in config.arms}
+    return [("to n", lambda one: str(ns[one.baseline]))]
 
 
 def _curves(figures: Figures, heading: Heading) -> Iterable[RenderableType]:
@@ -287,10 +298,10 @@ def _usd(spent: Mapping[str, float]) -> str:
 
 
 def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str, Difference]) -> Iterable[Text]:
-    n_pairs = [one.n_pairs for one in differences.values() if one.n_pairs]
-    if n_pairs and min(n_pairs) < FEW:
+    n_tasks = [one.n_tasks for one in differences.values() if one.n_tasks]
+    if n_tasks and min(n_tasks) < FEW:
         yield Text(
-            f"FEW TASKS: {counted(min(n_pairs), 'pair')} can tell large differences only: see MDE. Run {FEW} or more.",
+            f"FEW TASKS: {counted(min(n_tasks), 'task')} can tell large differences only: see MDE. Run {FEW} or more.",
             style="bold yellow",
         )
     errored = {name: one for name, one in summaries.items() if one.n_errored}

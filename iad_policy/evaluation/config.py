@@ -214,20 +214,6 @@ class RunConfig:
             )
         if self.match and self.match not in MATCHED_AXES:
             raise UnknownName("axis to match", self.match, MATCHED_AXES)
-        ns = {
-            *self.ns_of(self.compared_with),
-            *([1] if self.starts_at_reference(self.compared_with, self.match) else ()),
-        }
-        if self.match and len(ns) < 2:
-            (n,) = self.ns_of(self.compared_with)
-            fix = "pass several: --n 1,2,4,8"
-            if len(self.n) > 1:  # they were given, and this strategy has none
-                others = [one for one in self.strategies if len(self.ns_of(one)) > 1]
-                fix = f"name another: --baseline {others[0]}" if others else "add a strategy that has n, such as bon"
-            raise ValueError(
-                f"expected several n of the baseline {self.compared_with} to match {self.match}, got n = {n}, which is "
-                f"a point and no curve; {fix}"
-            )
         Budget(self.budget)
         self._require_used()
         self._require_known()
@@ -300,6 +286,26 @@ class RunConfig:
         if axis != "proposals" or REFERENCE not in self.strategies or not self.has_n(strategy):
             return False
         return declaration_of(self.strategy(strategy)).n_means(self.options(strategy)) == PROPOSALS
+
+    def require_curve(self, axis: str) -> None:
+        """Refuse to match an axis of spending on which the baseline has a single point.
+
+        A recorded run is still read with such a baseline, and then not compared at equal spending.
+
+        Raises:
+            ValueError: The baseline has one n.
+        """
+        own = self.ns_of(self.compared_with)
+        if len({*own, *([1] if self.starts_at_reference(self.compared_with, axis) else ())}) > 1:
+            return
+        fix = "pass several: --n 1,2,4,8"
+        if len(self.n) > 1:  # they were given, and this strategy has none
+            others = [one for one in self.strategies if len(self.ns_of(one)) > 1]
+            fix = f"name another: --baseline {others[0]}" if others else "add a strategy that has n, such as bon"
+        raise ValueError(
+            f"expected several n of the baseline {self.compared_with} to match {axis}, got n = {own[0]}, which is a "
+            f"point and no curve; {fix}"
+        )
 
     @property
     def compared_with(self) -> str:

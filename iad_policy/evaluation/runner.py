@@ -32,11 +32,14 @@ class Runner:
     Raises:
         UnknownName: There is no such agent, verifier or engine.
         MissingExtra: The engine's package is not installed.
-        ValueError: A strategy needs an `oracle` verifier and got another one.
+        ValueError: A strategy needs a verifier and got none, or an `oracle` verifier and got another one; or spending
+            is to be matched with a baseline of one n.
         TrainedHere: A trained component was trained on some of the tasks, and that is not allowed.
     """
 
     def __init__(self, config: RunConfig, make_env: MakeEnv, load_components: LoadComponents) -> None:
+        if config.match:
+            config.require_curve(config.match)
         self.config = config
         self._spec = WorkerSpec(config, make_env, load_components)
         self._make_engine = load_engine(config.engine)

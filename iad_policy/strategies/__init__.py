@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from iad_policy.errors import UnknownName
 from iad_policy.former import stopping_by_set
@@ -47,6 +47,7 @@ STRATEGIES: Mapping[str, str] = {
 P = ParamSpec("P")
 StrategyT = TypeVar("StrategyT", bound=Callable[..., Any])
 Strategy = Callable[..., Asking[None]]
+Needs: TypeAlias = Literal["nothing", "verifier", "oracle"]
 PROPOSALS = "proposals per decision"
 
 
@@ -57,13 +58,14 @@ class Declaration:
     Attributes:
         n: The unit that `n` counts.
         n_with: The unit that `n` counts if an option is given, by the option's name.
-        needs: `nothing` for a method that asks no verifier, `verifier` for one that works with any, `oracle` for one
-            that is defined only with the true reward.
+        needs: `nothing` for a method that asks no verifier, `verifier` for one that needs one and works with any,
+            `oracle` for one that is defined only with the true reward. None if it is not said, or if it depends on the
+            options: it may ask any verifier, and is refused without one when it asks.
     """
 
     n: str = PROPOSALS
     n_with: Mapping[str, str] = field(default_factory=dict)
-    needs: Literal["nothing", "verifier", "oracle"] = "verifier"
+    needs: Needs | None = None
 
     def n_means(self, options: Mapping[str, Any]) -> str:
         """Return the unit that `n` counts under the given options."""
@@ -74,7 +76,7 @@ def declares(
     *,
     n: str = PROPOSALS,
     n_with: Mapping[str, str] | None = None,
-    needs: Literal["nothing", "verifier", "oracle"] = "verifier",
+    needs: Needs | None = None,
 ) -> Callable[[StrategyT], StrategyT]:
     """Attach a `Declaration` to a strategy."""
 
@@ -137,14 +139,22 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
 
 
 def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> None:
-    """Refuse a verifier that would change a method: one that shows the true reward needs an `oracle` verifier.
+    """Refuse a verifier that would change a method, and none for a method that needs one.
+
+    A method that shows the true reward needs an `oracle` verifier. One that does not declare what it needs is accepted.
 
     Raises:
-        ValueError: The strategy needs an `oracle` verifier, and got another one or none.
+        ValueError: The strategy needs a verifier and got none, or an `oracle` verifier and got another one or none.
     """
-    if declaration_of(strategy).needs == "oracle" and not may_read_gold(verifier):
+    needs = declaration_of(strategy).needs
+    name = strategy if isinstance(strategy, str) else strategy.__name__
+    if needs == "verifier" and verifier is None:
+        raise ValueError(
+            f"expected a verifier for {name}, which asks for verdicts, got none; name one: --verifier module:Class or "
+            f"judge:<model> (in Python verifier=...), or proxy if the environment has one, or leave {name} out"
+        )
+    if needs == "oracle" and not may_read_gold(verifier):
         given = "no verifier" if verifier is None else f"one labelled {verifier.information!r}"
-        name = strategy if isinstance(strategy, str) else strategy.__name__
         raise ValueError(
             f"expected a verifier labelled 'oracle' for {name}, which shows the agent the true reward, got {given}; "
             "pass the verifier 'oracle', or use a strategy that does not need it"

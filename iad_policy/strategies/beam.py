@@ -13,7 +13,7 @@ from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
 from iad_policy.types import State
 
 
-@declares(n="levels of a search")
+@declares(n="levels of a search", needs="verifier")
 def beam(
     here: State,
     *,

@@ -7,7 +7,7 @@ from iad_policy.strategies.building_blocks.rollouts import DEPTH, best_of, carry
 from iad_policy.types import State
 
 
-@declares(n="simulated episodes")
+@declares(n="simulated episodes", needs="verifier")
 def bon_episode(
     here: State, *, n: int = 3, perturb: bool = False, depth: int = DEPTH, temperature: float | None = None
 ) -> Asking[None]:

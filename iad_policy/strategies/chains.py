@@ -1,7 +1,7 @@
 """Several IAD chains, and a vote by result among their best candidates."""
 
 from iad_policy.requests import All, Asking, Propose
-from iad_policy.strategies import per_step
+from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm, findings
 from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.strategies.building_blocks.voting import voted
@@ -9,6 +9,7 @@ from iad_policy.strategies.iad import chain
 from iad_policy.types import Candidate, State
 
 
+@declares(needs="verifier")
 @per_step
 def chains(
     here: State,

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Verify
-from iad_policy.strategies import per_step
+from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm, findings
 from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.strategies.building_blocks.stop import StopRule, never
@@ -43,4 +43,4 @@ def chain(
     return best
 
 
-iad = per_step(chain)
+iad = declares(needs="verifier")(per_step(chain))

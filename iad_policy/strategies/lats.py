@@ -18,7 +18,7 @@ from iad_policy.types import Candidate, State, score
 SOLVED = score_reached(1.0)
 
 
-@declares(n="iterations of a search")
+@declares(n="iterations of a search", needs="verifier")
 def lats(
     here: State,
     *,

@@ -11,7 +11,7 @@ from iad_policy.strategies.building_blocks.tree import Pick, Tree, ucb1
 from iad_policy.types import Candidate, State
 
 
-@declares(n="iterations per decision")
+@declares(n="iterations per decision", needs="verifier")
 @per_step
 def mcts(
     here: State,

@@ -13,7 +13,7 @@ from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, best_
 from iad_policy.types import Candidate, State
 
 
-@declares(n_with={"episodes": "proposals per step of each simulated episode"})
+@declares(n_with={"episodes": "proposals per step of each simulated episode"}, needs="verifier")
 def q_guided(
     here: State,
     *,

@@ -14,7 +14,7 @@ from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, back_up
 from iad_policy.types import Candidate, State
 
 
-@declares()
+@declares(needs="verifier")
 def q_tree(
     here: State,
     *,

@@ -14,7 +14,7 @@ N_KEPT = 3
 """Number of latest reflections in the agent's notes (arXiv 2303.11366: one to three)."""
 
 
-@declares(n="simulated episodes")
+@declares(n="simulated episodes", needs="verifier")
 def reflexion(
     here: State, *, n: int = 3, stop: StopRule = finalised, depth: int = DEPTH, temperature: float | None = None
 ) -> Asking[None]:

@@ -4,12 +4,13 @@ from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose, Verify
-from iad_policy.strategies import per_step
+from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import about_last
 from iad_policy.strategies.building_blocks.voting import heaviest
 from iad_policy.types import Candidate, State
 
 
+@declares(needs="verifier")
 @per_step
 def sequential_revision(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
     """Commit the action with the highest total score among n answers in sequence (a baseline of ARTIS).

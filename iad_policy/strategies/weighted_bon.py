@@ -4,11 +4,12 @@ from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Verify
-from iad_policy.strategies import per_step
+from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.voting import heaviest
 from iad_policy.types import Candidate, State
 
 
+@declares(needs="verifier")
 @per_step
 def weighted_bon(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
     """Commit the action with the highest total score among n proposals (Weighted BoN, a baseline of ARTIS).

@@ -252,8 +252,11 @@ def test_options_that_make_no_sense_are_refused_with_the_known_ones(options: dic
 
 
 def test_a_strategy_that_needs_a_verifier_says_so() -> None:
-    with pytest.raises(ContractError, match="expected a verifier"):
+    with pytest.raises(ValueError, match="expected a verifier for iad, which asks for verdicts, got none"):
         play("digger", {"strategy": "iad"}, verifier=None)
+    with pytest.raises(ContractError, match="expected a verifier, as the strategy asks"):  # it depends on the options
+        play("digger", {"strategy": "artis"}, verifier=None)
+    play("digger", {"strategy": "artis", "evaluate": False}, verifier=None)
 
 
 @pytest.mark.parametrize("verifier", [Hunch(), "none"])

@@ -251,7 +251,10 @@ def test_without_a_verifier_strategies_that_need_none_run_and_others_say_what_to
     assert "No verifier" in done.stdout
     done = iad("run", SHOP, "--verifier", "none", "--strategy", "iad", "--tasks", 2, "--out", tmp_path / "b")
     assert done.exit_code == 2
+    assert "expected a verifier for iad, which asks for verdicts, got none" in done.stderr
     assert "name one: --verifier module:Class" in done.stderr
+    assert done.stdout == ""
+    assert not (tmp_path / "b").exists()
 
 
 SUITE = """

@@ -132,7 +132,9 @@ def test_what_cannot_be_matched_is_said() -> None:
 
 def test_a_run_needs_several_n_of_its_baseline() -> None:
     with pytest.raises(ValueError, match="--n 1,2,4,8"):
-        RunConfig(env="IAD/WebShop-v0", agent=("shopper",), strategies=("bon", "iad"), match="proposals")
+        evaluate("IAD/WebShop-v0", ["bon", "iad"], 1, match="proposals")
+    with pytest.raises(ValueError, match="which is a point and no curve; name another: --baseline bon"):
+        evaluate("IAD/WebShop-v0", ["single", "bon"], 1, n=[1, 2], match="proposals", baseline="single")
     with pytest.raises(UnknownName, match="axis to match"):
         RunConfig(env="IAD/WebShop-v0", agent=("shopper",), n=(1, 2), match="time")
 

@@ -64,6 +64,25 @@ def test_another_baseline_is_recorded_and_told(tmp_path: Path) -> None:
         rebase(tmp_path, "bon")
 
 
+def test_a_matched_run_takes_a_baseline_without_a_curve_and_says_what_it_lacks(tmp_path: Path) -> None:
+    command = ("compare", SHOP, "--strategies", "single,bon", "--n", "1,2", "--match", "proposals", "--tasks", 3)
+    assert iad(*command, "--out", tmp_path / "run").exit_code == 0
+    done = iad("report", tmp_path / "run", "--baseline", "single")
+    assert (done.exit_code, done.stderr) == (0, "")
+    said = " ".join(done.stdout.split())
+    assert "Difference to single on the same tasks (as asked)" in said
+    assert "Not compared at equal spending: expected several n of the baseline single to match proposals" in said
+    assert "name another: --baseline bon" in said
+    stored = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (stored["baseline"], "matched" in stored) == ("single", False)
+    assert "Report: " in done.stdout
+    assert "at equal proposals per episode" in iad("report", tmp_path / "run", "--baseline", "bon").stdout
+    refused = iad(*command, "--baseline", "single", "--out", tmp_path / "new")
+    assert refused.exit_code == 2
+    assert "expected several n of the baseline single to match proposals" in refused.stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_default_baseline_says_why() -> None:
     def compared(*strategies: str, **options: str) -> tuple[str, str]:
         one = RunConfig(env=SHOP, agent=("shopper",), strategies=strategies, **options)  # type: ignore[arg-type]
@@ -78,6 +97,24 @@ def test_the_default_baseline_says_why() -> None:
     assert compared("iad", "single", baseline="single") == ("single", "as asked")
 
 
+def test_differences_name_the_n_of_the_baseline_where_it_has_several() -> None:
+    def compared(*n: int, width: int = 80) -> list[list[str]]:
+        table = evaluate(SHOP, ["single", "bon-sc", "iad"], 2, n=n, split="test", cache=False).table(width)
+        assert max(map(len, table.splitlines())) <= width
+        differences = table[table.index("Difference to bon-sc") :].split("\n\n")[0].splitlines()
+        heading = next(place for place, line in enumerate(differences) if line.startswith("strategy"))
+        return [line.split("  ") for line in (differences[heading], *differences[heading + 2 :])]
+
+    heading, *rows = compared(1, 2)
+    assert heading[1].strip() == "to n"
+    assert {row[0]: next(cell for cell in row[1:] if cell).strip() for row in rows} == {
+        "single": "2",  # it has no n
+        "iad n=1": "1",
+        "iad n=2": "2",
+    }
+    assert "to n" not in "".join(compared(2)[0])
+
+
 def test_equal_results_on_few_tasks_are_no_proof_of_equality() -> None:
     results = evaluate(SHOP, {"one": "single", "other": "single"}, 6, split="test", cache=False)
     (difference,) = results.figures(100).differences.values()
@@ -89,5 +126,12 @@ def test_equal_results_on_few_tasks_are_no_proof_of_equality() -> None:
     assert difference.detectable_success is not None
     assert difference.detectable_success > 0.3
     table = results.table(120)
-    assert "FEW TASKS: 6 pairs can tell large differences only" in table
+    assert "FEW TASKS: 6 tasks can tell large differences only" in table
     assert "[-.46,+.46]" in table
+
+
+def test_many_seeds_of_few_tasks_are_few_tasks() -> None:
+    results = evaluate(SHOP, ["bon-sc", "iad"], 2, seed=list(range(12)), n=1, split="test", cache=False)
+    (difference,) = results.figures(100).differences.values()
+    assert (difference.n_pairs, difference.n_tasks) == (24, 2)
+    assert "FEW TASKS: 2 tasks can tell large differences only" in results.table(120)

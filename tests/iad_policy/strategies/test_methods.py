@@ -8,7 +8,7 @@ import pytest
 
 from iad_policy import Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
-from iad_policy.strategies import declaration_of, load_strategy, require_verifier
+from iad_policy.strategies import STRATEGIES, declaration_of, load_strategy, per_step, require_verifier
 from iad_policy.types import Move
 from tests.contract.canned import HERE, canned, cut, drive, seen_by
 from tests.contract.components import Calls, CountedOracle, Hunch
@@ -212,7 +212,21 @@ def test_try_again_is_refused_without_the_oracle(verifier: Any) -> None:
     with pytest.raises(ValueError, match="labelled 'oracle' for try-again, which shows the agent the true reward, got"):
         require_verifier("try-again", verifier)
     require_verifier("try-again", CountedOracle(Calls()))
-    require_verifier("iad", verifier)
+    require_verifier("iad", Hunch())
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_only_a_method_that_always_asks_a_verifier_is_refused_without_one(name: str) -> None:
+    if declaration_of(name).needs in ("verifier", "oracle"):
+        with pytest.raises(ValueError, match="expected a verifier"):
+            require_verifier(name, None)
+    else:
+        require_verifier(name, None)
+    assert (declaration_of(name).needs is None) == (name in ("artis", "best-first", "sk2code-feedback"))
+
+
+def test_a_method_of_ones_own_that_declares_nothing_runs_without_a_verifier() -> None:
+    require_verifier(per_step(lambda here: iter(())), None)
 
 
 def test_q_guided_proposes_the_first_for_the_tasks_own_words_and_the_others_for_a_paraphrase_each() -> None:
