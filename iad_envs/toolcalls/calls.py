@@ -8,10 +8,10 @@ import ast
 import json
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from threading import Lock
 from typing import Any, Literal, NamedTuple, NoReturn
+
+from iad_envs.python_text import parsed_python
 
 MAX_CHARACTERS = 100_000
 MAX_DEPTH = 32
@@ -26,7 +26,6 @@ PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` and `json.loads` raise on a text that they can't read."""
 _FENCE = re.compile(r"`{3,}[ \t]*[\w+-]*[ \t]*\n(.*?)\n?[ \t]*`{3,}", re.DOTALL)
 _TAG = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
-_WARNINGS_LOCK = Lock()
 
 
 class FunctionCall(NamedTuple):
@@ -93,17 +92,13 @@ def unfenced(text: str) -> str:
 
 
 def parsed_expression(source: str) -> ast.expr:
-    r"""Return the tree of a Python expression. Nothing is run, and no warning is shown.
+    """Return the tree of a Python expression. Nothing is run, and no warning is shown.
 
     Raises:
         UnreadableCalls: It is not an expression.
     """
     try:
-        if "\\" not in source:
-            return ast.parse(source, mode="eval").body
-        with _WARNINGS_LOCK, warnings.catch_warnings():  # the parser warns of escapes such as \d
-            warnings.simplefilter("ignore")
-            return ast.parse(source, mode="eval").body
+        return parsed_python(source)
     except PARSE_ERRORS as error:
         reason = str(error) or type(error).__name__
         raise UnreadableCalls(f"expected calls such as [f(a=1), g()], got {shortened(source)} ({reason})") from None

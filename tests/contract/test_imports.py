@@ -51,6 +51,7 @@ PROMISES = (
             ("iad_policy.commands.serving", "iad_envs"): "a command that opens the sites of two packages",
             ("iad_policy.commands.serving", "webshop_server"): "the same",
             ("iad_policy.commands.asgi", "webshop_server"): "servers of all kinds bind and refuse alike",
+            ("iad_policy.python_text", "iad_envs.python_text"): "Python has one parser, so it has one lock",
         },
     ),
     Never(
@@ -109,10 +110,11 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     "iad_policy.types": ("iad_policy.errors", "iad_policy.information", "iad_policy.read_only"),
     "iad_policy.requests": ("iad_policy.types",),
     "iad_policy.former": ("iad_policy.types",),
-    "iad_policy.registry": ("iad_policy.errors", "iad_policy.hashing"),
+    "iad_policy.registry": ("iad_policy.errors", "iad_policy.hashing", "iad_policy.python_text"),
     "iad_policy.models": (
         "iad_policy.errors",
         "iad_policy.hashing",
+        "iad_policy.python_text",
         "iad_policy.texts",
         "iad_policy.types",
         "iad_policy.models",

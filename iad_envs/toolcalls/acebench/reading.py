@@ -7,11 +7,10 @@ readers would run as Python to find a value (arithmetic, lambdas) is refused by 
 import ast
 import math
 import re
-import warnings
 from collections.abc import Callable
-from threading import Lock
 from typing import Any, NamedTuple
 
+from iad_envs.python_text import parsed_python
 from iad_envs.toolcalls.acebench.rules import Rules
 
 MAX_ANSWER = 100_000
@@ -26,8 +25,6 @@ FORM = "[name(argument='value'), ...]"
 NOT_CALLS = f"expected calls, such as {FORM}"
 
 _STARTS_WITH_CALLS = re.compile(r"\[.*?\]")
-_MAY_WARN = re.compile(r"\\|\d[A-Za-z]")
-_SILENT = Lock()
 
 
 class AceCall(NamedTuple):
@@ -97,11 +94,7 @@ def _require_short(answer: str) -> None:
 
 def _parsed(text: str) -> ast.expr:
     try:
-        if not _MAY_WARN.search(text):
-            return ast.parse(text, mode="eval").body
-        with _SILENT, warnings.catch_warnings():  # a warning would look for the text's file to quote from it
-            warnings.simplefilter("ignore")
-            return ast.parse(text, mode="eval").body
+        return parsed_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UnreadableAnswer(f"{NOT_CALLS}, got {text!r:.80} ({type(error).__name__})") from None
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from iad_policy.domains.toolcalls.documents import Catalogue, catalogue, shape_of
 from iad_policy.domains.toolcalls.mentions import Clause, Mention, clauses_of
 from iad_policy.domains.toolcalls.words import stem, words
+from iad_policy.python_text import parsed_python
 from iad_policy.types import State
 
 ERROR_STARTS = ("Error", '{"error"', "{'error'")
@@ -223,7 +224,7 @@ def is_error(result: str) -> bool:
 @lru_cache(maxsize=512)
 def result_data(result: str) -> Any:
     """Return a result as data; its text if it is none."""
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, lambda text: ast.literal_eval(parsed_python(text.lstrip(" \t")))):
         try:
             return read(result)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -245,7 +246,7 @@ def written_calls(action: str) -> tuple[tuple[str, dict[str, Any]], ...] | None:
     """Return the calls of a response in the form `[f(a=1), g()]`; None of any other."""
     body = action.strip().removeprefix("draft").strip()
     try:
-        tree = ast.parse(body, mode="eval").body
+        tree = parsed_python(body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     nodes = tree.elts if isinstance(tree, ast.List) else [tree]

@@ -7,10 +7,8 @@ The calls are taken out as they are written; nothing is run. Calls in the tags o
 import ast
 import json
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from threading import Lock
 from typing import Any, NamedTuple
 
 from iad_policy.models.parsing.fences import fences
@@ -18,6 +16,7 @@ from iad_policy.models.parsing.grammar import Reading
 from iad_policy.models.parsing.headings import ACTION, EARLIER_PART, NEXT_PART, closing_marks, without_stop_tokens
 from iad_policy.models.parsing.literals import read_literal
 from iad_policy.models.parsing.reasoning import split_reasoning
+from iad_policy.python_text import parsed_python
 
 CUT = "half an answer, which was cut off at max_tokens"
 MAX_CHARACTERS = 100_000
@@ -39,7 +38,6 @@ _SEPARATORS = re.compile(r"[\s,;}]*")
 _EMPTY = re.compile(r"\s*\[\s*\]\s*\Z")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-_LOCK = Lock()
 
 
 class _Found(NamedTuple):
@@ -306,9 +304,7 @@ def _source(text: str, start: int) -> str:
 def _is_calls(source: str) -> bool:
     """Whether a text is a list of calls in the notation of Python. It is only parsed."""
     try:
-        with _LOCK, warnings.catch_warnings():  # the parser warns of escapes such as \d
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source, mode="eval").body
+        tree = parsed_python(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return isinstance(tree, ast.List) and bool(tree.elts) and all(isinstance(node, ast.Call) for node in tree.elts)
