@@ -76,7 +76,7 @@ class BirdEnv(IADEnv[str, BirdState]):
             (ours, to choose an epoch or a round by; BIRD has none).
         schema: Format of the schema: `ddl`, `ddl+samples` or `m-schema`.
         scoring: `ex` is the official EX, with score 0 for anything but a single reading query. `official` runs the
-            official procedure on a temporary copy even for such texts. `sound` is a stricter rule, see docs/bird.md.
+            official procedure on a temporary copy even for such texts. `sound` is another rule, see docs/bird.md.
         mode: `interactive`, or `answer`: one decision per task, with `submit[SQL]` as the only action.
         max_steps: Actions per episode. Default: 10, or 1 with `mode="answer"`.
         time_limit_s: Time limit in seconds of an executed or previewed query.

@@ -1,6 +1,6 @@
 """The official metrics of BIRD, reproduced exactly: EX, Soft-F1 and R-VES (bird-bench/mini_dev, 2025-09).
 
-Their known flaws are kept on purpose: EX ignores order and duplicates, and Soft-F1 pairs rows by position. A stricter
+Their known flaws are kept on purpose: EX ignores order and duplicates, and Soft-F1 pairs rows by position. A sound
 rule is in `strict_match.py`. Both are always reported.
 """
 

@@ -1,4 +1,4 @@
-"""Scores a prediction against a gold query, by the official rule and by a sound (stricter) rule.
+"""Scores a prediction against a gold query, by the official rule and by a sound rule (`strict_match`).
 
 The gold query runs separately and read-only, and its result is cached, so that a prediction can't change it. The
 official evaluator lets predictions write. For such a prediction its procedure is repeated on a temporary copy:

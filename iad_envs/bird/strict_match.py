@@ -1,4 +1,4 @@
-"""A stricter comparison than EX: respects the gold's order, counts duplicates, and allows a tolerance for numbers.
+"""Another comparison than EX: stricter on order and duplicates, while numbers may differ by a tolerance.
 
 Rows that tie under the gold's ORDER BY may be in any order, if the sort keys can be determined.
 """
