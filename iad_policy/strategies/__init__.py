@@ -147,7 +147,7 @@ def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> Non
         ValueError: The strategy needs a verifier and got none, or an `oracle` verifier and got another one or none.
     """
     needs = declaration_of(strategy).needs
-    name = strategy if isinstance(strategy, str) else strategy.__name__
+    name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
     if needs == "verifier" and verifier is None:
         raise ValueError(
             f"expected a verifier for {name}, which asks for verdicts, got none; name one: --verifier module:Class or "

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from iad_policy import Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
-from iad_policy.strategies import STRATEGIES, declaration_of, load_strategy, per_step, require_verifier
+from iad_policy.strategies import STRATEGIES, declaration_of, find_strategy, load_strategy, per_step, require_verifier
 from iad_policy.types import Move
 from tests.contract.canned import HERE, canned, cut, drive, seen_by
 from tests.contract.components import Calls, CountedOracle, Hunch
@@ -364,3 +365,7 @@ def test_a_strategy_says_what_n_counts(name: str, options: dict[str, Any], means
 def test_a_cut_that_no_strategy_catches_is_seen_by_the_one_who_drives_it() -> None:
     with pytest.raises(BudgetExhausted):
         committed("bon", cut(canned(), Propose, 0))
+
+
+def test_a_strategy_that_has_no_name_and_declares_nothing_is_accepted() -> None:
+    require_verifier(partial(find_strategy("bon"), n=2), None)
