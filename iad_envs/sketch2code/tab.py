@@ -126,13 +126,13 @@ class Tab:
         if self._world is None:
             # Made while there is no page: later it would wait until the page is drawn.
             self._make_world(timeout_s=self._limits.load_s)
-        known = html.lower()
-        self._n_frames = N_FRAMES if any(part in known for part in DRAWN) else 0
+        lower = html.lower()
+        self._n_frames = N_FRAMES if any(part in lower for part in DRAWN) else 0
         self._draw(is_drawn or bool(self._n_frames))
         params = {"frameId": self._frame, "html": html}
         self._send("Page.setDocumentContent", params, timeout_s=self._limits.load_s)
         # The collector can't see what lingers in a shadow tree.
-        self._clean = SHADOW not in known
+        self._clean = SHADOW not in lower
 
     def clear(self) -> None:
         """Begin to remove what the last page would leave to the next one. Does not wait: the next `load` does."""

@@ -74,15 +74,23 @@ def bootstrap_mean(
     return Interval(float(low), float(high))
 
 
-def rate_interval(rates: Sequence[float], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> Interval:
-    """Return the bootstrap interval of the mean of one rate per task, between 0 and 1.
+def rate_interval(
+    rates: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    n_resamples: int = N_RESAMPLES,
+) -> Interval:
+    """Return the bootstrap interval of a mean of rates between 0 and 1, over tasks: each is a cluster, or one value.
 
     Where all tasks have the same rate, a bootstrap has nothing to resample and would be of no width. Then the interval
     is Wilson's over tasks, as if each task were right or wrong as a whole. No other rates with this mean vary more.
     """
-    if not np.allclose(rates, rates[0]):
-        return bootstrap_mean(rates, seed=seed, n_resamples=n_resamples)
-    return wilson(round(math.fsum(rates)), len(rates))
+    sums, sizes = by_cluster(rates, clusters)
+    of_tasks = sums / sizes
+    if not np.allclose(of_tasks, of_tasks[0]):
+        return bootstrap_mean(rates, clusters=clusters, seed=seed, n_resamples=n_resamples)
+    return wilson(round(math.fsum(of_tasks)), of_tasks.size)
 
 
 def paired_interval(

@@ -21,12 +21,15 @@ from iad_policy.analysis.columns import (
 from iad_policy.analysis.figures import Figures, Heading
 from iad_policy.analysis.matching import Matched
 from iad_policy.analysis.metrics import Difference, StrategySummary
+from iad_policy.errors import ContractError
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.recording.episode_record import NOT_RECORDED
 from iad_policy.texts import isolated
 from iad_policy.verifiers import NO_VERIFIER
 
+NOT_RETRIED = (NOT_RECORDED, ContractError.kind)
+"""Kinds of errors that the same command meets again: without `--ask`, or as long as the code is what it is."""
 FEW = 20
 """Tasks below which a table warns, however many seeds they have: bootstrap intervals are then too narrow, and only
 large effects can be told."""
@@ -311,7 +314,7 @@ def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str
             f"which spent {_total(one.spent_errored)}"
             for name, one in errored.items()
         )
-        can_retry = any(kind != NOT_RECORDED for one in errored.values() for kind in one.errors)
+        can_retry = any(kind not in NOT_RETRIED for one in errored.values() for kind in one.errors)
         again = " Run the same command again to retry them." if can_retry else ""
         yield Text(
             f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}.{again}",

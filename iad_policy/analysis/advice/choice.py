@@ -135,7 +135,7 @@ def advise(run: RunTraces | Path | str, settings: AdviceSettings | None = None) 
     traces = run if isinstance(run, RunTraces) else RunTraces(run)
     pilot = read_pilot(traces, agent=settings.agent, axis=settings.axis)
     found = predict(pilot, n_tasks=settings.n_tasks, ns=settings.ns, seed=settings.seed)
-    # What was not run, and an assumption of which no test has been passed, are no reasons to choose.
+    # A line between two n, or beyond the last one, can be far off. What reads gold is for diagnosis.
     known = {
         option: one
         for option, one in found.items()

@@ -1,6 +1,6 @@
 """Predicts success and spending of each strategy and n on further tasks like those of a pilot.
 
-Three sources, each named in the table:
+Four sources, each named in the table:
 
 - `pilot`: n within the pilot. What the episodes or their attempts gave, task by task.
 - `between`: n between two that were run, where only whole episodes are known: on a straight line over log n.

@@ -219,7 +219,7 @@ def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, An
             {"role": one.role, "text": table.put(one.text), "source": one.source} for one in decision.role_answers
         ],
         "committed": decision.committed.id,
-        "action": "" if step.action is None else table.put(_text(step.action)),
+        "action": None if step.action is None else table.put(_text(step.action)),
         "cut": decision.cut,
         "is_fallback": FALLBACK in decision.notes,
         "reward": step.reward,

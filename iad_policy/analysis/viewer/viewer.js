@@ -605,7 +605,7 @@ function stepView(step, texts, rule) {
     seen(step.before, texts, "Before"),
     step.cut ? h("p", { className: "warn" }, `Stopped early by ${step.cut}.`) : null,
     h("h3", {}, step.candidates.length ? plural(step.candidates.length, "candidate") : "Action from an earlier plan, without a new proposal"),
-    step.action === "" ? h("p", { className: "warn" }, "No action was committed: the episode stopped here.") : h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, labelOf(text(step.action, texts), "", 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
+    step.action === null ? h("p", { className: "warn" }, "No action was committed: the episode stopped here.") : h("p", {}, step.is_fallback ? "Committed as fallback, as no candidate was an action: " : "Committed: ", h("code", {}, labelOf(text(step.action, texts), "", 300)), step.reward ? ` · reward ${fixed(step.reward)}` : ""),
     why.length ? h("p", { className: "why" }, h("b", {}, "Why: "), why.join(" ")) : null,
     rule && step.candidates.length ? h("p", { className: "quiet" }, `The rule: ${rule}`) : null,
     (step.trees || []).map((tree) => treeView(tree, step, texts)),
@@ -671,7 +671,7 @@ function side(place, loaded, view) {
     h("p", { className: "instruction" }, h("b", {}, text(episode.instruction, episode.texts))),
     h("ol", { className: "steps" }, episode.steps.map((one, place) => h("li", {}, h("button", {
       "aria-current": one === step ? "step" : null, onclick: () => go({ ...view, step: one.index }),
-    }, one.action === "" ? `${one.index + 1} stopped` : `${one.index + 1} ${labelOf(text(one.action, episode.texts), text(episode.steps[place - 1]?.action, episode.texts))}`)))),
+    }, one.action === null ? `${one.index + 1} stopped` : `${one.index + 1} ${labelOf(text(one.action, episode.texts), text(episode.steps[place - 1]?.action, episode.texts))}`)))),
     ...(step ? stepView(step, episode.texts, runs[run].rules[runs[run].labels[line.row]]) : [h("p", { className: "quiet" }, "The episode has no step.")]).flat(Infinity).filter(Boolean));
   return box;
 }

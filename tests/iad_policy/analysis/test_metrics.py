@@ -8,6 +8,7 @@ from rich.console import Console
 
 from iad_policy.analysis.figures import Figures, Heading
 from iad_policy.analysis.metrics import StrategySummary, differences, progress_curve, summarise
+from iad_policy.analysis.statistics import wilson
 from iad_policy.analysis.table import RunTable
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.recording.episode_record import EpisodeRecord, number
@@ -166,6 +167,25 @@ def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
     assert (found.n_pairs, found.n_better, once.n_better) == (24, 18, 6)
     assert once.won == tuple(tasks[:6])
     assert summarise(better).success_95 == summarise([one for one in better if one.seed == 0]).progress_95
+
+
+def test_what_never_varied_has_an_interval_of_some_width() -> None:
+    seeds = [episode(f"t{place}", 0.0, seed=seed) for place in range(8) for seed in range(3)]
+    once = [one for one in seeds if one.seed == 0]
+    assert summarise(seeds).success_95 == summarise(once).success_95 == wilson(0, 8)
+    found = differences({"base": once, "own": once}, {"own": "base"})["own"]
+    assert found.reward_95 == found.success_95
+    assert found.reward_95 is not None
+    assert found.reward_95.high > 0.3
+    # Of rewards that may be anything nothing can be said.
+    points = [episode(f"t{place}", None, reward=50.0) for place in range(8)]
+    assert differences({"base": points, "own": points}, {"own": "base"})["own"].reward_95 == (0.0, 0.0)
+
+
+def test_an_episode_that_the_same_command_can_not_mend_is_not_to_be_retried() -> None:
+    broken, crashed = (summarise([episode("a", error_kind=kind)]) for kind in ("contract", "crash"))
+    assert "Run the same command again" not in printed({"iad": broken})
+    assert "Run the same command again" in printed({"iad": crashed})
 
 
 def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() -> None:
