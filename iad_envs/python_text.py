@@ -3,9 +3,14 @@
 import ast
 import re
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from threading import RLock
+from typing import TypeVar
 
-PARSER_LOCK = RLock()
+T = TypeVar("T")
+N_TRIES = 20
+_LOCK = RLock()
 """Held while Python parses. In CPython 3.11 a counter of the parser serves all threads: if another thread parses in the
 midst of it, one fails with `SystemError: AST constructor recursion depth mismatch`."""
 _MAY_WARN = re.compile(r"\\|\d[A-Za-z]")
@@ -21,9 +26,25 @@ def parsed_python(text: str) -> ast.expr:
         RecursionError: It is nested too deeply.
         MemoryError: It is nested too deeply.
     """
-    with PARSER_LOCK:
-        if not _MAY_WARN.search(text):
-            return ast.parse(text, mode="eval").body
-        with warnings.catch_warnings():  # which would look for the text's file, to quote from it
-            warnings.simplefilter("ignore")
-            return ast.parse(text, mode="eval").body
+    return undisturbed(lambda: _parsed(text))
+
+
+def undisturbed(parse: Callable[[], T]) -> T:
+    """Return what a function returns that uses Python's parser, which other threads disturb in CPython 3.11.
+
+    Threads of this project take turns. Those of a library don't: formatting a traceback parses, too. So it is tried
+    again.
+    """
+    with _LOCK:
+        for _ in range(N_TRIES - 1):
+            with suppress(SystemError):
+                return parse()
+        return parse()
+
+
+def _parsed(text: str) -> ast.expr:
+    if not _MAY_WARN.search(text):
+        return ast.parse(text, mode="eval").body
+    with warnings.catch_warnings():  # which would look for the text's file, to quote from it
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode="eval").body

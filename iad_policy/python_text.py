@@ -1,5 +1,5 @@
 """Parses texts that look like Python: see `iad_envs.python_text`. The parser's lock must be one for both packages."""
 
-from iad_envs.python_text import PARSER_LOCK, parsed_python
+from iad_envs.python_text import parsed_python, undisturbed
 
-__all__ = ["PARSER_LOCK", "parsed_python"]
+__all__ = ["parsed_python", "undisturbed"]

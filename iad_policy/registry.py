@@ -15,7 +15,7 @@ from typing import Any
 
 from iad_policy.errors import UnknownName
 from iad_policy.hashing import digest
-from iad_policy.python_text import PARSER_LOCK
+from iad_policy.python_text import undisturbed
 
 OWN = "module:object"
 OURS = ("iad_policy", "iad_envs", "webshop_server")
@@ -123,8 +123,7 @@ def with_source_digest(name: str, thing: Any) -> str:
         return name
     file = None if module.__name__ == "__main__" else getattr(module, "__file__", None)
     try:
-        with PARSER_LOCK:  # the code of a class is found by parsing its file
-            code_text = inspect.getsource(code)
+        code_text = undisturbed(lambda: inspect.getsource(code))  # that of a class is found by parsing its file
         source = code_text, b"" if file is None else Path(file).read_bytes()
     except (OSError, TypeError):  # typed at a prompt, deleted since, or not written in Python
         return name
