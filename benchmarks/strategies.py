@@ -2,8 +2,8 @@
 
 `decision_alone_us`, `request_alone_us` and `item_alone_us` say what that overhead is made of. A decision of `bon-sc` is
 one request for three items, so it takes more than the target, which a request for one item reaches. Of the time of an
-item, a sixth is the seeding of its random generator, a fifth the making of its values (a call and two candidates),
-a tenth digests for its seed; the rest is spread over some sixty calls of functions.
+item, a fifth is the seeding of its random generator, an eighth the making of two candidates, the agent's and the
+policy's, and a fifteenth the digest for its seed. The rest is spread over dozens of calls of functions.
 
 `--full` also measures results: closed forms, and every strategy on all bundled tasks (an hour or more).
 """

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import compress
 from threading import Event, RLock
 from typing import Literal
 
@@ -107,7 +108,7 @@ class Meter:
     def charge(self, role: str, usage: Usage) -> None:
         """Add the usage of a role, here and in all enclosing scopes."""
         # Every call is charged in three scopes, and most of its axes are 0.
-        parts = [(place, value) for place, value in enumerate(usage) if value]
+        parts = list(compress(enumerate(usage), usage))
         with self._lock:
             meter: Meter | None = self
             while meter is not None:

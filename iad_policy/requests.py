@@ -8,9 +8,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+from iad_policy.frozen import made_fast
 from iad_policy.types import Candidate, Feedback, State
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Propose:
     """Ask the agent for up to `n` candidates in a state.
@@ -28,6 +30,7 @@ class Propose:
         return (yield self)  # type: ignore[no-any-return]
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Verify:
     """Ask the verifier for a verdict on each candidate of a set.

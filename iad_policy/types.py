@@ -7,13 +7,14 @@ they hold is made read-only by the runtime, as all components of a run are given
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import add
 from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
+from iad_policy.frozen import changed, made_fast
 from iad_policy.information import Information
 from iad_policy.read_only import ReadOnlyDict, read_only
 
@@ -129,6 +130,7 @@ class Move(NamedTuple):
     draw: int
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class State:
     """A state of an episode, with everything that an agent may see there.
@@ -182,13 +184,14 @@ class State:
 
     def noted(self, *texts: str) -> "State":
         """Return this state with more notes for the agent."""
-        return replace(self, notes=(*self.notes, *texts))
+        return changed(self, notes=(*self.notes, *texts))
 
     def worded(self, wording: str) -> "State":
         """Return this state with a paraphrase of the task for the agent; "" for the environment's own text."""
-        return replace(self, wording=wording)
+        return changed(self, wording=wording)
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A verifier's score and critique of one candidate.
@@ -225,6 +228,7 @@ class Feedback:
     tried: "tuple[Candidate, ...]" = ()
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A proposed action that is not committed yet.
@@ -282,7 +286,20 @@ class Candidate:
 
     def shown(self) -> "Candidate":
         """Return this candidate as feedback shows it: without verdict, preview and its own feedback."""
-        return replace(self, verdict=None, preview=None, feedback=None)
+        return changed(self, verdict=None, preview=None, feedback=None)
+
+
+class Proposal(NamedTuple):
+    """An agent's answer that was checked, before it has an id. The fields are those of its `Candidate`."""
+
+    action: Any
+    thought: str
+    error: str
+    key: str
+    logprobs: tuple[float, ...] | None
+    parts: tuple[Part, ...]
+    feedback: Feedback | None
+    exchanges: tuple[Exchange, ...]
 
 
 def score(candidate: Candidate) -> float:
@@ -316,6 +333,7 @@ class RoleAnswer(NamedTuple):
     at: str = ""
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One committed action, with everything that led to it.

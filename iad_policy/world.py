@@ -23,6 +23,7 @@ from iad_policy.types import Outcome
 PATTERN = "[...]"
 """How an available action ends that is a pattern."""
 
+_NO_GUARD = nullcontext()  # one for all, as it is entered for every call
 DEFAULT_GOLD = frozenset({"progress", "success", "reward_parts", "episode"})
 
 
@@ -69,9 +70,9 @@ class World(ABC):
         self._terminal: Callable[[Any], bool] = through(getattr(risks, "terminal", _never))
         self._irreversible: Callable[[Any], bool] = through(getattr(risks, "irreversible", _never))
         self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
-        self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
-        self._deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", nullcontext)
-        self._driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", nullcontext)
+        self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", _unguarded)
+        self._deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", _unguarded)
+        self._driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", _unguarded)
         self.max_steps = step_limit(env)
         self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
 
@@ -79,13 +80,12 @@ class World(ABC):
         """Return the canonical form of an action; equal actions have equal keys."""
         return str(self._key(action))
 
-    def terminal(self, action: Any) -> bool:
-        """Return whether an action may end the episode (a purchase, a submission); False if that is not known."""
-        return bool(self._terminal(action))
+    def risks(self, action: Any) -> tuple[bool, bool]:
+        """Return whether an action may end the episode (a purchase), and whether it can't be taken back (a sent mail).
 
-    def irreversible(self, action: Any) -> bool:
-        """Return whether an action can't be taken back while the episode goes on (a sent mail)."""
-        return bool(self._irreversible(action))
+        Each is False if it is not known.
+        """
+        return bool(self._terminal(action)), bool(self._irreversible(action))
 
     @property
     def simulated_by(self) -> str:
@@ -391,6 +391,10 @@ def _plain_key(action: Any) -> str:
 
 def _never(action: Any) -> bool:
     return False
+
+
+def _unguarded() -> AbstractContextManager[None]:
+    return _NO_GUARD
 
 
 def _no_picture(token: Any) -> None:

@@ -6,15 +6,14 @@ An answering generator yields batches of work units. The driver executes a batch
 import math
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import count as count_from
-from random import Random
 from typing import Any
 
-from iad_policy.budget import SIMULATOR, count
+from iad_policy.budget import SIMULATOR
 from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
-from iad_policy.hashing import digest, dumps
+from iad_policy.frozen import changed
+from iad_policy.hashing import SeededRandom, digest, dumps
 from iad_policy.information import may_read_gold
 from iad_policy.prompts.rendering import leaves
 from iad_policy.read_only import ReadOnlyList, read_only
@@ -38,7 +37,19 @@ from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback import fingerprint
 from iad_policy.texts import well_formed
-from iad_policy.types import DRAWN, FALLBACK, Candidate, LoadedVerifier, Outcome, RoleAnswer, State, Verdict, score
+from iad_policy.types import (
+    DRAWN,
+    FALLBACK,
+    Candidate,
+    LoadedVerifier,
+    Outcome,
+    Proposal,
+    RoleAnswer,
+    State,
+    Usage,
+    Verdict,
+    score,
+)
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
 FATAL = ("auth", "not_found")
@@ -63,6 +74,7 @@ class Answerer:
         self._episode = episode
         self._event_loop = event_loop
         self._world = episode.world
+        self._agent_reads_gold = may_read_gold(components.agent)
         self._simulator = episode.simulator
         self._simulation_payer = "agent" if episode.simulator.is_perfect else SIMULATOR
         self._spending = spending
@@ -109,7 +121,7 @@ class Answerer:
             if isinstance(answer, Cut):
                 self._spending.refund("agent", "proposals", limit=answer.axis)
                 continue
-            made, usage, item = answer.value, answer.usage + count("proposals", 1), task.items[0].name
+            made, item = answer.value, task.items[0].name
             # Asked again for a recorded candidate, as the log holds the action and not what it risks.
             ends, lasts = self._risks(made.action, made.error)
             candidate = Candidate(
@@ -118,19 +130,21 @@ class Answerer:
                 well_formed(made.thought),
                 well_formed(made.error),
                 made.key,
-                usage,
+                Usage(1, *answer.usage[1:]),  # one proposal, and what its call has spent
                 read_only(made.logprobs),
                 read_only(made.parts),
                 feedback,
-                id=item,
-                at=at.id,
-                is_terminal=ends,
-                is_irreversible=lasts,
-                exchanges=read_only(made.exchanges),
+                None,  # no preview
+                None,  # no verdict
+                item,
+                at.id,
+                ends,
+                lasts,
+                read_only(made.exchanges),
             )
-            self.candidates[candidate.id] = candidate
+            self.candidates[item] = candidate
             if not at.path:
-                self._here.add(candidate.id)
+                self._here.add(item)
             answers.append(candidate)
         if not answers:
             raise BudgetExhausted(self._spending.cut)
@@ -140,11 +154,14 @@ class Answerer:
         call = self._episode.call(prompt)
         is_first, self._episode.has_proposals = not self._episode.has_proposals, True
 
-        def work(known: Mapping[int, Any]) -> list[Candidate]:
-            at = self._golden(request.at) if may_read_gold(self._components.agent) else request.at
+        def work(known: Mapping[int, Any]) -> list[Proposal]:
+            at = self._golden(request.at) if self._agent_reads_gold else request.at
             with self._world.guard():
                 proposed = self._components.agent.propose(
-                    agent_view(at), feedback=request.feedback, temperature=request.temperature, rng=Random(call.seed)
+                    agent_view(at),
+                    feedback=request.feedback,
+                    temperature=request.temperature,
+                    rng=SeededRandom(call.seed),
                 )
                 candidate = self._event_loop.result_of(proposed)
             if not isinstance(candidate, Candidate):
@@ -161,15 +178,15 @@ class Answerer:
             error = candidate.error or self._world.complaint(action)
             key = "" if error else self._world.key(action)
             return [
-                Candidate(
+                Proposal(
                     action,
-                    thought=candidate.thought or "",
-                    error=error,
-                    key=key,
-                    logprobs=candidate.logprobs,
-                    parts=candidate.parts,
-                    feedback=request.feedback,
-                    exchanges=tuple(call.exchanges),
+                    candidate.thought or "",
+                    error,
+                    key,
+                    candidate.logprobs,
+                    candidate.parts,
+                    request.feedback,
+                    tuple(call.exchanges),
                 )
             ]
 
@@ -187,29 +204,33 @@ class Answerer:
                 DeprecationWarning,
                 stacklevel=2,
             )
-        candidates = [self._named(one, f"{name}.own{place}") for place, one in enumerate([*asked, *held])]
+        candidates = [
+            one if _is_named(one) else self._named(one, f"{name}.own{place}")
+            for place, one in enumerate([*asked, *held])
+        ]
         usable = [candidate for candidate in candidates if not candidate.error]
         verified: Iterator[Candidate] = iter(())
         if usable:
             verified = iter((yield from self._verified(request, usable, name=name)))
         results = [
-            replace(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
+            changed(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
             for candidate in candidates
         ]
-        self.candidates.update((candidate.id, candidate) for candidate in results)
+        for candidate in results:
+            self.candidates[candidate.id] = candidate
         return results[: len(asked)]
 
     def _risks(self, action: Any, error: str = "") -> tuple[bool, bool]:
         """Return whether an action is terminal, and whether it is irreversible; an unusable answer is neither."""
-        return (False, False) if error else (self._world.terminal(action), self._world.irreversible(action))
+        return (False, False) if error else self._world.risks(action)
 
     def _named(self, candidate: Candidate, name: str = "") -> Candidate:
         """Return a candidate with key, risks and id. One that the strategy made itself has none."""
-        if (candidate.key or candidate.error) and candidate.id:
+        if _is_named(candidate):
             return candidate
         key = candidate.key if candidate.key or candidate.error else self._world.key(candidate.action)
         ends, lasts = self._risks(candidate.action, candidate.error)
-        return replace(
+        return changed(
             candidate,
             action=read_only(candidate.action),
             key=key,
@@ -228,8 +249,8 @@ class Answerer:
                 "expected a verifier, as the strategy asks for verdicts, got none; name one: --verifier module:Class "
                 "or judge:<model> (in Python verifier=...), or leave this strategy out"
             )
-        n_new = sum(one.verdict is None for one in usable)
-        places = [place for place, one in enumerate(usable) if verifier.compares or one.verdict is None]
+        new = [place for place, one in enumerate(usable) if one.verdict is None]
+        places, n_new = range(len(usable)) if verifier.compares else new, len(new)
         if not places:
             return usable
         if n_new:
@@ -252,8 +273,8 @@ class Answerer:
         for place, answer in zip(places, answers, strict=True):
             if not isinstance(answer, Cut):
                 critique, details = well_formed(answer.value.critique), read_only(answer.value.details)
-                verdict = replace(answer.value, critique=critique, details=details)
-                usable[place] = replace(usable[place], verdict=verdict)
+                verdict = changed(answer.value, critique=critique, details=details)
+                usable[place] = changed(usable[place], verdict=verdict)
                 continue
             is_cut = True
             if usable[place].verdict is None:
@@ -276,7 +297,7 @@ class Answerer:
 
         def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
             # The verdicts that they have are no input: a set has the same verdicts however it grew.
-            asked = [replace(one, verdict=None) for one in group]
+            asked = [one if one.verdict is None else changed(one, verdict=None) for one in group]
             missing = [place for place in range(len(group)) if place not in recorded]
             if not verifier.compares:
                 asked = [asked[place] for place in missing]
@@ -286,36 +307,28 @@ class Answerer:
                 verdicts = _verdicts_of(verifier, at, ReadOnlyList(asked), self._event_loop)
             return [verdicts[place] for place in missing] if verifier.compares else verdicts
 
-        items = [
-            Item(
-                f"{name}.{place}",
-                self._question(prompt, one.key, one.thought, call.sample_index),
-                one.id,
-                self._about_verdict(verifier, one),
-            )
-            for place, one in enumerate(group)
-        ]
+        if self._episode.log is None:
+            items = [Item("", "")] * len(group)
+        else:
+            items = [
+                Item(
+                    f"{name}.{place}",
+                    digest(prompt, one.key, one.thought, call.sample_index),
+                    one.id,
+                    _about_verdict(verifier, one),
+                )
+                for place, one in enumerate(group)
+            ]
         return WorkUnit(items, "verifier", call, work, verdict_record, verdict_of)
 
-    def _about_verdict(self, verifier: LoadedVerifier, candidate: Candidate) -> Mapping[str, Any]:
-        """Return what the log says of a verdict besides the verdict: what its score is of, and whether it is revised.
-
-        An oracle's score is the reward where the candidate ends the episode, and the progress elsewhere.
-        """
-        if self._episode.log is None:
-            return {}
-        ends = candidate.preview is not None and candidate.preview.done
-        measure = ("reward" if ends else "progress") if may_read_gold(verifier) else "model"
-        return {"of": measure} | ({} if candidate.verdict is None else {"revised": True})
-
     def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
-        return [one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in candidates]
+        return [one if one.preview is None else changed(one, preview=self._golden(one.preview)) for one in candidates]
 
     def _golden(self, state: State) -> State:
         """Return a state with gold, only for components that are labelled `oracle`."""
         token = self._episode.token(state)
         with self._world.driving():
-            return replace(state, gold=self._world.oracle(token))
+            return changed(state, gold=self._world.oracle(token))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)
@@ -346,7 +359,7 @@ class Answerer:
                     self._episode.after(at, candidate, draw, answer.value)
             if is_cut:
                 raise BudgetExhausted(self._spending.cut)
-        return [replace(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
+        return [changed(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
 
     def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> WorkUnit:
         question = digest("simulate", at.id, candidate.key, draw)
@@ -431,7 +444,21 @@ class Answerer:
         """Return a candidate with a legal action instead of an invalid one; its error is kept."""
         action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
         ends, lasts = self._risks(action)
-        return replace(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
+        return changed(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
+
+
+def _is_named(candidate: Candidate) -> bool:
+    return bool((candidate.key or candidate.error) and candidate.id)
+
+
+def _about_verdict(verifier: LoadedVerifier, candidate: Candidate) -> Mapping[str, Any]:
+    """Return what the log says of a verdict besides the verdict: what its score is of, and whether it is revised.
+
+    An oracle's score is the reward where the candidate ends the episode, and the progress elsewhere.
+    """
+    ends = candidate.preview is not None and candidate.preview.done
+    measure = ("reward" if ends else "progress") if may_read_gold(verifier) else "model"
+    return {"of": measure} | ({} if candidate.verdict is None else {"revised": True})
 
 
 def _verdicts_of(
@@ -491,9 +518,9 @@ def _checked(verifier: LoadedVerifier, verdict: Any) -> Verdict:
             "return a float"
         ) from None
     if is_number:
-        return verdict if verdict.critique is not None else replace(verdict, critique="")
+        return verdict if verdict.critique is not None else changed(verdict, critique="")
     said = f"the score was not a number. {verdict.critique or ''}".strip()
-    return replace(verdict, score=-math.inf, critique=said, details={**verdict.details, "error_kind": "malformed"})
+    return changed(verdict, score=-math.inf, critique=said, details={**verdict.details, "error_kind": "malformed"})
 
 
 def _require_text(author: object, kind: str, name: str, given: object) -> None:

@@ -7,6 +7,7 @@ verifier that scores all candidates together. It computes only the items that th
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from contextlib import suppress
+from itertools import chain, repeat
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -94,7 +95,7 @@ class BatchExecutor:
         An error is raised only after all units have ended, so that none writes to the log afterwards. What they all
         spent is charged, that of a unit that failed too.
         """
-        found = [(task, self._recorded(task)) for task in batch]
+        found = [(task, {} if self._log is None else self._recorded(task, self._log)) for task in batch]
         _introduce([task.call for task, recorded in found if len(recorded) < len(task.items)])
         if self._executor is None or len(batch) == 1:
             return [self._charged(task, self._answers(task, recorded)) for task, recorded in found]
@@ -107,7 +108,7 @@ class BatchExecutor:
 
     def _charged(self, task: WorkUnit, result: Result) -> Result:
         for answer in result:
-            if isinstance(answer, ItemAnswer) and answer.usage:
+            if isinstance(answer, ItemAnswer) and any(answer.usage):
                 self._spending.settle(task.role, answer.usage)
         return result
 
@@ -131,26 +132,29 @@ class BatchExecutor:
                 self._spending.settle(task.role, call.usage + Usage(seconds=perf_counter() - start))
                 raise
         call.report(Usage(seconds=perf_counter() - start))
-        usage = call.usage
-        exchanges = [] if self._log is None else [exchange_record(one, self._log) for one in call.exchanges]
-        lines = []
-        for position, value in zip(missing, values, strict=True):
-            if self._log is not None:
-                record = {**task.record(value), **task.items[position].also}
-                if exchanges:
-                    record["exchanges"] = exchanges
-                lines.append((task.items[position], record, usage))
-            recorded[position] = ItemAnswer(value, usage)
-            usage, exchanges = NOTHING, []  # both belong to the unit, and are recorded once, with its first new answer
-        self._write(lines)
+        # What it has spent belongs to the unit, and is counted once, with its first new answer.
+        new = list(map(ItemAnswer, values, chain([call.usage], repeat(NOTHING))))
+        if self._log is not None:
+            self._record([task.items[position] for position in missing], new, task, self._log)
+        if not recorded:
+            return list(new)
+        recorded.update(zip(missing, new, strict=True))
         return [recorded[position] for position in places]
 
-    def _recorded(self, task: WorkUnit) -> dict[int, ItemAnswer | Cut]:
+    def _record(self, items: Sequence[Item], new: Sequence[ItemAnswer], task: WorkUnit, log: EpisodeLog) -> None:
+        exchanges = [exchange_record(one, log) for one in task.call.exchanges]
+        lines = []
+        for item, answer in zip(items, new, strict=True):
+            record = {**task.record(answer.value), **item.also}
+            if exchanges:
+                record["exchanges"], exchanges = exchanges, []  # of the unit, so they are recorded once, too
+            lines.append((item, record, answer.usage))
+        self._write(lines)
+
+    def _recorded(self, task: WorkUnit, log: EpisodeLog) -> dict[int, ItemAnswer | Cut]:
         found: dict[int, ItemAnswer | Cut] = {}
-        if self._log is None:
-            return found
         for position, item in enumerate(task.items):
-            record = self._log.recorded(item.name, item.question)
+            record = log.recorded(item.name, item.question)
             if record is None:
                 continue
             with suppress(OSError, ValueError):  # if a blob is missing or damaged, the question is asked again
@@ -165,6 +169,9 @@ class BatchExecutor:
 
 def _introduce(calls: Sequence[Call]) -> None:
     """Tell each call which samples of its question are asked in the same batch."""
+    if len(calls) == 1:
+        calls[0].siblings = {calls[0].sample_index}
+        return
     together: dict[str, set[int]] = {}
     for call in calls:
         together.setdefault(call.question, set()).add(call.sample_index)

@@ -149,12 +149,14 @@ class Driver:
         performer = BatchExecutor(spending, self._episode.log, self._executor)
         waiting = [main]
         while True:
-            ready: list[_Branch] = []
-            for branch in waiting:
-                ready.extend(_advance(branch, answerer))
-            if len(ready) == 1 and ready[0].batch is None:
-                sent, ready[0].send = ready[0].send, None
-                return sent
+            ready = [each for branch in waiting for each in _advance(branch, answerer)]
+            if len(ready) == 1:
+                (branch,) = waiting = ready
+                if branch.batch is None:
+                    sent, branch.send = branch.send, None
+                    return sent
+                branch.send = performer.perform(branch.batch)
+                continue
             batch = [task for branch in ready for task in branch.batch or ()]
             results = performer.perform(batch)
             start = 0

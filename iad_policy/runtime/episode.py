@@ -1,12 +1,12 @@
 """Holds the policy's state of one episode: environment states, simulated states, and sample counts of prompts."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from iad_policy.budget import Meter
 from iad_policy.errors import ContractError, ReplayError
+from iad_policy.frozen import changed
 from iad_policy.hashing import digest, seed_of
 from iad_policy.models.call_context import Call
 from iad_policy.read_only import read_only
@@ -112,7 +112,7 @@ class Episode:
         state = self._simulated.get((at.id, action_key, draw))
         if state is None or (state.notes == at.notes and state.wording == at.wording):
             return state
-        return replace(state, notes=at.notes, wording=at.wording)
+        return changed(state, notes=at.notes, wording=at.wording)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""

@@ -107,8 +107,9 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     "iad_policy.texts": (),
     "iad_policy.information": ("iad_policy.errors",),
     "iad_policy.read_only": ("iad_policy.errors",),
-    "iad_policy.types": ("iad_policy.errors", "iad_policy.information", "iad_policy.read_only"),
-    "iad_policy.requests": ("iad_policy.types",),
+    "iad_policy.frozen": (),
+    "iad_policy.types": ("iad_policy.errors", "iad_policy.frozen", "iad_policy.information", "iad_policy.read_only"),
+    "iad_policy.requests": ("iad_policy.frozen", "iad_policy.types"),
     "iad_policy.former": ("iad_policy.types",),
     "iad_policy.registry": ("iad_policy.errors", "iad_policy.hashing", "iad_policy.python_text"),
     "iad_policy.models": (

@@ -182,8 +182,8 @@ def test_a_replay_and_a_copy_simulate_alike_through_wrappers() -> None:
 def test_keys_and_risks_are_those_of_the_action_inside() -> None:
     world = adapt(digger())
     assert world.key(2) == world.key(5) == "go west"
-    assert [world.terminal(action) for action in range(6)] == [False] * 4 + [True, False]
-    assert not world.irreversible(4)
+    assert [world.risks(action)[0] for action in range(6)] == [False] * 4 + [True, False]
+    assert not world.risks(4)[1]
     assert world.complaint("go west")
     world.require_type(np.int64(3))
 
