@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 GUIDES = sorted((ROOT / "docs").glob("add-*.md"))
 COPIED = ("iad_policy", "iad_envs", "tests")
 LINKED = ("webshop_server", "data", "pyproject.toml")
-IGNORED = shutil.ignore_patterns("__pycache__", ".pytest_cache")
+IGNORED = shutil.ignore_patterns(".pytest_cache")
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TIMEOUT_S = 110
 

@@ -15,7 +15,7 @@ from tests.contract.rule_based import KEYLESS, made
 
 SLOW = ("IAD/WebShopBrowser-v0", "IAD/Sketch2Code-v0", "IAD/BookingBrowser-v0")
 """Environments with a browser: one task each, where others have two, one after the other."""
-FEW = ("single", "bon-sc", "iad", "mcts")
+FEW = ("iad", "mcts")
 """Strategies that `make test` plays in a browser; the rest is for `make test-full`."""
 PLAYED = [
     pytest.param(env, name, marks=[pytest.mark.slow] if env in SLOW and name not in FEW else [])

@@ -294,12 +294,12 @@ def share(results: list[dict[str, tuple[str, bool]]], difficulty: str = "") -> f
 
 
 def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any]) -> None:
-    episodes = [successes(env, "linker", seed) for seed in range(8)]
+    episodes = [successes(env, "linker", seed) for seed in range(5)]
     single, n_tasks = share(episodes), len(episodes[0])
-    any_of_8 = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
+    any_of_5 = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
     assert n_tasks == 100
     assert 0.2 <= single <= 0.6
-    assert any_of_8 >= single + 0.15
+    assert any_of_5 >= single + 0.15
     assert share(episodes, "challenging") < share(episodes, "simple")
     assert share([successes(env, "random", 0)]) < 0.05
 

@@ -33,7 +33,7 @@ PIECES = (
     "TYPE [q] [", "TYPE [q] [a] ", "TYPE [", "CLICK [a]\n", "CLICK [", "ASK USER HELP [a ", "type(", "type q ",
     "click ", "TYPE 'a' into [", "] into ", "go to ", "Action: TYPE\nAction Input: {", "Action Input: [q] [",
 )  # fmt: skip
-SHORT, FACTOR = 8_000, 4
+SHORT, FACTOR = 4_000, 4
 ALLOWED = 9.0
 """Allowed growth of the time. Linear reading grows by 4, quadratic reading by 16."""
 FLOOR_S = 0.003
