@@ -29,7 +29,7 @@ def digest(*parts: Any) -> str:
 
 def seed_of(*parts: Any) -> int:
     """Return a 64-bit seed that is derived from the parts."""
-    return int.from_bytes(_hashed(parts).digest()[:8])
+    return int.from_bytes(_hashed(parts).digest()[:8], "big")
 
 
 def _hashed(parts: tuple[Any, ...]) -> blake2b:

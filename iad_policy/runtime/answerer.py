@@ -130,7 +130,7 @@ class Answerer:
                 well_formed(made.thought),
                 well_formed(made.error),
                 made.key,
-                Usage(1, *answer.usage[1:]),  # one proposal, and what its call has spent
+                Usage(1 + answer.usage.proposals, *answer.usage[1:]),  # one more than its call reported
                 read_only(made.logprobs),
                 read_only(made.parts),
                 feedback,

@@ -1,6 +1,7 @@
 """Budgets: what is granted, what is cut, and what a strategy does about it."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from iad_policy import All, Ask, Budget, IADPolicyWrapper, Propose, State, Usage, Verify, per_step
+from iad_policy import All, Ask, Budget, Candidate, IADPolicyWrapper, Propose, State, Usage, Verify, per_step
 from iad_policy.errors import BudgetExhausted, ContractError
 from tests.contract.components import STRATEGIES, Calls, Hunch, Played, Wanderer, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
@@ -149,6 +150,21 @@ def test_nothing_is_counted_that_was_not_done(name: str) -> None:
         assert spent(played, "asks") == played.counts["roles"]
         assert spent(played, "prompt_tokens") == N_TOKENS * (played.counts["agent"] + played.counts["verifier"])
         assert spent(played, "env_steps") == len(played.actions)
+
+
+def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
+    """An agent that asks others to propose reports their proposals: they are charged, and its candidate shows them."""
+
+    class Team:
+        def propose(self, state: State, **_: Any) -> Candidate:
+            return Candidate("dig", usage=Usage(proposals=2, prompt_tokens=5))
+
+    with closing(Digger()) as env, IADPolicyWrapper(Team(), env, strategy="bon-sc", n=2) as policy:
+        policy.act(*env.reset(seed=0))
+        (decision,) = policy.decisions
+    assert [one.usage._replace(seconds=0) for one in decision.candidates] == [Usage(proposals=3, prompt_tokens=5)] * 2
+    assert policy.usage.proposals == sum(one.usage.proposals for one in decision.candidates)
+    assert policy.usage.prompt_tokens == 10
 
 
 def test_proposals_are_granted_in_part() -> None:
