@@ -93,7 +93,7 @@ class IADPolicyWrapper:
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
         base, judge = load_agent(agent, env), _verifier(verifier, env)
-        require_verifier(strategy, judge)
+        require_verifier(strategy, judge, options)
         self._components = Components(base, judge, load_roles(roles, env, base, judge))
         self._world = adapt(env)
         self._simulator = load_simulator(simulator, env)

@@ -51,7 +51,8 @@ class Runner:
         }
         for arm in config.arms:
             verifier = self._context.components(arm.agent, arm.verifier).verifier
-            require_verifier(config.own.get(arm.strategy, arm.strategy), verifier)
+            strategy, options = config.own.get(arm.strategy, arm.strategy), config.options(arm.strategy, arm.n)
+            require_verifier(strategy, verifier, options)
         signatures = self._context.signatures()
         # What an arm's keys have in common: a run may have a million.
         self._settings = {

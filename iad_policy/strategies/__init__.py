@@ -59,17 +59,23 @@ class Declaration:
         n: The unit that `n` counts.
         n_with: The unit that `n` counts if an option is given, by the option's name.
         needs: `nothing` for a method that asks no verifier, `verifier` for one that needs one and works with any,
-            `oracle` for one that is defined only with the true reward. None if it is not said, or if it depends on the
-            options: it may ask any verifier, and is refused without one when it asks.
+            `oracle` for one that is defined only with the true reward. None if it is not said: it may ask any verifier,
+            and is refused without one when it asks.
+        needs_unless: Options that, if one is false, make it ask no verifier.
     """
 
     n: str = PROPOSALS
     n_with: Mapping[str, str] = field(default_factory=dict)
     needs: Needs | None = None
+    needs_unless: tuple[str, ...] = ()
 
     def n_means(self, options: Mapping[str, Any]) -> str:
         """Return the unit that `n` counts under the given options."""
         return next((means for option, means in self.n_with.items() if option in options), self.n)
+
+    def needs_with(self, options: Mapping[str, Any]) -> Needs | None:
+        """Return what it needs under the given options."""
+        return "nothing" if any(not options.get(option, True) for option in self.needs_unless) else self.needs
 
 
 def declares(
@@ -77,11 +83,12 @@ def declares(
     n: str = PROPOSALS,
     n_with: Mapping[str, str] | None = None,
     needs: Needs | None = None,
+    needs_unless: tuple[str, ...] = (),
 ) -> Callable[[StrategyT], StrategyT]:
     """Attach a `Declaration` to a strategy."""
 
     def declare(strategy: StrategyT) -> StrategyT:
-        vars(strategy)["declaration"] = Declaration(n, n_with or {}, needs)
+        vars(strategy)["declaration"] = Declaration(n, n_with or {}, needs, needs_unless)
         return strategy
 
     return declare
@@ -138,15 +145,17 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
     return partial(strategy, **options)
 
 
-def require_verifier(strategy: str | Strategy, verifier: Verifier | None) -> None:
-    """Refuse a verifier that would change a method, and none for a method that needs one.
+def require_verifier(
+    strategy: str | Strategy, verifier: Verifier | None, options: Mapping[str, Any] | None = None
+) -> None:
+    """Refuse a verifier that would change a method, and none for a method that needs one under the given options.
 
     A method that shows the true reward needs an `oracle` verifier. One that does not declare what it needs is accepted.
 
     Raises:
         ValueError: The strategy needs a verifier and got none, or an `oracle` verifier and got another one or none.
     """
-    needs = declaration_of(strategy).needs
+    needs = declaration_of(strategy).needs_with(options or {})
     name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
     if needs == "verifier" and verifier is None:
         raise ValueError(

@@ -17,7 +17,7 @@ from iad_policy.types import Candidate, State
 _Attempting: TypeAlias = Callable[[State], Asking[Attempt]]
 
 
-@declares(n="attempts per episode")
+@declares(n="attempts per episode", needs="verifier", needs_unless=("verify", "evaluate"))
 def artis(
     here: State,
     *,

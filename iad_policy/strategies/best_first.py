@@ -19,7 +19,7 @@ N_ALIKE = 3
 """Number of equal votes that end a vote. A verifier that computes its scores need not be asked 20 times."""
 
 
-@declares(n="states valued in a search")
+@declares(n="states valued in a search", needs="verifier")
 def best_first(
     here: State,
     *,

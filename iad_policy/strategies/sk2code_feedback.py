@@ -4,11 +4,12 @@ from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose, Verify
-from iad_policy.strategies import per_step
+from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import about_last
 from iad_policy.types import Candidate, State
 
 
+@declares(needs="verifier")
 @per_step
 def sk2code_feedback(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
     """Commit the last of n answers, each a revision of the one before (arXiv 2504.01931, baseline Sk2code feedback).

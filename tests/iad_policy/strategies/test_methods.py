@@ -5,9 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
-from iad_policy import Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
 from iad_policy.strategies import STRATEGIES, declaration_of, find_strategy, load_strategy, per_step, require_verifier
 from iad_policy.types import Move
@@ -223,7 +225,20 @@ def test_only_a_method_that_always_asks_a_verifier_is_refused_without_one(name: 
             require_verifier(name, None)
     else:
         require_verifier(name, None)
-    assert (declaration_of(name).needs is None) == (name in ("artis", "best-first", "sk2code-feedback"))
+    assert declaration_of(name).needs is not None
+
+
+@pytest.mark.parametrize("option", ["verify", "evaluate"])
+def test_artis_without_verdicts_needs_no_verifier(option: str) -> None:
+    require_verifier("artis", None, {option: False})
+    with pytest.raises(ValueError, match="expected a verifier for artis"):
+        require_verifier("artis", None, {option: True})
+    with gym.make("IAD/WebShop-v0") as env:
+        with pytest.raises(ValueError, match="expected a verifier for artis"):
+            IADPolicyWrapper("shopper", env, strategy="artis", n=1, verifier="none")
+        with IADPolicyWrapper("shopper", env, strategy="artis", n=1, verifier="none", **{option: False}) as policy:
+            observation, info = env.reset(seed=0)
+            assert policy.act(observation, info)
 
 
 def test_a_method_of_ones_own_that_declares_nothing_runs_without_a_verifier() -> None:
