@@ -190,8 +190,8 @@ class Answerer:
                 )
             ]
 
-        item = Item(name, self._question(prompt, call.sample_index), request.at.id)
-        log = self._episode.log
+        log = self._episode.log  # which alone needs the digest of the question
+        item = Item(name, "" if log is None else digest(prompt, call.sample_index), request.at.id)
         read = candidate_of if log is None else partial(candidate_of, value=log.get)
         return WorkUnit([item], "agent", call, work, candidate_record, read, is_guaranteed)
 
@@ -421,10 +421,6 @@ class Answerer:
             if log.recorded(item, question) is None:
                 log.write(AnswerLine(item, question, record))
         yield from ()  # it has no work, but answers are generators
-
-    def _question(self, *parts: Any) -> str:
-        """Return the digest of a question, or "" without a log, which alone needs it."""
-        return "" if self._episode.log is None else digest(*parts)
 
     def to_commit(self, here: State, chosen: Candidate) -> Candidate:
         """Return the candidate to commit: the strategy's choice, or the best usable one if the choice has an error."""

@@ -254,9 +254,16 @@ def test_options_that_make_no_sense_are_refused_with_the_known_ones(options: dic
 def test_a_strategy_that_needs_a_verifier_says_so() -> None:
     with pytest.raises(ValueError, match="expected a verifier for iad, which asks for verdicts, got none"):
         play("digger", {"strategy": "iad"}, verifier=None)
-    with pytest.raises(ContractError, match="expected a verifier, as the strategy asks"):  # it depends on the options
+    with pytest.raises(ValueError, match="expected a verifier for artis, which asks for verdicts, got none"):
         play("digger", {"strategy": "artis"}, verifier=None)
     play("digger", {"strategy": "artis", "evaluate": False}, verifier=None)
+
+    @per_step
+    def undeclared(here: State) -> Any:
+        return (yield from Verify(here, (yield from Propose(here, 2))))[0]
+
+    with pytest.raises(ContractError, match="expected a verifier, as the strategy asks for verdicts, got none"):
+        play("digger", {"strategy": undeclared}, verifier=None)
 
 
 @pytest.mark.parametrize("verifier", [Hunch(), "none"])
