@@ -11,8 +11,8 @@ from typing import TypeVar
 T = TypeVar("T")
 N_TRIES = 20
 _LOCK = RLock()
-"""Held while Python parses. In CPython 3.11 a counter of the parser serves all threads: if another thread parses in the
-midst of it, one fails with `SystemError: AST constructor recursion depth mismatch`."""
+"""Held while Python parses. Up to CPython 3.11.7 a counter of the parser serves all threads (gh-106905): if another
+thread parses in the midst of it, one fails with `SystemError: AST constructor recursion depth mismatch`."""
 _MAY_WARN = re.compile(r"\\|\d[A-Za-z]")
 r"""Escapes such as `\d`, and names that follow a number."""
 
@@ -30,7 +30,7 @@ def parsed_python(text: str) -> ast.expr:
 
 
 def undisturbed(parse: Callable[[], T]) -> T:
-    """Return what a function returns that uses Python's parser, which other threads disturb in CPython 3.11.
+    """Return what a function returns that uses Python's parser, which other threads disturb up to CPython 3.11.7.
 
     Threads of this project take turns. Those of a library don't: formatting a traceback parses, too. So it is tried
     again.
