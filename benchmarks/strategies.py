@@ -2,8 +2,7 @@
 
 `decision_alone_us`, `request_alone_us` and `item_alone_us` say what that overhead is made of. A decision of `bon-sc` is
 one request for three items, so it takes more than the target, which a request for one item reaches. Of the time of an
-item, a fifth is the seeding of its random generator, an eighth the making of two candidates, the agent's and the
-policy's, and a fifteenth the digest for its seed. The rest is spread over dozens of calls of functions.
+item, the largest part is the seeding of its random generator; the rest is spread over dozens of calls of functions.
 
 `--full` also measures results: closed forms, and every strategy on all bundled tasks (an hour or more).
 """

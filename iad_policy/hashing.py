@@ -41,6 +41,7 @@ def _hashed(parts: tuple[Any, ...]) -> blake2b:
 
 
 _SEED: Any = super(Random, Random).seed
+"""The seeding itself, without the function of `Random` around it."""
 
 
 class SeededRandom(Random):

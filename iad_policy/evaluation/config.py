@@ -236,8 +236,8 @@ class RunConfig:
         return self.verifier if self.asks_verifier(strategy) else self.verifier[:1]
 
     def asks_verifier(self, strategy: str) -> bool:
-        """Say whether a strategy asks the verifier."""
-        return declaration_of(self.strategy(strategy)).needs != "nothing"
+        """Say whether a strategy asks the verifier, with its options."""
+        return declaration_of(self.strategy(strategy)).needs_with(self.options(strategy)) != "nothing"
 
     def has_n(self, strategy: str) -> bool:
         """Say whether a strategy takes a number of proposals per decision."""

@@ -18,9 +18,10 @@ T = TypeVar("T")
 GRACE_S = 5.0
 """Seconds that a coroutine has for its answer after the run was stopped, so that a paid one is kept."""
 POLL_S = 0.1
-_VALUES = (Candidate, list, str)
 CLOSING_S = 2.0
 """Seconds that cancelled coroutines have to clean up."""
+_VALUES = (Candidate, list, str)
+"""What agents, verifiers and roles return, which need not be awaited."""
 
 
 class EventLoop:

@@ -13,7 +13,14 @@ from iad_policy.types import Candidate, Decision, State, Verdict
 
 STATE = State("a room", {"step": 0}, id="s")
 CANDIDATE = Candidate("go", "why not", key="go", verdict=Verdict(0.5, "fine"), at="s")
-VALUES = [STATE, Verdict(0.5), CANDIDATE, Decision(STATE, (CANDIDATE,), CANDIDATE, {}), Propose(STATE, 2)]
+VALUES = [
+    STATE,
+    Verdict(0.5),
+    CANDIDATE,
+    Decision(STATE, (CANDIDATE,), CANDIDATE, {}),
+    Propose(STATE, 2),
+    Verify(STATE, [CANDIDATE]),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,3 @@ def test_whatever_a_user_made_is_copied(value: Any) -> None:
 def test_a_field_that_is_not_there_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         changed(value, colour="red")
-
-
-def test_requests_are_made_as_before() -> None:
-    assert (Propose(STATE).n, Verify(STATE, [CANDIDATE]).draw) == (1, 0)

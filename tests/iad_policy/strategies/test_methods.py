@@ -11,6 +11,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
+from iad_policy.evaluation.config import RunConfig
 from iad_policy.strategies import STRATEGIES, declaration_of, find_strategy, load_strategy, per_step, require_verifier
 from iad_policy.types import Move
 from tests.contract.canned import HERE, canned, cut, drive, seen_by
@@ -231,6 +232,9 @@ def test_only_a_method_that_always_asks_a_verifier_is_refused_without_one(name: 
 @pytest.mark.parametrize("option", ["verify", "evaluate"])
 def test_artis_without_verdicts_needs_no_verifier(option: str) -> None:
     require_verifier("artis", None, {option: False})
+    config = RunConfig("IAD/WebShop-v0", "shopper", strategies=("artis",), verifier=("proxy", "oracle"))
+    assert config.verifiers_of("artis") == ("proxy", "oracle")
+    assert replace(config, strategy_args={option: False}).verifiers_of("artis") == ("proxy",)
     with pytest.raises(ValueError, match="expected a verifier for artis"):
         require_verifier("artis", None, {option: True})
     with gym.make("IAD/WebShop-v0") as env:
