@@ -1,6 +1,6 @@
 """BIRD's prediction files, as submitted and as systems publish them, and how they are scored."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -62,7 +62,6 @@ class BirdPredictions:
 
     env_args: Mapping[str, Any] = {"scoring": "official"}
     headings: Mapping[str, str] = {"success": "EX", "soft_f1": "Soft-F1", R_VES: "R-VES", "sound": "sound"}
-    rates: Collection[str] = ("sound",)
     main = "soft_f1"
     suffix = ""
     missing_as = "BIRD's evaluator"

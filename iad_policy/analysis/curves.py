@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iad_policy.analysis.statistics import N_RESAMPLES, Interval, bootstrap_mean
+from iad_policy.analysis.statistics import N_RESAMPLES, Interval, mean_interval
 from iad_policy.recording.episode_record import EpisodeRecord
 from iad_policy.types import Usage
 
@@ -100,7 +100,7 @@ def curves(
             continue
         values = [float(getattr(record, metric)) for record in scored]
         tasks = [record.task_id for record in scored]
-        interval = bootstrap_mean(values, clusters=tasks, seed=seed, n_resamples=n_resamples)
+        interval = mean_interval(values, clusters=tasks, seed=seed, n_resamples=n_resamples)
         is_metered = not any(record.spent.n_unmetered for record in scored)
         for axis in AXES if is_metered else (one for one in AXES if one != "tokens"):
             spent = float(np.mean([spent_on(record, axis) for record in scored]))

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.agents import load_agent
-from iad_policy.analysis.statistics import Interval, bootstrap_mean, wilson
+from iad_policy.analysis.statistics import Interval, mean_interval, wilson
 from iad_policy.env_defaults import defaults_of
 from iad_policy.hashing import digest, seed_of
 from iad_policy.models.call_context import Call, use_call
@@ -224,7 +224,7 @@ def _report(simulator: Simulator, embedder: TextEmbedder, found: _Comparisons, *
         n_tasks=n_tasks,
         n=len(proposed),
         similarity=float(np.mean(similarities)),
-        similarity_95=bootstrap_mean(similarities),
+        similarity_95=mean_interval(similarities),
         high_fidelity=n_high / len(similarities),
         high_fidelity_95=wilson(n_high, len(similarities)),
         recall={kind: _recall(kind, every) for kind in sorted({one.real for one in every})},

@@ -19,10 +19,11 @@ from iad_policy.analysis.statistics import (
     detectable_mean,
     discordance,
     holm,
+    is_bounded,
     mcnemar_exact,
+    mean_interval,
     minimum_detectable_effect,
     paired_interval,
-    rate_interval,
     sign_flip,
     wilson,
 )
@@ -209,8 +210,7 @@ def summarise(
         known = [record for record in scored if getattr(record, name) is not None]
         tasks = [record.task_id for record in known]
         values = _known(known, name)
-        of = rate_interval if name == "success" and is_rate else bootstrap_mean
-        return of(values, clusters=tasks, seed=seed, n_resamples=n_resamples) if values else None
+        return mean_interval(values, clusters=tasks, seed=seed, n_resamples=n_resamples) if values else None
 
     return StrategySummary(
         n_episodes=len(scored),
@@ -339,9 +339,7 @@ def _difference(
         tasks = [a.task_id for a, _ in among]
         own = changes[name] = [value(a) - value(b) for a, b in among]
         values[name] = _mean(own)
-        # Rewards may have any range. Those that were given say whether it is that of the others.
-        is_bounded = all(0 <= value(one) <= 1 for pair in among for one in pair)
-        interval = paired_interval if is_bounded else bootstrap_mean
+        interval = paired_interval if is_bounded(value(one) for pair in among for one in pair) else bootstrap_mean
         values[f"{name}_95"] = interval(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
         if name != "reward":
             p_name = "p_sign_flip" if name == "success" else "p_progress"

@@ -14,7 +14,7 @@ from typing import Any
 from iad_policy.analysis.curves import METRICS, spent_on
 from iad_policy.analysis.plots import Mark, Panel, draw
 from iad_policy.analysis.results import Results
-from iad_policy.analysis.statistics import bootstrap_mean
+from iad_policy.analysis.statistics import mean_interval
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.hashing import digest
@@ -201,7 +201,7 @@ def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> Mark | Non
     if not known:
         return None
     values = [value for _, value in known]
-    interval = bootstrap_mean(values, clusters=[task for task, _ in known])
+    interval = mean_interval(values, clusters=[task for task, _ in known])
     return Mark(x, sum(values) / len(values), interval, len(values))
 
 

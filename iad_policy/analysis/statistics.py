@@ -4,7 +4,7 @@ Exact tests and intervals come from SciPy. Importing it takes half a second of C
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ POWER = 0.8
 N_RESAMPLES = 10_000
 MANY = 2_000
 """Number of clusters above which a mean or sum is treated as normal. Resampling would only add noise."""
+ROUNDING = 1e-9
+"""Largest error by which a mean of equal values, or a cosine, is beside the exact one."""
 _BLOCK = 100_000  # number of values drawn at once: they fit in the processor's cache
 _MAX_CELLS = 5_000_000  # size of one block of sign patterns: 40 MB
 
@@ -74,22 +76,23 @@ def bootstrap_mean(
     return Interval(float(low), float(high))
 
 
-def rate_interval(
-    rates: Sequence[float],
+def mean_interval(
+    values: Sequence[float],
     *,
     clusters: Sequence[Hashable] | None = None,
     seed: int = 0,
     n_resamples: int = N_RESAMPLES,
 ) -> Interval:
-    """Return the bootstrap interval of a mean of rates between 0 and 1, over tasks: each is a cluster, or one value.
+    """Return the bootstrap interval of a mean over tasks: each is a cluster, or one value.
 
-    Where all tasks have the same rate, a bootstrap has nothing to resample and would be of no width. Then the interval
-    is Wilson's over tasks, as if each task were right or wrong as a whole. No other rates with this mean vary more.
+    Where all tasks have the same mean, a bootstrap has nothing to resample and is of no width. If the values are
+    between 0 and 1, the interval is Wilson's over tasks, as if each task were 0 or 1 as a whole. No other tasks with
+    this mean vary more. How much values of another range may vary is not known, so they keep the interval of no width.
     """
-    sums, sizes = by_cluster(rates, clusters)
+    sums, sizes = by_cluster(values, clusters)
     of_tasks = sums / sizes
-    if not np.allclose(of_tasks, of_tasks[0]):
-        return bootstrap_mean(rates, clusters=clusters, seed=seed, n_resamples=n_resamples)
+    if not np.allclose(of_tasks, of_tasks[0]) or not is_bounded(values):
+        return bootstrap_mean(values, clusters=clusters, seed=seed, n_resamples=n_resamples)
     return wilson(round(math.fsum(of_tasks)), of_tasks.size)
 
 
@@ -114,6 +117,14 @@ def paired_interval(
     unseen = 1 - ((1 - confidence) / 2) ** (1 / means.size)
     middle = float(means[0]) * (1 - unseen)
     return Interval(max(-1.0, middle - unseen), min(1.0, middle + unseen))
+
+
+def is_bounded(values: Iterable[float]) -> bool:
+    """Return whether all values are between 0 and 1.
+
+    Rewards and the scores of others may have any range. Those that were given say whether it is that of the others.
+    """
+    return all(-ROUNDING <= value <= 1 + ROUNDING for value in values)
 
 
 def by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[_Vector, _Vector]:

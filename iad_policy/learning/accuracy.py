@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iad_policy.analysis.statistics import Interval, bootstrap_mean
+from iad_policy.analysis.statistics import Interval, paired_interval
 from iad_policy.learning.experience import Experience
 from iad_policy.learning.models import Model
 from iad_policy.learning.recipes import NothingToLearn
@@ -47,7 +47,7 @@ class Accuracy:
     @property
     def above_chance_95(self) -> Interval:
         """Interval of accuracy minus chance, bootstrapped over tasks."""
-        return bootstrap_mean(self.differences, clusters=self.tasks)
+        return paired_interval(self.differences, clusters=self.tasks)
 
 
 def accuracy(model: Model, experience: Experience | Sequence[Path | str] | Path | str) -> Accuracy:

@@ -9,7 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from iad_policy.analysis.statistics import Interval, bootstrap_mean, holm, sign_flip
+from iad_policy.analysis.statistics import Interval, bootstrap_mean, holm, is_bounded, paired_interval, sign_flip
 from iad_policy.hashing import dumps
 from iad_policy.learning.papers import N_TEST, Claim, Laboratory, Paper, load_paper
 from iad_policy.recording.atomic import write_atomically
@@ -215,7 +215,8 @@ def _tested(claims: Sequence[Claim], scores: Mapping[str, Scores]) -> tuple[Test
     p_values = holm([sign_flip(reward, clusters=own) for (reward, _), own in zip(rows, tasks, strict=True)])
     found = []
     for claim, (reward, success), own, p in zip(claims, rows, tasks, p_values, strict=True):
-        interval = bootstrap_mean(reward, clusters=own)
+        is_known = is_bounded(one for arm in (claim.more, claim.less) for one, _ in scores[arm].values())
+        interval = (paired_interval if is_known else bootstrap_mean)(reward, clusters=own)
         verdict: Verdict = (
             "holds"
             if interval.low > claim.least

@@ -8,7 +8,7 @@ import numpy as np
 
 from iad_policy.analysis.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.analysis.advice.within import best_of, first
-from iad_policy.analysis.statistics import Interval, bootstrap_mean, pass_at_k
+from iad_policy.analysis.statistics import Interval, mean_interval, pass_at_k
 from iad_policy.analysis.verifier_evidence import LEAST_PER_CLASS, Auc, auc
 
 
@@ -103,7 +103,7 @@ def _diversity(name: str, line: PilotLine) -> Diversity:
     at = {k: [pass_at_k(size, right, k) for size, right in tasks.values()] for k in range(1, n + 1)}
     further = _uptake(name, line, is_told=False)
     pass_at = {k: float(np.mean(own)) for k, own in at.items()}
-    return Diversity(name, n, pass_at, bootstrap_mean(at[n]), further.n, further.differing)
+    return Diversity(name, n, pass_at, mean_interval(at[n]), further.n, further.differing)
 
 
 def _selection(name: str, line: PilotLine) -> Selection:

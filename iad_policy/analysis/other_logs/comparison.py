@@ -19,12 +19,13 @@ from iad_policy.analysis.statistics import (
     detectable_mean,
     discordance,
     holm,
+    is_bounded,
     mcnemar_exact,
+    mean_interval,
     minimum_detectable_effect,
     paired_interval,
     pass_at_k,
     pass_hat_k,
-    rate_interval,
     sign_flip,
     wilson,
 )
@@ -267,7 +268,7 @@ def _default_ks(arms: Mapping[str, ArmTasks]) -> list[int]:
 
 def _figures(arm: ArmTasks, ks: Sequence[int], resampling: Resampling) -> ArmFigures:
     successes = list(arm.successes.values())
-    success = over_tasks([float(np.mean(own)) for own in successes], resampling, is_rate=True)
+    success = over_tasks([float(np.mean(own)) for own in successes], resampling)
     if success is not None and all(len(own) == 1 for own in successes):
         success = success._replace(interval_95=wilson(round(sum(own[0] for own in successes)), len(successes)))
     return ArmFigures(
@@ -294,30 +295,20 @@ def _by_k(
     found = {}
     for k in ks:
         values = [estimate(len(own), round(sum(own)), k) for own in successes if len(own) >= k]
-        mean = over_tasks(values, resampling, is_rate=True)
+        mean = over_tasks(values, resampling)
         if mean is not None:
             found[k] = mean
     return found
 
 
-def over_tasks(values: Sequence[float], resampling: Resampling, *, is_rate: bool = False) -> TaskMean | None:
-    """Return the mean of one value per task, or None without tasks.
-
-    Args:
-        values: The values.
-        resampling: How the interval draws.
-        is_rate: Whether a value is a rate of samples that are right or wrong. Other values may have any range.
-    """
+def over_tasks(values: Sequence[float], resampling: Resampling) -> TaskMean | None:
+    """Return the mean of one value per task, or None without tasks. One task has no interval."""
     if not values:
         return None
-    interval = _interval(values, resampling)
-    if is_rate and len(values) > 1:
-        interval = rate_interval(values, seed=resampling.seed, n_resamples=resampling.n_resamples)
+    interval = None
+    if len(values) > 1:
+        interval = mean_interval(values, seed=resampling.seed, n_resamples=resampling.n_resamples)
     return TaskMean(float(np.mean(values)), interval, len(values))
-
-
-def _interval(values: Sequence[float], resampling: Resampling) -> Interval | None:
-    return bootstrap_mean(values, seed=resampling.seed, n_resamples=resampling.n_resamples) if len(values) > 1 else None
 
 
 def _mean_known(arm: ArmTasks, name: str) -> float | None:
@@ -360,16 +351,18 @@ def _paired(
     changes = [change if abs(change) > SMALLEST else 0.0 for change in changes]
     won = tuple(name for (name, _, _), change in zip(pairs, changes, strict=True) if change > 0)
     lost = tuple(name for (name, _, _), change in zip(pairs, changes, strict=True) if change < 0)
+    is_known = is_bounded(value for _, *arms in pairs for own in arms for value in own)
     if is_rate and all(len(ours) == len(theirs) == 1 for _, ours, theirs in pairs):
         test, p = MCNEMAR, mcnemar_exact(len(won), len(lost))
         variance = discordance(len(won) + len(lost), len(pairs))
         detectable: float | None = minimum_detectable_effect(variance, len(pairs))
     else:
-        test, detectable = SIGN_FLIP, detectable_mean(changes) if is_rate or len(set(changes)) > 1 else None
+        test, detectable = SIGN_FLIP, detectable_mean(changes) if is_known or len(set(changes)) > 1 else None
         p = sign_flip(changes, seed=resampling.seed, n_resamples=resampling.n_resamples)
-    interval = _interval(changes, resampling)
-    if is_rate and len(changes) > 1:  # the scores of others may have any range
-        interval = paired_interval(changes, seed=resampling.seed, n_resamples=resampling.n_resamples)
+    interval = None
+    if len(changes) > 1:
+        of = paired_interval if is_known else bootstrap_mean
+        interval = of(changes, seed=resampling.seed, n_resamples=resampling.n_resamples)
     return PairedDifference(float(np.mean(changes)), interval, test, p, detectable, won, lost)
 
 

@@ -159,7 +159,7 @@ class LogTable:
         p = "; else ".join(filter(None, (mcnemar, flips)))
         said = [
             "A task counts once, with the mean of its samples.",
-            "[low,high]: 95 % intervals (success with one sample per task, and rates that are equal on all tasks: "
+            "[low,high]: 95 % intervals (success with one sample per task, and figures equal on all tasks: "
             "Wilson; else bootstrap over tasks).",
             *(["Tokens, usd, seconds: mean per sample."] if self._has_costs() else []),
         ]

@@ -1,6 +1,6 @@
 """What a class of an environment says about the prediction files of its field, as `env_defaults` names it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -87,7 +87,6 @@ class PredictionFormat(Protocol):
     Attributes:
         env_args: Arguments of the environment if they are not given, such as those of the published scorer.
         headings: Score -> its heading in the table, for those that are shown. The first one is success.
-        rates: The shown scores beside success that are 0 or 1 for each attempt.
         main: The score beside success that arms are compared by.
         suffix: How the name of a file with one answer ends, "" if there are no folders of such files.
         notes: What a reader of the figures has to know.
@@ -97,7 +96,6 @@ class PredictionFormat(Protocol):
 
     env_args: Mapping[str, Any]
     headings: Mapping[str, str]
-    rates: Collection[str]
     main: str
     suffix: str
     notes: Sequence[str]
@@ -144,7 +142,6 @@ class ActionsOnly:
         "reward": "reward",
         "grounding": "grounding\naccuracy",
     }
-    rates: Collection[str] = ()
     main = "progress"
     suffix = ""
     notes: Sequence[str] = ()

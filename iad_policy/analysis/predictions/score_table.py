@@ -159,7 +159,7 @@ class ScoreTable:
         n_tests = sum(len(one.tested) for one in differences)
         said = [
             "A task counts once, with the mean of its attempts.",
-            "[low,high]: 95 % intervals (success with one attempt per task, and rates that are equal on all tasks: "
+            "[low,high]: 95 % intervals (success with one attempt per task, and figures equal on all tasks: "
             "Wilson; else bootstrap over tasks).",
         ]
         if tests:

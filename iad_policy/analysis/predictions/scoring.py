@@ -255,7 +255,7 @@ class _Summaries:
         for name in names:
             values = [fmean(scores) for own in counted.values() if (scores := _values(own, name))]
             if name in self._form.headings:
-                mean = over_tasks(values, self._resampling, is_rate=name in self._form.rates)
+                mean = over_tasks(values, self._resampling)
                 if mean is not None:
                     found[name] = mean
             elif values:
@@ -293,7 +293,7 @@ class _Summaries:
             if len(known) < len(votes):
                 return None
             values.append(fmean(known))
-        return over_tasks(values, self._resampling, is_rate=True)
+        return over_tasks(values, self._resampling)
 
 
 def _groups(n: int, k: int, seed: str) -> list[Sequence[int]]:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from iad_policy.analysis.curves import Curve, Point, area, common_range, compared, crossings, curves, spent_on
-from iad_policy.analysis.statistics import Interval
+from iad_policy.analysis.statistics import Interval, wilson
 from iad_policy.recording.episode_record import EpisodeRecord
 
 
@@ -32,7 +32,7 @@ def test_a_curve_is_the_means_of_its_settings_by_what_they_spent() -> None:
         (1, 1.0, 0.5, 2),
         (4, 4.0, 1.0, 2),
     ]
-    assert found.points[1].interval == (1.0, 1.0)
+    assert found.points[1].interval == wilson(2, 2)
     assert found.points[0].interval.low < 0.5 < found.points[0].interval.high
     assert [spent_on(records[4][0], axis) for axis in ("calls", "tokens", "simulations")] == [9.0, 7.0, 0.0]
 

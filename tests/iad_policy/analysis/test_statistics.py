@@ -14,10 +14,10 @@ from iad_policy.analysis.statistics import (
     discordance,
     holm,
     mcnemar_exact,
+    mean_interval,
     minimum_detectable_effect,
     pass_at_k,
     pass_hat_k,
-    rate_interval,
     sign_flip,
     wilson,
 )
@@ -66,13 +66,22 @@ def test_bootstrap_of_equal_values_is_a_point_and_of_none_an_error() -> None:
         bootstrap_mean([])
 
 
-def test_the_interval_of_equal_rates_is_wilsons_over_tasks() -> None:
-    assert rate_interval([0.0] * 20) == wilson(0, 20)
-    assert rate_interval([1.0] * (MANY + 1)) == wilson(MANY + 1, MANY + 1)
-    assert rate_interval([1 / 3] * 6) == wilson(2, 6)
-    low, high = rate_interval([0.5] * 3)
-    assert low < 0.5 < high
-    assert rate_interval([0.0, 0.5, 1.0], seed=1) == bootstrap_mean([0.0, 0.5, 1.0], seed=1)
+def test_the_interval_of_equal_values_is_wilsons_over_tasks() -> None:
+    assert mean_interval([0.0] * 20) == wilson(0, 20)
+    assert mean_interval([1.0] * (MANY + 1)) == wilson(MANY + 1, MANY + 1)
+    assert mean_interval([1 / 3] * 6) == wilson(2, 6)
+    assert mean_interval([1.0 + 1e-15] * 6) == wilson(6, 6)
+    assert mean_interval([0.0, 1.0] * 3, clusters=["a", "a", "b", "b", "c", "c"]) == wilson(2, 3)
+    assert mean_interval([0.0, 0.5, 1.0], seed=1) == bootstrap_mean([0.0, 0.5, 1.0], seed=1)
+    assert mean_interval([7.0] * 3) == (7.0, 7.0), "how much values of another range vary is not known"
+
+
+@given(value=st.floats(0, 1), n=st.integers(1, 300))
+def test_the_interval_of_equal_values_has_a_width_and_holds_their_mean(value: float, n: int) -> None:
+    low, high = mean_interval([value] * n)
+    assert 0 <= low <= value + 1e-9
+    assert value - 1e-9 <= high <= 1
+    assert high - low > 1 / (n + 4)
 
 
 def test_bootstrap_of_many_values_works_in_blocks() -> None:

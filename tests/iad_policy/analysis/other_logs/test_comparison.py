@@ -13,7 +13,7 @@ from iad_policy.analysis.metrics import differences
 from iad_policy.analysis.other_logs.comparison import LogComparison, Resampling, compare_logs
 from iad_policy.analysis.other_logs.counting import ID, SCORED, WRONG, CountingRules
 from iad_policy.analysis.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, task_content
-from iad_policy.analysis.statistics import bootstrap_mean, holm, sign_flip, wilson
+from iad_policy.analysis.statistics import bootstrap_mean, detectable_mean, holm, paired_interval, sign_flip, wilson
 from iad_policy.errors import UnknownName
 from iad_policy.recording.episode_record import EpisodeRecord
 
@@ -259,10 +259,15 @@ def test_one_task_has_no_interval() -> None:
     assert (tested.interval_95, tested.detectable, tested.p) == (None, None, 1.0)
 
 
-def test_tasks_that_all_differ_by_the_same_say_nothing_of_what_can_be_detected() -> None:
+def test_tasks_that_all_differ_by_the_same_have_an_interval_of_some_width_if_scores_are_between_0_and_1() -> None:
     tested = compared(arms(a=once(0.5, 0.25), b=once(1, 0.75))).differences["b"].score
     assert tested is not None
-    assert (tested.value, tested.detectable) == (0.5, None)
+    assert (tested.interval_95, tested.detectable) == (paired_interval([0.5, 0.5]), detectable_mean([0.5, 0.5]))
+    assert tested.interval_95.low < 0.1
+    # How much scores of another range may vary is not known.
+    points = compared(arms(a=once(50, 25), b=once(100, 75))).differences["b"].score
+    assert points is not None
+    assert (points.value, points.interval_95, points.detectable) == (50.0, (50.0, 50.0), None)
 
 
 def test_the_json_has_every_figure() -> None:

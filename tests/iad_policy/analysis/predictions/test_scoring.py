@@ -116,10 +116,9 @@ def test_a_missing_task_of_a_file_with_several_attempts_is_wrong_in_all_of_them(
     assert "MISSING in mine: 2 predictions (c, d)" in shown(found)
 
 
-def test_where_all_tasks_agree_rates_have_wilsons_interval_and_other_scores_the_bootstraps() -> None:
+def test_where_all_tasks_agree_figures_have_wilsons_interval() -> None:
     class RatedLamps(Voting):
         headings: Mapping[str, str] = {**Voting.headings, "sound": "sound"}
-        rates = ("sound",)
 
     scores = {"scores": {"progress": 0.0, "reward": 0.0, "sound": 0.0}, "result": "x"}
     files = [file("mine", *(scored(task, 0.0, **scores) for task in "aabbccdd"))]
@@ -127,8 +126,7 @@ def test_where_all_tasks_agree_rates_have_wilsons_interval_and_other_scores_the_
     for rate in (one.figures.success, one.figures.pass_at[2], one.figures.pass_hat[2], one.majority_at[2]):
         assert rate is not None
         assert (rate.value, rate.interval_95) == (0.0, wilson(0, 4))
-    assert one.scores["sound"].interval_95 == wilson(0, 4)
-    assert one.scores["progress"].interval_95 == (0.0, 0.0)
+    assert one.scores["sound"].interval_95 == one.scores["progress"].interval_95 == wilson(0, 4)
 
 
 def test_votes_of_many_groups_are_drawn_and_the_same_every_time() -> None:
