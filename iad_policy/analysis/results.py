@@ -200,7 +200,7 @@ class Results:
             "simulator": self.heading.simulator_text(figures.summaries.values()),
             "information": self.heading.information,
             "label": self.heading.verifier_text,
-            **({"verifiers": self.heading.verifier_texts} if len(config.verifier) > 1 else {}),
+            **self._of_several_verifiers(),
             "success_rule": self.heading.success_rule,
             "equal_on": config.equal_on(),
             "baseline": config.compared_with,
@@ -214,6 +214,12 @@ class Results:
                 {"matched": {agent: one.as_json() for agent, one in figures.matched.items()}} if figures.matched else {}
             ),
         }
+
+    def _of_several_verifiers(self) -> dict[str, Any]:
+        """Return what `information` and `label` are for each verifier, by its name."""
+        if len(self.heading.config.verifier) == 1:
+            return {}
+        return {"informations": dict(self.heading.informations), "verifiers": self.heading.verifier_texts}
 
 
 def read_results(folder: Path | str) -> Results:

@@ -291,9 +291,6 @@ function verifierView(run) {
   ];
 }
 
-/* How the text of a verifier that reads gold begins, whoever wrote it. */
-const READS_GOLD = "oracle verifier";
-
 const part = (title, ...inside) => h("div", {}, h("h2", {}, title), inside);
 
 function head(run) {
@@ -305,7 +302,7 @@ function head(run) {
     run.notes.length ? h("ul", { className: "quiet" }, run.notes.map((note) => h("li", {}, apart(note)))) : null,
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
     Object.entries(run.verifiers ?? { "": run.label }).map(([name, label]) =>
-      h("p", { className: label.startsWith(READS_GOLD) ? "banner" : "quiet" }, name ? `${apart(name)}: ${label}` : label)),
+      h("p", { className: (run.informations?.[name] ?? run.information) === "oracle" ? "banner" : "quiet" }, name ? `${apart(name)}: ${label}` : label)),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),
     h("div", { className: "overview" },
       part("Scores", scores(run)),

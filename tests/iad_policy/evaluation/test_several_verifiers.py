@@ -77,6 +77,7 @@ def test_the_summary_labels_every_verifier(folder: Path) -> None:
     results = read_results(folder)
     stored = results.as_json(results.figures(100))
     assert stored["verifier"] == ("proxy", "oracle")
+    assert stored["informations"] == {"proxy": "proxy", "oracle": "oracle"}
     assert "never reads gold" in stored["verifiers"]["proxy"]
     assert "true score" in stored["verifiers"]["oracle"]
 
