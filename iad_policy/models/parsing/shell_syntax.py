@@ -25,16 +25,27 @@ _IN_DOUBLE = re.compile(r"""\\(?:.|\Z)|"|`|\$\(|\$\{|[^\\"`$]++|\$""", re.DOTALL
 _BLOCKS = {
     "if": "fi",
     "case": "esac",
-    "for": "done",
+    "for": "do",
     "while": "done",
     "until": "done",
-    "select": "done",
+    "select": "do",
     "{": "}",
+    "[[": "]]",
 }
-"""Word that opens a block -> the word that closes it."""
-_BEFORE_COMMANDS = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
+"""Word that opens a block -> the word that closes it, or `do`, where the block has a header of its own."""
+_BODIES = {"do": "done", "{": "}"}
+"""Word after such a header -> the word that closes the block."""
+_BEFORE_COMMANDS = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time", "coproc"})
 """Words after which another command begins."""
-_CONTINUED = frozenset({"&&", "||", "|", "|&"})
+_OWN_WORDS = _BEFORE_COMMANDS.union(_BLOCKS, _BLOCKS.values())
+"""Words of Bash's own. They also follow a block, a test or a subshell directly: `{ (ls) }`."""
+_COMMANDS, _NAMED, _OTHER = "(", "f(", "$("
+"""Kinds of open parentheses: of a subshell, after the name of a function, and others, such as an array's."""
+_PARENTHESES = (_COMMANDS, _NAMED, _OTHER)
+_NO_BODY = "()"
+"""What is taken for the last token where the body of a function comes next."""
+_CONTINUED = frozenset({"&&", "||", "|", "|&", _NO_BODY})
+_NAME = re.compile(r"[^=()]+")
 
 
 def ends_of_commands(text: str) -> Iterator[int]:
@@ -70,7 +81,8 @@ class _Scanner:
         self._last = ""
         self._has_command = False
         self._begins = True
-        self._names_function = False
+        self._follows_block = False
+        self._names = ""
 
     def ends(self) -> Iterator[int]:
         place, text = 0, self._text
@@ -106,6 +118,10 @@ class _Scanner:
         start = match.start()
         return match.group().startswith("#") and (start == 0 or self._text[start - 1] in " \t\n;&|(")
 
+    def _is_in_arithmetic(self) -> bool:
+        """Whether this is inside ((...)), where `<<` shifts bits."""
+        return len(self._open) > 1 and all(one in _PARENTHESES for one in self._open[-2:])
+
     def _in_double(self, place: int) -> int:
         match = _IN_DOUBLE.match(self._text, place)
         assert match is not None
@@ -118,7 +134,8 @@ class _Scanner:
 
     def _after_single(self, place: int) -> int:
         """Return the place after a text in single quotes, or the end of everything if it is not closed."""
-        text, self._last, self._has_command, self._begins = self._text, "'", True, False
+        text, self._last, self._has_command = self._text, "'", True
+        self._begins = self._follows_block = False
         close = text.find("'", place + 1)
         # An apostrophe of this line and one of a later line (it's ... doesn't) are no pair.
         if _is_apostrophe(text, place) and _is_apostrophe(text, close) and "\n" in text[place:close]:
@@ -133,21 +150,24 @@ class _Scanner:
         if kind == "space" or token == "\\\n":
             return
         self._has_command = True
+        follows_block, self._follows_block = self._follows_block, False
+        names, self._names = self._names, ""
         if kind == "open":
-            self._last = token
             self._opened(token)
-        elif kind == "close":
-            # An opening one is missing before the commands of a case.
-            self._begins = not self._open or self._open[-1] != "(" or self._last == "("
-            if self._open and self._open[-1] == "(":
-                self._open.pop()
             self._last = token
+        elif kind == "close":
+            # One that is not open ends a pattern, before the commands of a case.
+            kind = self._open.pop() if self._open and self._open[-1] in _PARENTHESES else ""
+            names_function = kind in (_COMMANDS, _NAMED) and self._last == "("  # an empty subshell is no command
+            self._begins = not kind or names_function
+            self._follows_block = kind == _COMMANDS
+            self._last = _NO_BODY if names_function else token
         elif kind == "operator":
             self._last, self._begins = token, True
         elif kind == "word":
-            self._word(token)
+            self._word(token, names, follows_block=follows_block)
         else:
-            if kind == "document" and self._open[-2:] != ["(", "("]:  # in ((...)) it shifts bits
+            if kind == "document" and not self._is_in_arithmetic():
                 delimiter = match["plain"] or match["quoted"] or match["double_quoted"]
                 self._documents.append((delimiter, token.startswith("<<-")))
             self._last, self._begins = token, False
@@ -160,22 +180,40 @@ class _Scanner:
             self._begins = False
             return
         self._n_backticks += token == "`"
-        self._open.append("${" if token == "${" else token[-1])
+        self._open.append(self._kind(token) if token.endswith("(") else token)
         self._begins = token not in ('"', "${")
 
-    def _word(self, word: str) -> None:
-        begins, self._last, self._begins = self._begins, word, False
+    def _kind(self, token: str) -> str:
+        if token == "(" and (self._begins or self._last in ("for", "in")):
+            return _COMMANDS
+        return _NAMED if token == "(" and _NAME.fullmatch(self._last) else _OTHER
+
+    def _word(self, word: str, names: str, *, follows_block: bool) -> None:
+        if names == "function":
+            self._begins, self._last = True, _NO_BODY
+            return
+        if names:
+            self._follows_block, self._last = True, word  # for name do
+            return
+        begins, self._begins = self._begins or (follows_block and word in _OWN_WORDS), False
+        last, self._last = self._last, word
+        if word == "time" and last in ("|", "|&"):
+            begins = False  # there it is the program, not Bash's own word
         if self._open and self._open[-1] == "${":
             if "}" in word:
                 self._open.pop()
-        elif begins and self._open and word == self._open[-1]:
+        elif begins and word in _BODIES and self._open[-1:] == ["do"]:
+            self._open[-1], self._begins = _BODIES[word], True
+        elif self._open and word == self._open[-1] and (begins or word == "]]" or (word, last) == ("esac", "in")):
             self._open.pop()
-        elif (begins and word in _BLOCKS) or (word == "{" and self._names_function):
+            self._follows_block = True
+        elif begins and word in _BLOCKS:
             self._open.append(_BLOCKS[word])
-            self._begins, self._names_function = word in _BEFORE_COMMANDS, False
+            self._begins = word in _BEFORE_COMMANDS
+            self._names = word if _BLOCKS[word] == "do" else ""
         elif begins:
             self._begins = word in _BEFORE_COMMANDS
-            self._names_function = word == "function"
+            self._names = word if word == "function" else ""
 
     def _after_documents(self, place: int) -> int:
         """Return the end of the last line of the here-documents that begin here, or of this line if there is none."""

@@ -13,6 +13,7 @@ PIECES = (
     "ls", "echo", "a", "-x", "'q q'", '"d $(x) d"', '"d `y` d"', "`z`", "$(w)", "$((1+2))", "${v}", "${v#*}",
     "a\\\n", "\n", "|", "&&", "||", ";", "&", ">f", "2>&1", "<f", "# c'\n", "if", "then", "fi", "else", "for",
     "in", "do", "done", "while", "case", "esac", ";;", "a)", "(", ")", "{", "}", "!", "[[ -f a ]]",
+    "( ls )", "[[ a =~ (x) ]]", "((1<<2))", "for ((;;))", "(b)", "f()", "function f", "if a; then b; fi", "x=(a b)",
     "<<E\nx y'\nE\n", "<<-E\n\tx\n\tE\n", "<<<s", "'", '"', "`", "$'a\\'b'", "time", "f() {",
 )  # fmt: skip
 
@@ -31,6 +32,14 @@ PIECES = (
         ("case a in\n x) b;;\nesac", ["case a in\n x) b;;\nesac"]),
         ("f() {\n a\n}\nf", ["f() {\n a\n}", "f() {\n a\n}\nf"]),
         ("function f {\n a\n}", ["function f {\n a\n}"]),
+        ("f()\n{\n a\n}", ["f()\n{\n a\n}"]),
+        ("function f\n{\n a\n}", ["function f\n{\n a\n}"]),
+        ("f() { for i in a; do b; done }\nf", ["f() { for i in a; do b; done }", "f() { for i in a; do b; done }\nf"]),
+        ("{ (a) }", ["{ (a) }"]),
+        ("if (a) then [[ b ]] fi", ["if (a) then [[ b ]] fi"]),
+        ("for ((;;)) {\n a\n}", ["for ((;;)) {\n a\n}"]),
+        ("a | time for", ["a | time for"]),
+        ("x=()\na", ["x=()", "x=()\na"]),
         ("cat <<A <<-'B c'\n1\nA\n\tB c\nls", ["cat <<A <<-'B c'\n1\nA\n\tB c", "cat <<A <<-'B c'\n1\nA\n\tB c\nls"]),
         ("echo \"$(echo ')\n'; ls)\"", ["echo \"$(echo ')\n'; ls)\""]),
         ("echo $((1 << x))\nx", ["echo $((1 << x))", "echo $((1 << x))\nx"]),
