@@ -55,7 +55,7 @@ def require_shown(shop: Shop, state: ShopState) -> None:
         _refuse(f"a kind of page, one of {', '.join(KINDS)}, a query and a number", (state.kind, state.number))
     if len(state.instruction) > MAX_INSTRUCTION_LENGTH or len(state.visited) > MAX_VISITED:
         _refuse("a state of an ordinary size", len(state.visited))
-    if state.kind in ("index", "results"):
+    if state.kind in ("index", "results") and not state.asin:
         return
     product = shop.catalog.get(state.asin)
     if product is None:

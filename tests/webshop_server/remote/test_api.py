@@ -117,6 +117,12 @@ START: list[Any] = ["buy", "index", "", 0, "", [], []]
         ("act", {"state": START, "mode": "text"}, "a text 'action'"),
         ("act", {"state": START, "action": "x", "mode": "html"}, "a mode, one of text"),
         ("look", {"state": ["buy", "moon", "", 0, "", [], []], "mode": "text"}, "a kind of page"),
+        ("look", {"state": ["buy", "index", "", 0, "moon", [], []], "mode": "text"}, "the id of a product"),
+        (
+            "act",
+            {"state": ["buy", "results", "x", 1, "moon", [], []], "action": "x", "mode": "text"},
+            "the id of a product",
+        ),
         ("look", {"state": ["buy", "results", "x" * 5000, 1, "", [], []], "mode": "text"}, "a kind of page"),
         ("look", {"state": ["buy", "item", "", 1, "B000NOPE00", [], []], "mode": "text"}, "id of a product"),
         ("look", {"state": ["buy", "item", "", 1, "", [], []], "mode": "text"}, "id of a product"),
