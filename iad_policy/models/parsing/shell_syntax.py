@@ -45,7 +45,6 @@ _PARENTHESES = (_COMMANDS, _NAMED, _OTHER)
 _NO_BODY = "()"
 """What is taken for the last token where the body of a function comes next."""
 _CONTINUED = frozenset({"&&", "||", "|", "|&", _NO_BODY})
-_NAME = re.compile(r"[^=()]+")
 
 
 def ends_of_commands(text: str) -> Iterator[int]:
@@ -186,7 +185,7 @@ class _Scanner:
     def _kind(self, token: str) -> str:
         if token == "(" and (self._begins or self._last in ("for", "in")):
             return _COMMANDS
-        return _NAMED if token == "(" and _NAME.fullmatch(self._last) else _OTHER
+        return _NAMED if token == "(" and not self._last.endswith("=") else _OTHER
 
     def _word(self, word: str, names: str, *, follows_block: bool) -> None:
         if names == "function":
