@@ -231,14 +231,14 @@ def test_a_held_back_answer_is_a_refusal_that_was_paid_for(server: OpenAIServer)
 
 def test_a_server_that_hangs_is_a_timeout(server: OpenAIServer) -> None:
     server.script(Reply(hold=threading.Event()))
-    assert failing(server, timeout_s=0.3, max_retries=1).kind == "timeout"
+    assert failing(server, timeout_s=1.0, max_retries=1).kind == "timeout"
     assert len(server.requests) == 2
 
 
 def test_only_silence_is_a_timeout(server: OpenAIServer) -> None:
     parts = [event(one) for one in chunks(completion("one two three four five six"))]
-    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.2)))
-    answer = client(server, timeout_s=0.8).complete(HELLO)  # more than a second in all
+    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.25)))
+    answer = client(server, timeout_s=1.5).complete(HELLO)  # more than that in all
     assert (answer.text, answer.usage.completion_tokens) == ("one two three four five six", 7)
     assert len(server.requests) == 1
 
@@ -264,18 +264,18 @@ CALL = {"index": 0, "function": {"arguments": "x"}}
 @pytest.mark.parametrize(
     ("first", "drip", "streams", "said"),
     [
-        ([], b": still here\n\n", True, "no sign of the first words of an answer within 0.4 s"),
-        ([], b" ", True, "no sign of the first words of an answer within 0.4 s"),
-        ([], part(role="assistant", content=""), True, "no sign of the first words of an answer within 0.4 s"),
-        ([part(content="one")], b": still here\n\n", True, "no sign of another part of an answer within 0.4 s"),
-        ([part(content="one")], part(content=""), True, "no sign of another part of an answer within 0.4 s"),
-        ([], part(content=" one more"), True, "no end of the answer within 0.8 s"),
-        ([], part(reasoning_content="Hm."), True, "no end of the answer within 0.8 s"),
-        ([], part(tool_calls=[NOTHING]), True, "no sign of the first words of an answer within 0.4 s"),
+        ([], b": still here\n\n", True, "no sign of the first words of an answer within 0.8 s"),
+        ([], b" ", True, "no sign of the first words of an answer within 0.8 s"),
+        ([], part(role="assistant", content=""), True, "no sign of the first words of an answer within 0.8 s"),
+        ([part(content="one")], b": still here\n\n", True, "no sign of another part of an answer within 0.8 s"),
+        ([part(content="one")], part(content=""), True, "no sign of another part of an answer within 0.8 s"),
+        ([], part(content=" one more"), True, "no end of the answer within 1.6 s"),
+        ([], part(reasoning_content="Hm."), True, "no end of the answer within 1.6 s"),
+        ([], part(tool_calls=[NOTHING]), True, "no sign of the first words of an answer within 0.8 s"),
         ([part(tool_calls=[CALL])], part(tool_calls=[NOTHING]), True, "no sign of another part of an answer"),
-        ([], part(tool_calls=[CALL]), True, "no end of the answer within 0.8 s"),
-        ([], b" ", False, "no end of the answer within 0.4 s"),
-        ([b'{"choices": ['], b"\n", False, "no end of the answer within 0.4 s"),
+        ([], part(tool_calls=[CALL]), True, "no end of the answer within 1.6 s"),
+        ([], b" ", False, "no end of the answer within 0.8 s"),
+        ([b'{"choices": ['], b"\n", False, "no end of the answer within 0.8 s"),
     ],
     ids=lambda value: "" if isinstance(value, str) else None,
 )
@@ -284,7 +284,7 @@ def test_no_server_buys_time_by_dripping(
 ) -> None:
     server.streams = streams
     server.script(Reply(Slowly(chain(first, repeat(drip)), pause_s=0.02)))
-    model = client(server, timeout_s=0.4, deadline_s=0.8, max_retries=0)
+    model = client(server, timeout_s=0.8, deadline_s=1.6, max_retries=0)
     model._streams = streams
     begun_at = time.monotonic()
     with pytest.raises(ModelError) as caught:
@@ -295,8 +295,8 @@ def test_no_server_buys_time_by_dripping(
 
 def test_reasoning_is_a_sign_of_an_answer_to_come(server: OpenAIServer) -> None:
     whole = [event(one) for one in chunks(completion("done"))]
-    server.script(Reply(Slowly([*[part(reasoning_content="Hm.")] * 6, *whole, event("[DONE]")], pause_s=0.2)))
-    assert client(server, timeout_s=0.8, max_retries=0).complete(HELLO).text.endswith("</think>\ndone")
+    server.script(Reply(Slowly([*[part(reasoning_content="Hm.")] * 6, *whole, event("[DONE]")], pause_s=0.25)))
+    assert client(server, timeout_s=1.5, max_retries=0).complete(HELLO).text.endswith("</think>\ndone")
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_equal_names_share_a_client_and_objects_pass_through(server: OpenAIServe
 def test_a_client_by_name_may_be_given_more_time_by_the_environment(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("IAD_TIMEOUT_S", "0.2")
+    monkeypatch.setenv("IAD_TIMEOUT_S", "1.5")
     monkeypatch.setenv("OPENAI_API_BASE", server.address)
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     server.script(Reply(hold=threading.Event()), Reply("late"))
@@ -516,8 +516,8 @@ def test_log_probabilities_of_an_answer_with_a_call_are_kept_without_places(serv
 
 def test_a_call_that_goes_on_is_no_silence(server: OpenAIServer) -> None:
     parts = [event(one) for one in chunks(calling(("find", '{"q": "one two three"}')))]
-    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.2)))
-    answer = client(server, timeout_s=0.8, max_retries=0).complete(OFFERED)  # more than a second in all
+    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.25)))
+    answer = client(server, timeout_s=1.5, max_retries=0).complete(OFFERED)  # more than that in all
     assert answer.text == '<tool_call>{"name": "find", "arguments": {"q": "one two three"}}</tool_call>'
 
 
