@@ -5,17 +5,26 @@ So a run with several n gives each strategy a curve of a metric against its mean
 of the baseline's points. Between two points a curve is a straight line. It is never extrapolated.
 
 Intervals come from a paired bootstrap through the interpolation: tasks are drawn, and every curve is read anew with the
-episodes of the same tasks. A curve that a resample makes shorter than the budget counts with its nearest end.
+episodes of the same tasks. A curve that a resample makes shorter than the budget counts with its nearest end. Where no
+resample differs, as all tasks are alike, the intervals are those of `mean_interval` and `paired_interval`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iad_policy.analysis.curves import METRICS, spent_on
-from iad_policy.analysis.statistics import N_RESAMPLES, Interval, tail_of
+from iad_policy.analysis.statistics import (
+    N_RESAMPLES,
+    ROUNDING,
+    Interval,
+    is_bounded,
+    mean_interval,
+    paired_interval,
+    tail_of,
+)
 from iad_policy.errors import UnknownName
 from iad_policy.evaluation.config import MATCHED_AXES
 from iad_policy.recording.episode_record import EpisodeRecord
@@ -133,22 +142,34 @@ def matched(
         raise ValueError(f"expected tasks with a scored episode of every arm to match {axis} on, got none; run more")
     _require_spending(lines, axis)
     drawn = _drawn(len(tasks), seed=seed, n_resamples=n_resamples)
-    sampled = {
-        name: _sampled([_means_by_task(own, tasks, metric, axis) for own in settings.values()], drawn)
+    means = {
+        name: [_means_by_task(own, tasks, metric, axis) for own in settings.values()]
         for name, settings in lines.items()
     }
+    is_known = is_bounded(value for points in means.values() for _, values in points for value in values)
+    sampled = {name: _sampled(points, drawn) for name, points in means.items()}
     base = sampled[baseline]
     order = np.argsort([_observed(own, tasks, axis) for own in lines[baseline].values()], kind="stable")
     budgets = tuple(float(spent) for spent in base.spent[0])
-    tail = tail_of(len(tasks))
+    settings = tuple(list(lines[baseline])[place] for place in order)
+
+    def at(name: str) -> Iterator[AtBudget | None]:
+        for setting, budget in zip(settings, budgets, strict=True):
+            found = _at(sampled[name], base, budget, tail_of(len(tasks)))
+            if found is not None and is_known:
+                # A point of the baseline's own episodes is equal by construction.
+                is_same = any(own is lines[baseline][setting] for own in lines[name].values())
+                found = _widened(found, len(tasks), is_same=is_same)
+            yield found
+
     return Matched(
         metric,
         axis,
         baseline,
-        tuple(list(lines[baseline])[place] for place in order),
+        settings,
         budgets,
-        {name: tuple(_at(one, base, budget, tail) for budget in budgets) for name, one in sampled.items()},
-        {name: _cost(one, base, tail) for name, one in sampled.items()},
+        {name: tuple(at(name)) for name in lines},
+        {name: _cost(one, base, tail_of(len(tasks))) for name, one in sampled.items()},
         len(tasks),
         n_left_out,
     )
@@ -219,6 +240,15 @@ def _at(one: _Sampled, base: _Sampled, budget: float, tail: float) -> AtBudget |
         float(own[0] - others[0]),
         _interval(own[1:] - others[1:], tail),
     )
+
+
+def _widened(at: AtBudget, n_tasks: int, *, is_same: bool) -> AtBudget:
+    """Return it with intervals of some width where all tasks are alike, so that no resample differs."""
+    if np.ptp(at.interval) < ROUNDING:
+        at = at._replace(interval=mean_interval([at.value] * n_tasks))
+    if np.ptp(at.difference_95) < ROUNDING and not is_same:
+        at = at._replace(difference_95=paired_interval([at.difference] * n_tasks))
+    return at
 
 
 def _read(one: _Sampled, budget: float) -> Vector:

@@ -8,6 +8,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy import evaluate
 from iad_policy.analysis.matching import Lines, matched
+from iad_policy.analysis.statistics import paired_interval, wilson
 from iad_policy.errors import UnknownName
 from iad_policy.evaluation.config import RunConfig
 from iad_policy.recording.episode_record import EpisodeRecord
@@ -38,6 +39,22 @@ def test_curves_are_read_at_the_baselines_spending_by_hand() -> None:
     assert between.difference_95.low < 0.1 < between.difference_95.high
     assert [one is None for one in found.at["one"]] == [False, True, True]
     assert [one is not None and one.difference for one in found.at["base"]] == [0.0, 0.0, 0.0]
+
+
+def test_where_all_tasks_are_alike_intervals_have_some_width() -> None:
+    base, own = line((1, 0.0), (4, 0.0)), line((1, 0.0), (5, 0.0))
+    found = matched({"base": base, "own": own, "same": {1: base[1]}}, "base", n_resamples=50)
+    for at in found.at["own"]:
+        assert at is not None
+        assert (at.interval, at.difference_95) == (wilson(0, 10), paired_interval([0.0] * 10))
+    assert [one is not None and one.difference_95 for one in found.at["base"]] == [(0.0, 0.0)] * 2
+    assert found.at["same"][0] is not None
+    assert found.at["same"][0].difference_95 == (0.0, 0.0), "the same episodes are equal by construction"
+    # How much rewards of another range may vary is not known.
+    lines = {"base": base, "own": {n: [replace(one, reward=7.0) for one in ones] for n, ones in own.items()}}
+    rewards = matched(lines, "base", metric="reward", n_resamples=50).at["own"][0]
+    assert rewards is not None
+    assert (*rewards.interval, *rewards.difference_95) == pytest.approx((7.0, 7.0, 7.0, 7.0))
 
 
 def test_the_cost_of_the_baselines_best_value_by_hand() -> None:
